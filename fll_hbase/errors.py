@@ -1,0 +1,65 @@
+"""What can go wrong, named by what the caller can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """One thing wrong with a document, and where: `at` is a path such as `operations.2.inputs.0`."""
+
+    at: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.at}: {self.detail}" if self.at else self.detail
+
+
+class LineageError(Exception):
+    """Root of all errors of this package; its text says what, which value, and what next."""
+
+
+class FaultyInput(LineageError):
+    """The caller's input is at fault: mend every fault listed and send it again. Nothing was stored."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(str(fault) for fault in self.faults))
+
+
+class UnreadableDocument(FaultyInput):
+    """Not a document of the form asked for: a missing or wrong member, not JSON, not UTF-8."""
+
+
+class InvalidLineage(FaultyInput):
+    """A well-formed document whose operations make no lineage: no READ, an unknown origin, a cycle."""
+
+
+class BadQuestion(FaultyInput):
+    """A question that cannot be understood: an unreadable time, an unknown parameter."""
+
+
+class TooLarge(LineageError):
+    """More than one cell, document or request may hold: split it."""
+
+
+class NeverSeen(LineageError):
+    """No run ever recorded named this end point, field or run: check the spelling."""
+
+
+class ChecksumConflict(LineageError):
+    """Two different contents have one checksum. Nothing was stored; report it."""
+
+
+class StoreAway(LineageError):
+    """The store does not answer or is busy: the outcome is unknown, and sending again is safe."""
+
+
+class CorruptRow(LineageError):
+    """A stored row cannot be read as what its key says. Nothing is guessed; check the table."""
+
+
+class BadSetting(LineageError):
+    """A setting or store URL cannot be used as given."""

@@ -1,0 +1,102 @@
+"""What one set of operations means: checked whole, then frozen with its checksum, field map and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fll_hbase.errors import Fault, InvalidLineage
+from fll_hbase.model import graph, order, summary
+from fll_hbase.model.checksum import checksum
+from fll_hbase.model.operations import EndPoint, EndPointField, Operation, Read, Write, inputs_of, outputs_of
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLineageInfo:
+    """The seven things one distinct set of operations says; equal checksums are equal contents.
+
+    `backward` and `forward` tell, per destination and per source field, the operations on its way: bit n is
+    `operations[n]`, sorted by name. Both are empty beyond graph.GRAPHED_OPERATIONS_MAX operations.
+    """
+
+    operations: tuple[Operation, ...]
+    checksum: str
+    sources: tuple[EndPoint, ...]
+    destinations: tuple[EndPoint, ...]
+    field_map: summary.FieldMap
+    backward: dict[EndPointField, int]
+    forward: dict[EndPointField, int]
+
+
+def of(operations: Sequence[Operation]) -> FieldLineageInfo:
+    """The lineage that `operations` mean, in any order.
+
+    Raises InvalidLineage with every fault, each at its place in the order given.
+    """
+    faults = tuple(find_faults(operations))
+    if faults:
+        raise InvalidLineage(faults)
+    ordered = tuple(sorted(operations, key=lambda operation: operation.name))
+    field_map = summary.of(ordered)
+    backward, forward = graph.reaches(ordered)
+    return FieldLineageInfo(
+        operations=ordered,
+        checksum=checksum(ordered),
+        sources=field_map.sources,
+        destinations=field_map.destinations,
+        field_map=field_map,
+        backward=backward,
+        forward=forward,
+    )
+
+
+def find_faults(operations: Sequence[Operation]) -> Iterator[Fault]:
+    """Every reason why the operations make no lineage."""
+    if not any(isinstance(operation, Read) for operation in operations):
+        yield Fault("operations", "no READ: lineage starts at a source")
+    if not any(isinstance(operation, Write) for operation in operations):
+        yield Fault("operations", "no WRITE: lineage ends at a destination")
+    yield from _repeated_names(operations)
+    yield from _unknown_origins(operations)
+    yield from _cycles(operations)
+
+
+def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[Fault]:
+    """Inputs that their origin does not list as outputs: told, and treated as though listed."""
+    listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
+    for number, operation in enumerate(operations):
+        for place, field in enumerate(inputs_of(operation)):
+            if field.name not in listed.get(field.origin, {field.name}):
+                at = f"operations.{number}.inputs.{place}"
+                yield Fault(at, f"{field.origin!r} does not list {field.name!r}; treated as though it did")
+
+
+def _repeated_names(operations: Sequence[Operation]) -> Iterator[Fault]:
+    seen: dict[str, int] = {}
+    for number, operation in enumerate(operations):
+        first = seen.setdefault(operation.name, number)
+        if first != number:
+            detail = f"{operation.name!r} is also the name of operations.{first}; names are unique in a run"
+            yield Fault(f"operations.{number}.name", detail)
+
+
+def _unknown_origins(operations: Sequence[Operation]) -> Iterator[Fault]:
+    writes = {operation.name: isinstance(operation, Write) for operation in operations}
+    for number, operation in enumerate(operations):
+        for place, field in enumerate(inputs_of(operation)):
+            at = f"operations.{number}.inputs.{place}"
+            if field.origin not in writes:
+                yield Fault(at, f"origin {field.origin!r} is no operation of this run")
+            elif writes[field.origin]:
+                yield Fault(at, f"origin {field.origin!r} is a WRITE, which gives no fields")
+
+
+def _cycles(operations: Sequence[Operation]) -> Iterator[Fault]:
+    numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
+    for names in order.cycles(operations):
+        first = min(numbers[name] for name in names)
+        if len(names) == 1:
+            yield Fault(f"operations.{first}", f"{names[0]!r} feeds itself")
+        else:
+            said = ", ".join(repr(name) for name in names)
+            yield Fault(f"operations.{first}", f"a cycle: {said} feed one another")

@@ -1,0 +1,71 @@
+"""Which run, and which window: program runs and the half-open windows they are asked by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fll_hbase.model.lineage import FieldLineageInfo
+
+START_LIMIT_MS = 2**63 - 1
+"""Starts are below this many milliseconds since 1970."""
+
+DAY_MS = 86_400_000
+
+
+class State(Enum):
+    """How a run ended, or that it has not."""
+
+    RUNNING = "RUNNING"
+    COMPLETE = "COMPLETE"
+    FAIL = "FAIL"
+    ABORT = "ABORT"
+
+    @property
+    def failed(self) -> bool:
+        """Whether lineage answers leave the run out unless asked for failed ones."""
+        return self in (State.FAIL, State.ABORT)
+
+
+class Direction(Enum):
+    """Backward: where fields come from. Forward: what was made of them."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Starts from `start_ms` (in) to `stop_ms` (out), milliseconds since 1970; start <= stop."""
+
+    start_ms: int
+    stop_ms: int
+
+    def __contains__(self, start_ms: int) -> bool:
+        return self.start_ms <= start_ms < self.stop_ms
+
+    @property
+    def empty(self) -> bool:
+        return self.start_ms >= self.stop_ms
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """One run of a program; `run` is unique across namespaces, `start_ms` is since 1970."""
+
+    namespace: str
+    application: str
+    version: str
+    type: str
+    program: str
+    run: str
+    start_ms: int
+    state: State = State.COMPLETE
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run and what it did: what every source yields and the store takes."""
+
+    run: ProgramRun
+    info: FieldLineageInfo
