@@ -217,7 +217,7 @@ class _Walk:
     def run(self, step: Callable[[NodeId], None]) -> Graph:
         while self._next and not self._truncated:
             step(self._next.popleft())
-        return Graph(self._reached, self._nodes, self._connections, frozenset(self._asked), self._truncated)
+        return Graph(self._reached, self._nodes, self._connections, truncated=self._truncated)
 
     def step_backward(self, node: NodeId) -> None:
         maker = self.operations[node[0]]

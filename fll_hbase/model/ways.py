@@ -58,13 +58,13 @@ def simple_forward(operations: Iterable[Operation], origin: EndPointField, *, in
         reached = steps.reached(taken_by, steps.consumers)
         view.add_operations([read.name, *reached])
         view.add_node(asked)
-        for end, destination in steps.written_ends({asked[0]: Influence.DIRECT, **reached}):
-            if end[0] in reached:
-                back = steps.reached({end[0]: Influence.DIRECT}, steps.origins)
-                view.add_node(end, destination)
-                view.add_way((asked, end), back.keys() & reached.keys(), reached[end[0]])
-            elif end == asked:
-                view.add_node(end, destination)
+        for end, write, influence in steps.writes_after(asked, reached):
+            view.add_operations([write.name])
+            if influence is Influence.DIRECT:
+                view.add_node(end, write.destination)
+                if end != asked:
+                    back = steps.reached({end[0]: Influence.DIRECT}, steps.origins)
+                    view.add_way((asked, end), back.keys() & reached.keys(), reached[end[0]])
     return view.graph()
 
 
@@ -146,20 +146,17 @@ class _Steps:
         takers = self._consumers_of.get(node, {})
         return {name: how for name, how in takers.items() if isinstance(self.operations[name], Transform)}
 
-    def writers_of(self, node: NodeId) -> Iterator[tuple[Write, Influence]]:
-        """The Writes that take one field."""
-        for name, influence in self._consumers_of.get(node, {}).items():
-            operation = self.operations[name]
-            if isinstance(operation, Write):
-                yield operation, influence
-
     def reached(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> dict[str, Influence]:
         """Every operation on from `starts`, direct where one way there has direct steps alone."""
-        found = {name: how for name, how in starts.items() if how is Influence.DIRECT}
+        found = dict(starts)
+        weaker = [name for name, how in starts.items() if how is Influence.INDIRECT]
+        for name in weaker:
+            del found[name]
         _spread(found, steps, through=Influence.DIRECT)
-        found.update({name: how for name, how in starts.items() if name not in found})
+        for name in weaker:
+            found.setdefault(name, Influence.INDIRECT)
         _spread(found, steps, through=Influence.INDIRECT)
         return found
 
@@ -177,13 +174,16 @@ class _Steps:
                     consumers[name] = influence
         return entries
 
-    def written_ends(self, reached: Mapping[str, Influence]) -> Iterator[tuple[NodeId, EndPoint]]:
-        """The fields of operations reached that Writes put into destinations."""
-        for node in self._consumers_of:
-            if node[0] in reached:
-                for write, influence in self.writers_of(node):
-                    if influence is Influence.DIRECT:
-                        yield node, write.destination
+    def writes_after(
+        self, asked: NodeId, reached: Mapping[str, Influence]
+    ) -> Iterator[tuple[NodeId, Write, Influence]]:
+        """The Writes that take the field asked about, or any field of the operations reached."""
+        for node, takers in self._consumers_of.items():
+            if node == asked or node[0] in reached:
+                for name, influence in takers.items():
+                    write = self.operations[name]
+                    if isinstance(write, Write):
+                        yield node, write, influence
 
     def type_of(self, node: NodeId) -> str:
         outputs = outputs_of(self.operations[node[0]])

@@ -1,0 +1,81 @@
+"""How does one value become bytes that sort as it does: names, times and days.
+
+The format is written down in docs/row-keys.md.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from fll_hbase.errors import CorruptRow, TooLarge
+from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS
+
+SEPARATOR = b"|"
+KEY_BYTES_MAX = 32_767
+"""HBase refuses longer row keys, and says no more than "Internal error"."""
+
+DAY_MAX = 2**32 - 1
+"""Days since 1970 that eight hex digits can tell; later ones share the last."""
+
+_SAFE = "-/:@=,"
+
+
+@lru_cache(maxsize=65_536)
+def escaped(name: str) -> bytes:
+    """UTF-8 with every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
+    return quote_from_bytes(name.encode(), safe=_SAFE).encode("ascii")
+
+
+@lru_cache(maxsize=65_536)
+def unescaped(piece: bytes) -> str:
+    """The name that `escaped` made the piece of. Raises CorruptRow for any other bytes."""
+    try:
+        name = unquote_to_bytes(piece).decode()
+    except UnicodeDecodeError as error:
+        raise CorruptRow(f"{piece!r} is not an escaped name") from error
+    if escaped(name) != piece:
+        raise CorruptRow(f"{piece!r} is not an escaped name")
+    return name
+
+
+def joined(*pieces: bytes) -> bytes:
+    """A key of pieces. Raises TooLarge where HBase would refuse it."""
+    key = SEPARATOR.join(pieces)
+    if len(key) > KEY_BYTES_MAX:
+        raise TooLarge(f"names too long: a key of {len(key)} bytes, at most {KEY_BYTES_MAX} are stored")
+    return key
+
+
+def inverted_start(start_ms: int) -> bytes:
+    """16 hex digits that sort newest first."""
+    return b"%016x" % (START_LIMIT_MS - start_ms)
+
+
+def start_of(piece: bytes) -> int:
+    """The start that `inverted_start` made the piece of."""
+    return START_LIMIT_MS - _number(piece, digits=16)
+
+
+def day_of(start_ms: int) -> int:
+    """Days since 1970, at most DAY_MAX."""
+    return min(start_ms // DAY_MS, DAY_MAX)
+
+
+def inverted_day(day: int) -> bytes:
+    """8 hex digits that sort newest first."""
+    return b"%08x" % (DAY_MAX - day)
+
+
+def day_from(piece: bytes) -> int:
+    """The day that `inverted_day` made the piece of."""
+    return DAY_MAX - _number(piece, digits=8)
+
+
+def _number(piece: bytes, *, digits: int) -> int:
+    try:
+        if len(piece) == digits:
+            return int(piece, 16)
+    except ValueError:
+        pass
+    raise CorruptRow(f"{piece!r} is not a number of {digits} hex digits")

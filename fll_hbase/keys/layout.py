@@ -1,0 +1,179 @@
+"""Which row and which column holds it: every key, key range and column name of the table.
+
+`start` of a range is in, `stop` is out. The format is written down in docs/row-keys.md, whose vectors are
+tested against this module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import xxhash
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys.codec import (
+    SEPARATOR,
+    day_from,
+    day_of,
+    escaped,
+    inverted_day,
+    inverted_start,
+    joined,
+    start_of,
+    unescaped,
+)
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import Direction, Window
+
+Range: TypeAlias = tuple[bytes, bytes]
+
+LIGHT, HEAVY = b"d:", b"o:"
+"""The column families: what high-level questions read, and operations with their graphs."""
+
+VERSION = b"d:v"
+SOURCES, DESTINATIONS = b"d:s", b"d:t"
+FIELD_MAP = b"d:m"
+OPERATION_NAMES = b"o:n"
+OPERATION = b"o:op|"
+
+DOCUMENT = b"d:v|"
+TRUTH = b"d:z|"
+
+REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
+WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
+
+WRITTEN, READ, DESCRIPTION = b"d:b|", b"d:f|", b"d:d|"
+
+_LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
+
+
+class Reference(NamedTuple):
+    """What a reference key, or the tail of one, tells."""
+
+    start_ms: int
+    run: str
+
+
+class IndexEntry(NamedTuple):
+    """What a key of the day index tells."""
+
+    day: int
+    checksum: str
+
+
+def data_row(checksum: str) -> bytes:
+    """The content of one distinct set of operations."""
+    return b"c|" + checksum.encode()
+
+
+def run_row(run: str) -> bytes:
+    """The truth about one run, salted so that runs in order of time do not heat one region."""
+    return joined(b"r", b"%02x" % (xxhash.xxh3_64_intdigest(run.encode()) >> 56), escaped(run))
+
+
+def references(direction: Direction, end_point: EndPoint) -> bytes:
+    """What all references of an end point begin with."""
+    return joined(_LETTER[direction], escaped(end_point.namespace), escaped(end_point.name), b"")
+
+
+def reference_tail(start_ms: int, run: str) -> bytes:
+    """The end of a reference key, and what a witness holds."""
+    return inverted_start(start_ms) + SEPARATOR + escaped(run)
+
+
+def parsed_tail(tail: bytes) -> Reference:
+    """The inverse of `reference_tail`. Raises CorruptRow for any other bytes."""
+    start, separator, run = tail.partition(SEPARATOR)
+    if not separator:
+        raise CorruptRow(f"{tail!r} is not the tail of a reference key")
+    return Reference(start_of(start), unescaped(run))
+
+
+def window(direction: Direction, end_point: EndPoint, asked: Window) -> Range:
+    """The references of an end point whose runs start in the window, newest first."""
+    prefix = references(direction, end_point)
+    if asked.empty:
+        return prefix, prefix
+    oldest = int(inverted_start(asked.start_ms), 16)
+    return prefix + inverted_start(asked.stop_ms - 1), prefix + b"%016x" % (oldest + 1)
+
+
+def index(direction: Direction, end_point: EndPoint) -> bytes:
+    """What all index rows of an end point begin with."""
+    return joined(b"i", _LETTER[direction], escaped(end_point.namespace), escaped(end_point.name), b"")
+
+
+def index_tail(day: int, checksum: str) -> bytes:
+    """The end of a key of the day index."""
+    return inverted_day(day) + SEPARATOR + checksum.encode()
+
+
+def index_window(direction: Direction, end_point: EndPoint, asked: Window) -> Range:
+    """The index rows of all days that the window touches, newest first."""
+    prefix = index(direction, end_point)
+    if asked.empty:
+        return prefix, prefix
+    newest, oldest = inverted_day(day_of(asked.stop_ms - 1)), inverted_day(day_of(asked.start_ms))
+    return prefix + newest, prefix + oldest + b"}"
+
+
+def parsed_index_tail(tail: bytes) -> IndexEntry:
+    """The inverse of `index_tail`. Raises CorruptRow for any other bytes."""
+    day, separator, checksum = tail.partition(SEPARATOR)
+    if not separator:
+        raise CorruptRow(f"{tail!r} is not the tail of an index key")
+    return IndexEntry(day_from(day), checksum.decode("ascii", "replace"))
+
+
+def end_point_row(end_point: EndPoint) -> bytes:
+    """The catalogue row of an end point."""
+    return joined(b"e", escaped(end_point.namespace), escaped(end_point.name))
+
+
+def end_point_rows(namespace: str, name_prefix: str = "") -> Range:
+    """The catalogue rows of one namespace whose names begin with a prefix."""
+    return prefixed(joined(b"e", escaped(namespace), escaped(name_prefix)))
+
+
+def namespace_rows(namespace_prefix: str = "") -> Range:
+    """The catalogue rows of all namespaces that begin with a prefix."""
+    return prefixed(joined(b"e", escaped(namespace_prefix)))
+
+
+def prefixed(prefix: bytes) -> Range:
+    """All keys that begin with the prefix; no key byte is above `~`."""
+    return prefix, prefix + b"\x7f"
+
+
+def parsed_end_point_row(row: bytes) -> EndPoint:
+    """The inverse of `end_point_row`. Raises CorruptRow for any other bytes."""
+    pieces = row.split(SEPARATOR)
+    if len(pieces) != 3 or pieces[0] != b"e":
+        raise CorruptRow(f"{row!r} is not the key of an end point")
+    return EndPoint(unescaped(pieces[1]), unescaped(pieces[2]))
+
+
+def operation_column(name: str) -> bytes:
+    """The cell of one operation in a data row."""
+    return OPERATION + escaped(name)
+
+
+def graph_column(direction: Direction, end_point: EndPoint, field: str) -> bytes:
+    """The cell of one field's graph in a data row."""
+    head = b"o:" + _LETTER[direction]
+    return joined(head, escaped(end_point.namespace), escaped(end_point.name), escaped(field))
+
+
+def document_column(number: int, digest: str) -> bytes:
+    """The cell of one whole document in a run row."""
+    return DOCUMENT + b"%08x|" % number + digest.encode()
+
+
+def truth_column(count: int, digest: str) -> bytes:
+    """The cell of what a pass derived from `count` cells of a run row."""
+    return TRUTH + b"%08x|" % count + digest.encode()
+
+
+def field_column(direction: Direction, field: str) -> bytes:
+    """The catalogue cell of a field written (backward) or read (forward)."""
+    return (WRITTEN if direction is Direction.BACKWARD else READ) + escaped(field)
