@@ -23,18 +23,28 @@ _SAFE = "-/:@=,"
 
 @lru_cache(maxsize=65_536)
 def escaped(name: str) -> bytes:
-    """UTF-8 with every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
-    return quote_from_bytes(name.encode(), safe=_SAFE).encode("ascii")
+    """A name as it stands in keys."""
+    return escaped_bytes(name.encode())
 
 
 @lru_cache(maxsize=65_536)
 def unescaped(piece: bytes) -> str:
     """The name that `escaped` made the piece of. Raises CorruptRow for any other bytes."""
     try:
-        name = unquote_to_bytes(piece).decode()
+        return unescaped_bytes(piece).decode()
     except UnicodeDecodeError as error:
         raise CorruptRow(f"{piece!r} is not an escaped name") from error
-    if escaped(name) != piece:
+
+
+def escaped_bytes(name: bytes) -> bytes:
+    """Every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
+    return quote_from_bytes(name, safe=_SAFE).encode("ascii")
+
+
+def unescaped_bytes(piece: bytes) -> bytes:
+    """The bytes that `escaped_bytes` made the piece of. Raises CorruptRow for any other piece."""
+    name = unquote_to_bytes(piece)
+    if escaped_bytes(name) != piece:
         raise CorruptRow(f"{piece!r} is not an escaped name")
     return name
 

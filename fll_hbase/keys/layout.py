@@ -42,7 +42,10 @@ TRUTH = b"d:z|"
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
 
-WRITTEN, READ, DESCRIPTION = b"d:b|", b"d:f|", b"d:d|"
+EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
+
+END_POINTS = b"e|"
+"""What all catalogue rows begin with; then come namespace and name."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
@@ -130,27 +133,9 @@ def end_point_row(end_point: EndPoint) -> bytes:
     return joined(b"e", escaped(end_point.namespace), escaped(end_point.name))
 
 
-def end_point_rows(namespace: str, name_prefix: str = "") -> Range:
-    """The catalogue rows of one namespace whose names begin with a prefix."""
-    return prefixed(joined(b"e", escaped(namespace), escaped(name_prefix)))
-
-
-def namespace_rows(namespace_prefix: str = "") -> Range:
-    """The catalogue rows of all namespaces that begin with a prefix."""
-    return prefixed(joined(b"e", escaped(namespace_prefix)))
-
-
-def prefixed(prefix: bytes) -> Range:
-    """All keys that begin with the prefix; no key byte is above `~`."""
-    return prefix, prefix + b"\x7f"
-
-
-def parsed_end_point_row(row: bytes) -> EndPoint:
-    """The inverse of `end_point_row`. Raises CorruptRow for any other bytes."""
-    pieces = row.split(SEPARATOR)
-    if len(pieces) != 3 or pieces[0] != b"e":
-        raise CorruptRow(f"{row!r} is not the key of an end point")
-    return EndPoint(unescaped(pieces[1]), unescaped(pieces[2]))
+def end_points(namespace: str) -> bytes:
+    """What the catalogue rows of one namespace begin with."""
+    return joined(b"e", escaped(namespace), b"")
 
 
 def operation_column(name: str) -> bytes:
@@ -177,3 +162,17 @@ def truth_column(count: int, digest: str) -> bytes:
 def field_column(direction: Direction, field: str) -> bytes:
     """The catalogue cell of a field written (backward) or read (forward)."""
     return (WRITTEN if direction is Direction.BACKWARD else READ) + escaped(field)
+
+
+def said_column(field: bytes, digest: str) -> bytes:
+    """The catalogue cell of one type that a field was said to have."""
+    return field + SEPARATOR + digest.encode()
+
+
+def parsed_field_column(column: bytes) -> tuple[Direction, str, bool] | None:
+    """Direction and name of a field's catalogue cell, and whether it holds a type; None for others."""
+    for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ)):
+        if column.startswith(head):
+            name, separator, _ = column[len(head) :].partition(SEPARATOR)
+            return direction, unescaped(name), bool(separator)
+    return None

@@ -111,6 +111,13 @@ class Relations:
             union[ends] = union[ends].merged(relation) if ends in union else relation
         return Relations(union, self.truncated or other.truncated)
 
+    def without_indirect(self) -> Relations:
+        """What is left of direct pairs; relations left empty are no more."""
+        direct = {ends: relation.without_indirect() for ends, relation in self.by_ends.items()}
+        return Relations(
+            {ends: relation for ends, relation in direct.items() if not relation.empty}, self.truncated
+        )
+
 
 def of(operations: Sequence[Operation]) -> FieldMap:
     """The field map of valid operations. Raises TooLarge where it could not be summed up in memory."""

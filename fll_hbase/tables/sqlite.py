@@ -56,7 +56,7 @@ class SqliteTable:
         self._readers = threading.local()
         self._writer: sqlite3.Connection | None = None
         self._writer_pid = 0
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[tuple[int, sqlite3.Connection]] = []
         with self._errors():
             if not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class SqliteTable:
 
     def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
         """One transaction for all batches, which is more than the protocol asks for."""
-        puts = sorted(put for batch in batches for put in batch)
+        puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
         with self._errors(), self._turn.held(self._busy_seconds):
             connection = self._writing()
             stamp = time.time_ns() // 1_000_000
@@ -104,8 +104,9 @@ class SqliteTable:
 
     def close(self) -> None:
         self._turn.close()
-        for connection in self._opened:
-            connection.close()
+        for pid, connection in self._opened:
+            if pid == os.getpid():
+                connection.close()
         self._opened.clear()
 
     def _prepare(self) -> None:
@@ -164,7 +165,7 @@ class SqliteTable:
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        self._opened.append(connection)
+        self._opened.append((os.getpid(), connection))
         return connection
 
     @contextmanager

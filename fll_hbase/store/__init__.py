@@ -1,0 +1,1 @@
+"""Where lineage meets rows: recording runs, and answering questions about windows."""

@@ -1,0 +1,142 @@
+"""Which namespaces, end points and fields were ever recorded: listing and search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fll_hbase.keys import layout
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import Direction
+from fll_hbase.store.names import EndPointNames, NamespaceNames, batched, ordered
+from fll_hbase.tables import Cell, Row, Table
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguedEndPoint:
+    """An end point as last described."""
+
+    end_point: EndPoint
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguedField:
+    """A field of an end point, its type as last said, and whether runs read or wrote it."""
+
+    name: str
+    type: str
+    read: bool
+    written: bool
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Found:
+    """A search result: a field of an end point, or with an empty field the end point itself."""
+
+    end_point: EndPoint
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """Results in order; `after` is what the next page begins beyond, None at the end."""
+
+    results: tuple[Found, ...]
+    after: Found | None
+
+
+class Catalogue:
+    """Answers what was ever recorded, failed and replaced runs included. Names are by code point."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def namespaces(self, *, after: str = "") -> Iterator[str]:
+        """All namespaces, from beyond `after`."""
+        return ordered(NamespaceNames(self._table), after=after.encode())
+
+    def end_points(
+        self, namespace: str, *, prefix: str = "", after: str = ""
+    ) -> Iterator[CataloguedEndPoint]:
+        """The end points of a namespace that begin with `prefix`, from beyond `after`."""
+        for end_point, row in self._rows(namespace, prefix=prefix, after=after):
+            yield CataloguedEndPoint(end_point, _newest(row, layout.DESCRIPTION))
+
+    def fields(self, end_point: EndPoint) -> list[CataloguedField] | None:
+        """All fields of an end point; None where it was never recorded."""
+        row = self._table.get(layout.end_point_row(end_point))
+        return _fields(row) if row else None
+
+    def knows(self, end_point: EndPoint) -> bool:
+        """Whether any run ever named the end point."""
+        return bool(self._table.get(layout.end_point_row(end_point), columns=(layout.EXISTS,)))
+
+    def search(self, text: str, *, after: Found | None, limit: int, end_points_max: int) -> SearchPage:
+        """End points and fields whose names hold the text, in any case.
+
+        At most `limit` results, out of at most `end_points_max` end points: a page may be short of results
+        and still have a next one.
+        """
+        wanted = text.casefold()
+        results: list[Found] = []
+        seen = None
+        for number, (end_point, row) in enumerate(self._all_rows(after)):
+            if number == end_points_max:
+                return SearchPage(tuple(results), seen)
+            fields = [field.name for field in _fields(row)]
+            for found in [Found(end_point), *(Found(end_point, field) for field in fields)]:
+                if (after is None or found > after) and wanted in (found.field or end_point.name).casefold():
+                    if len(results) == limit:
+                        return SearchPage(tuple(results), results[-1])
+                    results.append(found)
+            seen = Found(end_point, fields[-1] if fields else "")
+        return SearchPage(tuple(results), None)
+
+    def _all_rows(self, after: Found | None) -> Iterator[tuple[EndPoint, Row]]:
+        """Every end point from that of `after` on, it included."""
+        first = after.end_point if after else EndPoint("", "")
+        if after is not None and (row := self._table.get(layout.end_point_row(first))):
+            yield first, row
+        yield from self._rows(first.namespace, after=first.name) if after else ()
+        for namespace in self.namespaces(after=first.namespace):
+            yield from self._rows(namespace)
+
+    def _rows(self, namespace: str, *, prefix: str = "", after: str = "") -> Iterator[tuple[EndPoint, Row]]:
+        names = EndPointNames(self._table, namespace)
+        for batch in batched(ordered(names, prefix=prefix.encode(), after=after.encode())):
+            ends = {
+                layout.end_point_row(EndPoint(namespace, name)): EndPoint(namespace, name) for name in batch
+            }
+            found = self._table.rows(list(ends), columns=(layout.LIGHT,))
+            for row, end_point in ends.items():
+                yield end_point, found.get(row, {})
+
+
+def _fields(row: Row) -> list[CataloguedField]:
+    names: dict[str, set[Direction]] = {}
+    types: dict[str, list[Cell]] = {}
+    for column, cell in row.items():
+        parsed = layout.parsed_field_column(column)
+        if parsed is not None:
+            direction, name, is_type = parsed
+            names.setdefault(name, set()).add(direction)
+            if is_type:
+                types.setdefault(name, []).append(cell)
+    return [
+        CataloguedField(
+            name=name,
+            type=_last_said(types.get(name, [])),
+            read=Direction.FORWARD in directions,
+            written=Direction.BACKWARD in directions,
+        )
+        for name, directions in sorted(names.items())
+    ]
+
+
+def _newest(row: Row, head: bytes) -> str:
+    return _last_said([cell for column, cell in row.items() if column.startswith(head)])
+
+
+def _last_said(cells: list[Cell]) -> str:
+    return max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value.decode() if cells else ""

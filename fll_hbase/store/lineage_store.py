@@ -1,0 +1,261 @@
+"""The store: record runs, and ask about any window. Everything above goes through here."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from fll_hbase.errors import LineageError, NeverSeen
+from fll_hbase.keys import layout
+from fll_hbase.model import graph, order, ways
+from fll_hbase.model.graph import Graph
+from fll_hbase.model.operations import EndPoint, EndPointField, Operation
+from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model.summary import Relations
+from fll_hbase.store.catalogue import Catalogue
+from fll_hbase.store.contents import Contents
+from fll_hbase.store.recording import Recorded, Recording
+from fll_hbase.store.rows import Truth
+from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
+from fll_hbase.store.window import Asked, WindowReader, place_of
+from fll_hbase.tables import Table
+
+BATCH_RUNS = 1000
+BOTH = (Direction.BACKWARD, Direction.FORWARD)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that keep one answer, and one process, in measure."""
+
+    level_max: int = 32
+    pairs_max: int = 250_000
+    connections_max: int = 50_000
+    runs_max: int = 100_000
+    cache_bytes: int = 256 * 2**20
+    grace_ms: int = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class FieldAnswer:
+    """The answer to a detailed question: one graph of all contents that touch the field."""
+
+    graph: Graph
+    checksums: tuple[str, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWay:
+    """One distinct way a field was made, and the runs that made it so, newest first."""
+
+    operations: tuple[Operation, ...]
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWays:
+    """All ways a field was made, newest first."""
+
+    ways: tuple[FieldWay, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run that touched an end point; wrote it (backward), read it (forward), or both."""
+
+    run: ProgramRun
+    checksum: str
+    directions: frozenset[Direction]
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    """Runs newest first; `after` is what the next page begins beyond, empty at the end."""
+
+    runs: tuple[ListedRun, ...]
+    after: bytes
+
+
+class LineageStore:
+    """Field lineage in a table. Threads may share it.
+
+    Questions raise NeverSeen for what no run ever named, StoreAway when the table does not answer, and
+    CorruptRow for rows that cannot be read. Nothing is ever left out without a word.
+    """
+
+    def __init__(
+        self, table: Table, *, limits: Limits | None = None, clock: Callable[[], int] | None = None
+    ) -> None:
+        limits = limits or Limits()
+        clock = clock or _now_ms
+        self._table = table
+        self._limits = limits
+        self._contents = Contents(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
+        self._recording = Recording(table, clock=clock, grace_ms=limits.grace_ms)
+        self._windows = WindowReader(table, self._contents, clock=clock, grace_ms=limits.grace_ms)
+        self.catalogue = Catalogue(table)
+
+    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
+        """Record runs in order; one answer for each, durable when this returns.
+
+        Raises StoreAway: then any of them may have landed, and sending all again is safe.
+        """
+        return self._recording.record(runs)
+
+    def lineage(
+        self,
+        end_point: EndPoint,
+        window: Window,
+        *,
+        directions: Sequence[Direction] = BOTH,
+        level: int = 1,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> HighLevel:
+        """Which fields of which end points made which, `level` hops each way."""
+        entries: list[Entry] = []
+        truncated: set[str] = set()
+        for direction in directions:
+
+            def ask(asked_of: EndPoint, direction: Direction = direction) -> Relations:
+                asked = Asked(direction, asked_of, window, failed)
+                found = self._contents.relations(self._windows.checksums(asked), direction, asked_of)
+                return found if indirect else found.without_indirect()
+
+            answer = walk(
+                ask,
+                end_point,
+                direction,
+                level=level,
+                level_max=self._limits.level_max,
+                pairs_max=self._limits.pairs_max,
+            )
+            entries += answer.entries
+            truncated.update(answer.truncated_by)
+        if not entries:
+            self._must_know(end_point)
+        return HighLevel(in_order(entries), tuple(sorted(truncated)))
+
+    def field_lineage(
+        self,
+        field: EndPointField,
+        window: Window,
+        *,
+        direction: Direction = Direction.BACKWARD,
+        simple: bool = False,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> FieldAnswer:
+        """By which operations the field was made, or what was made of it: one level."""
+        asked = Asked(direction, field.end_point, window, failed)
+        touching = {
+            checksum: operations
+            for checksum in self._windows.checksums(asked)
+            if (operations := self._contents.operations(checksum, direction, field))
+        }
+        if not touching:
+            self._must_know_field(field)
+        checksums = self._windows.newest_first(asked, touching)
+        graphs = [
+            (checksum, self._graph(touching[checksum], field, direction, simple=simple, indirect=indirect))
+            for checksum in checksums
+        ]
+        merged = graph.merge(graphs)
+        bound = f"connections_max={self._limits.connections_max}"
+        return FieldAnswer(merged, tuple(checksums), (bound,) if merged.truncated else ())
+
+    def field_ways(self, field: EndPointField, window: Window, *, failed: bool = False) -> FieldWays:
+        """Every distinct way the field was made, with the runs that made it so."""
+        asked = Asked(Direction.BACKWARD, field.end_point, window, failed)
+        runs: dict[ways.Signature, list[str]] = {}
+        newest: dict[ways.Signature, tuple[Operation, ...]] = {}
+        signatures: dict[str, ways.Signature | None] = {}
+        truncated: tuple[str, ...] = ()
+        for number, truth in enumerate(self._windows.live_runs(asked, batch=BATCH_RUNS)):
+            if number == self._limits.runs_max:
+                truncated = (f"runs_max={self._limits.runs_max}",)
+                break
+            if truth.checksum not in signatures:
+                operations = self._contents.operations(truth.checksum, Direction.BACKWARD, field)
+                found = ways.signature(operations, field) if operations else None
+                signatures[truth.checksum] = found
+                if found is not None:
+                    newest.setdefault(found, operations)
+            signature = signatures[truth.checksum]
+            if signature is not None:
+                runs.setdefault(signature, []).append(truth.run.run)
+        if not runs:
+            self._must_know_field(field)
+        return FieldWays(
+            tuple(FieldWay(order.topological(newest[key]), tuple(found)) for key, found in runs.items()),
+            truncated,
+        )
+
+    def runs(self, end_point: EndPoint, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
+        """Every run of the window that touched the end point, failed ones too, newest first."""
+        touched = heapq.merge(
+            *(self._placed(Asked(direction, end_point, window, True), after, limit) for direction in BOTH),
+            key=lambda item: item[0],
+        )
+        listed: list[tuple[bytes, ListedRun]] = []
+        after = b""
+        for place, same in groupby(touched, key=lambda item: item[0]):
+            if len(listed) == limit:
+                after = listed[-1][0]
+                break
+            items = list(same)
+            directions = frozenset(direction for _, _, direction in items)
+            truth = items[0][1]
+            listed.append((place, ListedRun(truth.run, truth.checksum, directions)))
+        if not listed:
+            self._must_know(end_point)
+        return RunsPage(tuple(run for _, run in listed), after)
+
+    def ready(self) -> None:
+        """Raises StoreAway unless the table answers."""
+        self._table.get(layout.END_POINTS)
+
+    def close(self) -> None:
+        """Close the table."""
+        self._table.close()
+
+    def _placed(self, asked: Asked, after: bytes, limit: int) -> Iterator[tuple[bytes, Truth, Direction]]:
+        batch = min(limit + 1, BATCH_RUNS)
+        for truth in self._windows.live_runs(asked, after=after, batch=batch):
+            yield place_of(truth), truth, asked.direction
+
+    def _graph(
+        self,
+        operations: Sequence[Operation],
+        field: EndPointField,
+        direction: Direction,
+        *,
+        simple: bool,
+        indirect: bool,
+    ) -> Graph:
+        backward = direction is Direction.BACKWARD
+        if simple:
+            view = ways.simple_backward if backward else ways.simple_forward
+            return view(operations, field, indirect=indirect)
+        walked = graph.backward if backward else graph.forward
+        return walked(operations, field, indirect=indirect, connections_max=self._limits.connections_max)
+
+    def _must_know(self, end_point: EndPoint) -> None:
+        if not self.catalogue.knows(end_point):
+            raise NeverSeen(f"no run ever read or wrote {end_point}; `fll find` searches names")
+
+    def _must_know_field(self, field: EndPointField) -> None:
+        fields = self.catalogue.fields(field.end_point)
+        if fields is None:
+            self._must_know(field.end_point)
+        elif field.name not in {known.name for known in fields}:
+            raise NeverSeen(f"no run ever read or wrote {field.name!r} of {field.end_point}")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
