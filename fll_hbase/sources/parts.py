@@ -1,0 +1,42 @@
+"""What do the parts say that several forms of documents share: end points and fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fll_hbase.model.operations import EndPoint, Field
+from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
+
+
+def read_end_point(
+    checks: Checks,
+    holder: dict[str, Any],
+    name: str,
+    at: str,
+    namespace: str,
+    *,
+    also: tuple[str, ...] = (),
+) -> tuple[EndPoint, str]:
+    """An end point and its description; its namespace defaults to that of the program.
+
+    `also` are members that the caller knows.
+    """
+    if name not in holder:
+        checks.fault(inside(at, name), "missing")
+        return EndPoint("?", "?"), ""
+    place = inside(at, name)
+    said = checks.members(holder[name], place, ("namespace", "name", "description", *also))
+    if not isinstance(holder[name], dict):
+        return EndPoint("?", "?"), ""
+    own = checks.name(said.get("namespace", namespace), inside(place, "namespace"), bytes_max=ID_BYTES_MAX)
+    end_point = EndPoint(own, checks.required(said, "name", place, bytes_max=NAME_BYTES_MAX))
+    return end_point, checks.optional(said, "description", place)
+
+
+def read_field(checks: Checks, item: object, at: str) -> Field:
+    """An output: a name, or a name and a type."""
+    if isinstance(item, dict):
+        said = checks.members(item, at, ("name", "type"))
+        name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
+        return Field(name, checks.optional(said, "type", at))
+    return Field(checks.name(item, at, bytes_max=NAME_BYTES_MAX))

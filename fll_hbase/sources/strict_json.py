@@ -1,0 +1,55 @@
+"""Is it JSON that says one thing only: bytes to values, or one clear fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from fll_hbase.errors import Fault, UnreadableDocument
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def parse(raw: bytes) -> Any:
+    """The value of a JSON text in UTF-8.
+
+    Raises UnreadableDocument for anything else, and for what readers understand in different ways: NaN and
+    Infinity, a member given twice, half a surrogate pair, nesting beyond what can be read.
+    """
+    try:
+        value = _DECODER.decode(raw.decode())
+        if _SURROGATE_ESCAPE.search(raw):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise _unreadable(f"not UTF-8: {error.reason} at byte {error.start}") from error
+    except UnicodeEncodeError as error:
+        raise _unreadable("a \\u escape is half of a surrogate pair") from error
+    except RecursionError as error:
+        raise _unreadable("nested too deeply") from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise _unreadable(f"not JSON: {error.msg} at {where}") from error
+    except ValueError as error:
+        raise _unreadable(f"not JSON: {error}") from error
+    return value
+
+
+def _unreadable(detail: str) -> UnreadableDocument:
+    return UnreadableDocument([Fault("", detail)])
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _unreadable(f"member {twice!r} is given twice in one object")
+    return members
+
+
+def _constant(name: str) -> NoReturn:
+    raise _unreadable(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant)
