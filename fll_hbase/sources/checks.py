@@ -119,8 +119,10 @@ def _kind(value: object) -> str:
             return "null"
         case bool():
             return "a boolean"
-        case int() | float():
+        case int():
             return "a number"
+        case float():
+            return "a fraction"
         case str():
             return "a string"
         case list():

@@ -140,7 +140,7 @@ def _operation(checks: Checks, item: object, at: str, namespace: str) -> Operati
             said = checks.members(item, at, known | {"destination", "inputs"})
         case _:
             said = checks.members(item, at, known | {"source", "destination", "inputs", "outputs"})
-    if said and "type" not in said:
+    if isinstance(item, dict) and "type" not in said:
         checks.fault(inside(at, "type"), "missing")
     name = checks.required(said, "name", at) if isinstance(item, dict) else "?"
     description = checks.optional(said, "description", at)

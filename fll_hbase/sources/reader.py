@@ -15,6 +15,8 @@ from fll_hbase.sources import document, strict_json
 from fll_hbase.sources.document import Reading, ReadOperations
 
 REMEMBERED_BYTES_MAX = 64 * 2**20
+"""Of operations as sent; as values they take some ten times as much."""
+
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
 
 _PLACEHOLDER = 0
@@ -42,7 +44,7 @@ class DocumentReader:
         if known is not None:
             rest = strict_json.parse(raw.replace(said, b"%d" % _PLACEHOLDER, 1))
             if _is_rest(rest):
-                return document.read(rest, namespace=namespace, operations=known)
+                return document.read(rest, namespace=namespace, operations=known[1])
         parsed = strict_json.parse(raw)
         reading = document.read(parsed, namespace=namespace)
         if namespace is not None and "destination" not in parsed:
@@ -60,7 +62,7 @@ class DocumentReader:
     def _remember(self, key: tuple[str, bytes], operations: ReadOperations) -> None:
         if key[1]:
             with self._lock:
-                self._known[key] = operations
+                self._known[key] = len(key[1]), operations
 
 
 def _is_rest(parsed: object) -> bool:
