@@ -33,7 +33,9 @@ class DocumentReader:
 
     def __init__(self) -> None:
         self._outline = msgspec.json.Decoder(_Outline)
-        self._known: LRUCache[tuple[str | None, bytes], ReadOperations] = LRUCache(REMEMBERED_BYTES_MAX)
+        self._known: LRUCache[tuple[str | None, bytes], tuple[int, ReadOperations]] = LRUCache(
+            REMEMBERED_BYTES_MAX, getsizeof=lambda item: item[0]
+        )
         self._lock = threading.Lock()
 
     def read(self, raw: bytes, *, namespace: str | None) -> Reading:
