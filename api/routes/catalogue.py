@@ -1,0 +1,123 @@
+"""The catalogue: which namespaces, end points, fields and runs there are, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from flask import Response
+
+from api import responses
+from api.queries import NamesQuery, PageQuery, RunsQuery, SearchQuery, asked_seconds, beyond, cursor
+from api.routes.blueprint import Blueprint, settings, store
+from api.schemas import EndPointsSchema, FieldsSchema, NamespacesSchema, ResultsSchema, RunsSchema
+from fll_hbase import answers
+from fll_hbase.errors import BadQuestion, CorruptRow, Fault, NeverSeen
+from fll_hbase.keys import layout
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.store.catalogue import Found
+
+T = TypeVar("T")
+
+blueprint = Blueprint("catalogue", __name__, description="What was ever recorded")
+
+
+@blueprint.route("/v3/namespaces")
+@blueprint.arguments(PageQuery, location="query")
+@blueprint.response(200, NamespacesSchema, description="By code point")
+@blueprint.problems(400, 503)
+def namespaces(query: dict[str, Any]) -> Response:
+    """All namespaces that have end points."""
+    after = beyond(query["cursor"], 1) or [""]
+    found = store().catalogue.namespaces(after=after[0])
+    return _page(found, query, "namespaces", said=str, name=str)
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints")
+@blueprint.arguments(NamesQuery, location="query")
+@blueprint.response(200, EndPointsSchema, description="By code point")
+@blueprint.problems(400, 503)
+def end_points(query: dict[str, Any], namespace: str) -> Response:
+    """The end points of a namespace."""
+    after = beyond(query["cursor"], 1) or [""]
+    found = store().catalogue.end_points(namespace, prefix=query["prefix"], after=after[0])
+    return _page(found, query, "endpoints", said=answers.end_point, name=lambda item: item.end_point.name)
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields")
+@blueprint.arguments(NamesQuery, location="query")
+@blueprint.response(200, FieldsSchema, description="By code point")
+@blueprint.problems(400, 404, 503)
+def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """The fields of an end point."""
+    after = beyond(query["cursor"], 1) or [""]
+    end_point = EndPoint(namespace, name)
+    known = store().catalogue.fields(end_point)
+    if known is None:
+        raise NeverSeen(f"no run ever read or wrote {end_point}; `/v3/search?q=` searches names")
+    found = (field for field in known if field.name.startswith(query["prefix"]) and field.name > after[0])
+    return _page(found, query, "fields", said=answers.field, name=lambda item: item.name)
+
+
+@blueprint.route("/v3/search")
+@blueprint.arguments(SearchQuery, location="query")
+@blueprint.response(200, ResultsSchema, description="By namespace, end point and field")
+@blueprint.problems(400, 503)
+def search(query: dict[str, Any]) -> Response:
+    """End points and fields whose names hold a text, in any case.
+
+    A page may hold fewer results than its limit and still have a next one.
+    """
+    after = beyond(query["cursor"], 3)
+    page = store().catalogue.search(
+        query["q"],
+        after=Found(EndPoint(after[0], after[1]), after[2]) if after else None,
+        limit=_limit(query),
+        end_points_max=settings().search_end_points_max,
+    )
+    response = responses.json({"results": [answers.found(result) for result in page.results]})
+    if page.after is None:
+        return response
+    last = page.after.end_point
+    return responses.linked(response, cursor=cursor(last.namespace, last.name, page.after.field))
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/runs")
+@blueprint.arguments(RunsQuery, location="query")
+@blueprint.response(200, RunsSchema, description="Newest first")
+@blueprint.problems(400, 404, 503)
+def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Every run of the window that read or wrote an end point, failed ones too."""
+    (after,) = beyond(query["cursor"], 1) or [""]
+    try:
+        if after:
+            layout.parsed_tail(after.encode())
+    except CorruptRow as error:
+        raise BadQuestion([Fault("cursor", "comes from no link to a next page")]) from error
+    end_point = EndPoint(namespace, name)
+    page = store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
+    response = responses.json({"runs": [answers.run(run) for run in page.runs]})
+    if not page.after:
+        return response
+    return responses.linked(response, cursor=cursor(page.after.decode()), **asked_seconds(query["window"]))
+
+
+def _page(
+    found: Iterator[T],
+    query: dict[str, Any],
+    what: str,
+    *,
+    said: Callable[[T], Any],
+    name: Callable[[T], str],
+) -> Response:
+    limit = _limit(query)
+    items = list(islice(found, limit + 1))
+    response = responses.json({what: [said(item) for item in items[:limit]]})
+    if len(items) <= limit:
+        return response
+    return responses.linked(response, cursor=cursor(name(items[limit - 1])))
+
+
+def _limit(query: dict[str, Any]) -> int:
+    return min(query["limit"] or settings().list_limit, settings().list_limit_max)

@@ -1,0 +1,57 @@
+"""The OpenAPI document, and a page to read it and try it."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, current_app, redirect, send_from_directory
+from swagger_ui_bundle import swagger_ui_path
+from werkzeug.wrappers import Response as AnyResponse
+
+from api import responses
+
+blueprint = Blueprint("documentation", __name__)
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"><title>Field lineage: the API</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+"""
+_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", docExpansion: "list", deepLinking: true});\n'
+
+
+@blueprint.route("/")
+def root() -> AnyResponse:
+    """The page that there is."""
+    return redirect("/docs")
+
+
+@blueprint.route("/openapi.json")
+def openapi() -> Response:
+    """The OpenAPI document."""
+    return responses.json(current_app.extensions["fll-api"].spec.to_dict())
+
+
+@blueprint.route("/docs")
+def page() -> Response:
+    """The page."""
+    return Response(_PAGE, mimetype="text/html")
+
+
+@blueprint.route("/docs/start.js")
+def start() -> Response:
+    """What the page does first."""
+    return Response(_START, mimetype="text/javascript")
+
+
+@blueprint.route("/docs/<path:name>")
+def asset(name: str) -> Response:
+    """A file of the page."""
+    return send_from_directory(swagger_ui_path, name)
