@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from flask import Response, current_app, request
@@ -20,7 +19,9 @@ from fll_hbase.sources.document import Reading
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.recording import Recorded
 
-BATCH_RUNS = 500
+BATCH_RUNS, BATCH_BYTES = 2_000, 2**23
+"""How much of a batch is recorded at once: whichever is reached first."""
+
 SPOOLED_BYTES_MAX = 2**23
 NDJSON = "application/x-ndjson"
 
@@ -83,7 +84,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     limits = settings()
     lines = bodies.lines(request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max)
     told = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
-    while batch := list(islice(lines, BATCH_RUNS)):
+    for batch in _grouped(lines):
         answered = _dry_run(batch, namespace) if query["dry_run"] else _record(batch, namespace)
         told.writelines(responses.encoded(line) + b"\n" for line in answered)
     length = told.tell()
@@ -91,6 +92,19 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     if length <= SPOOLED_BYTES_MAX:
         return Response(told.read(), mimetype=NDJSON)
     return Response(told, mimetype=NDJSON, headers={"Content-Length": str(length)}, direct_passthrough=True)
+
+
+def _grouped(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    group: list[Line] = []
+    size = 0
+    for line in lines:
+        group.append(line)
+        size += len(line.raw)
+        if len(group) == BATCH_RUNS or size >= BATCH_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _record(batch: Iterable[Line], namespace: str) -> list[dict[str, Any]]:

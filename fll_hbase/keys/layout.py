@@ -27,6 +27,8 @@ from fll_hbase.model.runs import Direction, Window
 
 Range: TypeAlias = tuple[bytes, bytes]
 
+CHECKSUM_DIGITS = 32
+
 LIGHT, HEAVY = b"d:", b"o:"
 """The column families: what high-level questions read, and operations with their graphs."""
 
@@ -55,13 +57,6 @@ class Reference(NamedTuple):
 
     start_ms: int
     run: str
-
-
-class IndexEntry(NamedTuple):
-    """What a key of the day index tells."""
-
-    day: int
-    checksum: str
 
 
 def data_row(checksum: str) -> bytes:
@@ -95,10 +90,15 @@ def parsed_tail(tail: bytes) -> Reference:
 def window(direction: Direction, end_point: EndPoint, asked: Window) -> Range:
     """The references of an end point whose runs start in the window, newest first."""
     prefix = references(direction, end_point)
+    start, stop = start_bounds(asked)
+    return prefix + start, prefix + stop
+
+
+def start_bounds(asked: Window) -> Range:
+    """Between which bytes the tails of references lie whose runs start in the window."""
     if asked.empty:
-        return prefix, prefix
-    oldest = int(inverted_start(asked.start_ms), 16)
-    return prefix + inverted_start(asked.stop_ms - 1), prefix + b"%016x" % (oldest + 1)
+        return b"", b""
+    return inverted_start(asked.stop_ms - 1), b"%016x" % (int(inverted_start(asked.start_ms), 16) + 1)
 
 
 def index(direction: Direction, end_point: EndPoint) -> bytes:
@@ -120,12 +120,14 @@ def index_window(direction: Direction, end_point: EndPoint, asked: Window) -> Ra
     return prefix + newest, prefix + oldest + b"}"
 
 
-def parsed_index_tail(tail: bytes) -> IndexEntry:
-    """The inverse of `index_tail`. Raises CorruptRow for any other bytes."""
-    day, separator, checksum = tail.partition(SEPARATOR)
-    if not separator:
-        raise CorruptRow(f"{tail!r} is not the tail of an index key")
-    return IndexEntry(day_from(day), checksum.decode("ascii", "replace"))
+def checksum_in(index_key: bytes) -> bytes:
+    """The content that a key of the day index names."""
+    return index_key[-CHECKSUM_DIGITS:]
+
+
+def day_in(index_key: bytes) -> int:
+    """The day that a key of the day index is of. Raises CorruptRow."""
+    return day_from(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
 def end_point_row(end_point: EndPoint) -> bytes:

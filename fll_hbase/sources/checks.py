@@ -59,6 +59,8 @@ class Checks:
 
     def name(self, value: object, at: str, *, bytes_max: int | None = None) -> str:
         """A text that is not empty and, as UTF-8, at most `bytes_max` long."""
+        if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
+            return value
         if not isinstance(value, str):
             self.fault(at, f"must be a string, is {_kind(value)}")
         elif not value:

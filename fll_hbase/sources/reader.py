@@ -20,6 +20,7 @@ REMEMBERED_BYTES_MAX = 64 * 2**20
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
 
 _PLACEHOLDER = 0
+_LOOK_BYTES = 40
 
 
 class _Outline(msgspec.Struct):
@@ -44,7 +45,7 @@ class DocumentReader:
         with self._lock:
             known = self._known.get((namespace, said))
         if known is not None:
-            rest = strict_json.parse(raw.replace(said, b"%d" % _PLACEHOLDER, 1))
+            rest = strict_json.parse(_without(raw, said))
             if _is_rest(rest):
                 return document.read(rest, namespace=namespace, operations=known[1])
         parsed = strict_json.parse(raw)
@@ -65,6 +66,17 @@ class DocumentReader:
         if key[1]:
             with self._lock:
                 self._known[key] = len(key[1]), operations
+
+
+def _without(raw: bytes, said: bytes) -> bytes:
+    """The document with a placeholder for its operations, if the first thing that looks like them is them.
+
+    A search for all of their bytes would cost more than reading the rest does.
+    """
+    begin = raw.find(said[:_LOOK_BYTES])
+    if not raw.startswith(said, begin):
+        return raw
+    return b"%b%d%b" % (raw[:begin], _PLACEHOLDER, raw[begin + len(said) :])
 
 
 def _is_rest(parsed: object) -> bool:

@@ -21,7 +21,7 @@ from fll_hbase.store import rows
 from fll_hbase.store.rows import Content, Ends, Truth
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
-CHUNK_RUNS_MAX = 1000
+CHUNK_RUNS_MAX = 2_000
 PASSES_MAX = 50
 
 

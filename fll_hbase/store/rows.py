@@ -41,6 +41,14 @@ class Truth(NamedTuple):
     run: ProgramRun
 
 
+class Claim(NamedTuple):
+    """As much of a truth as confirming a candidate takes."""
+
+    checksum: str
+    start_ms: int
+    failed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Ends:
     """What references and index rows of a content are made of."""
@@ -98,6 +106,15 @@ def decoded(run_id: str, value: bytes) -> Truth:
     except (ValueError, TypeError) as error:
         raise CorruptRow(f"run {run_id!r}: {value!r} is not the truth about a run") from error
     return Truth(checksum.decode(), run)
+
+
+def claimed(value: bytes) -> Claim:
+    """The beginning of what `encoded` made. Raises CorruptRow for any other bytes."""
+    try:
+        checksum, start, state, _ = value.split(SEPARATOR, 3)
+        return Claim(checksum.decode(), int(start), State(state.decode()).failed)
+    except ValueError as error:
+        raise CorruptRow(f"{value!r} is not the truth about a run") from error
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import islice
+from typing import TypeAlias
 
 from cachetools import LRUCache
 
@@ -19,8 +20,8 @@ from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import DAY_MS, Direction, Window
 from fll_hbase.store import rows
 from fll_hbase.store.contents import Contents
-from fll_hbase.store.rows import Truth
-from fll_hbase.tables import Table
+from fll_hbase.store.rows import Claim, Truth
+from fll_hbase.tables import Row, Table
 
 BATCH_RUNS_MAX = 1000
 COLUMNS_MAX = 200
@@ -37,13 +38,8 @@ class Asked:
     failed: bool = False
 
 
-class _Entry(NamedTuple):
-    """One index row: a content that some run of the day had."""
-
-    key: bytes
-    day: int
-    witnesses: tuple[bytes, ...]
-    stamp_ms: int
+_Entry: TypeAlias = tuple[bytes, Row]
+"""One row of the day index, key and witnesses: a content that some run of the day had."""
 
 
 class WindowReader:
@@ -59,13 +55,15 @@ class WindowReader:
     def checksums(self, asked: Asked) -> frozenset[str]:
         """Every content that a run of the window has."""
         entries = self._index(asked)
-        candidates = {checksum: _in_window(rows_, asked.window) for checksum, rows_ in entries.items()}
-        found = self._confirmed(asked, [tails[0] for tails in candidates.values() if tails])
+        newest, oldest = layout.start_bounds(asked.window)
+        found = self._confirmed(
+            asked,
+            [tails[0] for rows_ in entries.values() if (tails := _tails(rows_, newest, oldest, most=1))],
+        )
         missing = entries.keys() - found
         if missing:
-            found |= self._confirmed(
-                asked, [tail for checksum in missing for tail in candidates[checksum][1:]]
-            )
+            others = [tail for checksum in missing for tail in _tails(entries[checksum], newest, oldest)[1:]]
+            found |= self._confirmed(asked, others)
             for day, on_day in _by_day(entries, missing - found):
                 wanted = on_day.keys() - found
                 live = self._first_references(asked, day, wanted)
@@ -93,10 +91,9 @@ class WindowReader:
         while True:
             page = list(self._table.scan(start, stop, limit=batch))
             tails = [key[len(prefix) :] for key, _ in page]
-            truths = self._truths(tails)
-            for tail in tails:
-                truth = truths.get(layout.parsed_tail(tail).run)
-                if truth and place_of(truth) == tail and self._admits(asked, truth):
+            for tail, value in self._values(tails).items():
+                truth = rows.decoded(layout.parsed_tail(tail).run, value)
+                if place_of(truth) == tail and self._admits(asked, rows.claimed(value)):
                     yield truth
             if len(page) < batch:
                 return
@@ -105,40 +102,33 @@ class WindowReader:
     def _index(self, asked: Asked) -> dict[str, list[_Entry]]:
         """The index rows of all days touched, by content, newest first."""
         start, stop = layout.index_window(asked.direction, asked.end_point, asked.window)
-        length = len(layout.index(asked.direction, asked.end_point))
         columns = (layout.WITNESS, layout.FAILED_WITNESS) if asked.failed else (layout.WITNESS,)
-        entries: dict[str, list[_Entry]] = {}
-        for key, row in self._table.scan(start, stop, columns=columns):
-            day, checksum = layout.parsed_index_tail(key[length:])
-            cells = row.values()
-            stamp_ms = max(cell.stamp_ms for cell in cells)
-            entry = _Entry(key, day, tuple(cell.value for cell in cells), stamp_ms)
-            if not self._dead.remembered(asked, entry):
-                entries.setdefault(checksum, []).append(entry)
-        return entries
+        entries: dict[bytes, list[_Entry]] = {}
+        for entry in self._table.scan(start, stop, columns=columns):
+            entries.setdefault(layout.checksum_in(entry[0]), []).append(entry)
+        return {checksum.decode(): self._dead.without(asked, rows_) for checksum, rows_ in entries.items()}
 
     def _confirmed(self, asked: Asked, tails: Sequence[bytes]) -> set[str]:
         """The contents that the run rows of the candidates really have."""
         return {
-            truth.checksum
+            claim.checksum
             for begin in range(0, len(tails), BATCH_RUNS_MAX)
-            for truth in self._truths(tails[begin : begin + BATCH_RUNS_MAX]).values()
-            if self._admits(asked, truth)
+            for value in self._values(tails[begin : begin + BATCH_RUNS_MAX]).values()
+            if self._admits(asked, claim := rows.claimed(value))
         }
 
-    def _admits(self, asked: Asked, truth: Truth) -> bool:
+    def _admits(self, asked: Asked, claim: Claim) -> bool:
         """Whether the run row has the last word for this question: its start, state and end points."""
-        if truth.run.start_ms not in asked.window or (truth.run.state.failed and not asked.failed):
+        if claim.start_ms not in asked.window or (claim.failed and not asked.failed):
             return False
-        return self._contents.names(truth.checksum, asked.direction, asked.end_point)
+        return self._contents.names(claim.checksum, asked.direction, asked.end_point)
 
-    def _truths(self, tails: Iterable[bytes]) -> dict[str, Truth]:
-        """What the run rows say of the runs, by run; runs that no pass has finished are left out."""
-        runs = {layout.parsed_tail(tail).run for tail in tails}
-        keys = {layout.run_row(run): run for run in runs}
-        found = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        values = {keys[key]: rows.truth_value(row) for key, row in found.items()}
-        return {run: rows.decoded(run, value) for run, value in values.items() if value is not None}
+    def _values(self, tails: Iterable[bytes]) -> dict[bytes, bytes]:
+        """What the run rows say of the runs, by reference tail; runs that no pass finished are left out."""
+        keys = {tail: layout.run_row(layout.parsed_tail(tail).run) for tail in tails}
+        found = self._table.rows(list(set(keys.values())), columns=(layout.LIGHT,))
+        values = {tail: rows.truth_value(found[key]) for tail, key in keys.items() if key in found}
+        return {tail: value for tail, value in values.items() if value is not None}
 
     def _first_references(self, asked: Asked, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
         """Per content the place of its newest run in the window on one day."""
@@ -150,9 +140,11 @@ class WindowReader:
         batch = 1
         while wanted:
             page = list(self._table.scan(start, stop, columns=_reference_columns(wanted, asked), limit=batch))
-            for truth in self._truths([key[len(prefix) :] for key, _ in page]).values():
-                if truth.checksum in wanted and self._admits(part, truth):
-                    first[truth.checksum] = min(place_of(truth), first.get(truth.checksum, place_of(truth)))
+            for tail, value in self._values([key[len(prefix) :] for key, _ in page]).items():
+                claim = rows.claimed(value)
+                if claim.checksum in wanted and self._admits(part, claim):
+                    place = layout.reference_tail(claim.start_ms, layout.parsed_tail(tail).run)
+                    first[claim.checksum] = min(place, first.get(claim.checksum, place))
             if len(page) < batch:
                 break
             wanted -= first.keys()
@@ -165,7 +157,7 @@ class WindowReader:
         whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
         if day < DAY_MAX and _part(asked, day).window == whole_day:
             settled_ms = self._clock() - self._half_grace_ms
-            self._dead.remember(asked, [entry for entry in entries if entry.stamp_ms < settled_ms])
+            self._dead.remember(asked, [entry for entry in entries if _stamp_ms(entry) < settled_ms])
 
 
 class _Dead:
@@ -175,14 +167,19 @@ class _Dead:
         self._stamps: LRUCache[tuple[bytes, bool], int] = LRUCache(100_000)
         self._lock = threading.Lock()
 
-    def remembered(self, asked: Asked, entry: _Entry) -> bool:
+    def without(self, asked: Asked, entries: list[_Entry]) -> list[_Entry]:
+        """The entries that are not remembered as dead."""
+        if not self._stamps:
+            return entries
         with self._lock:
-            return self._stamps.get((entry.key, asked.failed)) == entry.stamp_ms
+            return [
+                entry for entry in entries if self._stamps.get((entry[0], asked.failed)) != _stamp_ms(entry)
+            ]
 
     def remember(self, asked: Asked, entries: Iterable[_Entry]) -> None:
         with self._lock:
             for entry in entries:
-                self._stamps[entry.key, asked.failed] = entry.stamp_ms
+                self._stamps[entry[0], asked.failed] = _stamp_ms(entry)
 
 
 def place_of(truth: Truth) -> bytes:
@@ -190,10 +187,16 @@ def place_of(truth: Truth) -> bytes:
     return layout.reference_tail(truth.run.start_ms, truth.run.run)
 
 
-def _in_window(entries: Iterable[_Entry], window: Window) -> list[bytes]:
-    """The witnesses whose runs start in the window, newest first."""
-    tails = [tail for entry in entries for tail in entry.witnesses]
-    return [tail for tail in tails if layout.parsed_tail(tail).start_ms in window]
+def _stamp_ms(entry: _Entry) -> int:
+    return max(cell.stamp_ms for cell in entry[1].values())
+
+
+def _tails(
+    entries: Iterable[_Entry], newest: bytes, oldest: bytes, *, most: int | None = None
+) -> list[bytes]:
+    """The witnesses whose runs start in the window, newest first, at most so many."""
+    tails = (cell.value for entry in entries for cell in entry[1].values())
+    return list(islice((tail for tail in tails if newest <= tail < oldest), most))
 
 
 def _by_day(
@@ -203,7 +206,7 @@ def _by_day(
     days: dict[int, dict[str, _Entry]] = {}
     for checksum in checksums:
         for entry in entries.get(checksum, ()):
-            days.setdefault(entry.day, {})[checksum] = entry
+            days.setdefault(layout.day_in(entry[0]), {})[checksum] = entry
     yield from sorted(days.items(), reverse=True)
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench` prints figures and ratios, each measured in one run."""
