@@ -23,6 +23,7 @@ class _Api(flask_smorest.Api):  # type: ignore[misc]
     """The OpenAPI document; errors are told by `problems`."""
 
     ERROR_SCHEMA = ProblemSchema
+    DEFAULT_ERROR_RESPONSE_NAME = None
 
     def _register_error_handlers(self) -> None:
         problems.register(self._app)

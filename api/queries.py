@@ -129,6 +129,7 @@ class RecordQuery(NoQuery):
 class Parser(FlaskParser):
     """Query parameters as the contract has them; errors are BadQuestion."""
 
+    DEFAULT_VALIDATION_STATUS = 400
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:

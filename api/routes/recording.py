@@ -43,7 +43,8 @@ _DOCUMENT = {
 _RECORDED_OR_DRY_RUN = {
     "oneOf": [{"$ref": "#/components/schemas/Recorded"}, {"$ref": "#/components/schemas/DryRun"}]
 }
-_BATCH = {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}
+_TEXT = {"type": "string"}
+_BATCH = {"required": True, "content": {NDJSON: {"schema": _TEXT}}}
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/lineage", methods=["POST"])
@@ -72,8 +73,8 @@ def record(query: dict[str, Any], namespace: str) -> Response:
 @blueprint.route("/v3/namespaces/<namespace:namespace>/lineage/batch", methods=["POST"])
 @blueprint.arguments(RecordQuery, location="query")
 @blueprint.doc(requestBody=_BATCH)
-@blueprint.response(
-    200, content_type=NDJSON, description="One line for each, in order: an answer or a problem"
+@blueprint.alt_response(
+    200, schema=_TEXT, content_type=NDJSON, description="One line for each, in order: an answer or a problem"
 )
 @blueprint.problems(400, 413, 415)
 def record_batch(query: dict[str, Any], namespace: str) -> Response:
