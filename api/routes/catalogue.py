@@ -24,7 +24,7 @@ blueprint = Blueprint("catalogue", __name__, description="What was ever recorded
 
 
 @blueprint.route("/v3/namespaces")
-@blueprint.arguments(PageQuery, location="query")
+@blueprint.arguments(PageQuery(), location="query")
 @blueprint.response(200, NamespacesSchema, description="By code point")
 @blueprint.problems(400, 503)
 def namespaces(query: dict[str, Any]) -> Response:
@@ -35,7 +35,7 @@ def namespaces(query: dict[str, Any]) -> Response:
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints")
-@blueprint.arguments(NamesQuery, location="query")
+@blueprint.arguments(NamesQuery(), location="query")
 @blueprint.response(200, EndPointsSchema, description="By code point")
 @blueprint.problems(400, 503)
 def end_points(query: dict[str, Any], namespace: str) -> Response:
@@ -46,7 +46,7 @@ def end_points(query: dict[str, Any], namespace: str) -> Response:
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields")
-@blueprint.arguments(NamesQuery, location="query")
+@blueprint.arguments(NamesQuery(), location="query")
 @blueprint.response(200, FieldsSchema, description="By code point")
 @blueprint.problems(400, 404, 503)
 def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
@@ -61,7 +61,7 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
 
 
 @blueprint.route("/v3/search")
-@blueprint.arguments(SearchQuery, location="query")
+@blueprint.arguments(SearchQuery(), location="query")
 @blueprint.response(200, ResultsSchema, description="By namespace, end point and field")
 @blueprint.problems(400, 503)
 def search(query: dict[str, Any]) -> Response:
@@ -84,7 +84,7 @@ def search(query: dict[str, Any]) -> Response:
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/runs")
-@blueprint.arguments(RunsQuery, location="query")
+@blueprint.arguments(RunsQuery(), location="query")
 @blueprint.response(200, RunsSchema, description="Newest first")
 @blueprint.problems(400, 404, 503)
 def runs(query: dict[str, Any], namespace: str, name: str) -> Response:

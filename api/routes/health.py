@@ -15,7 +15,7 @@ blueprint = Blueprint("health", __name__, description="For load balancers and su
 
 
 @blueprint.route("/healthz")
-@blueprint.arguments(NoQuery, location="query")
+@blueprint.arguments(NoQuery(), location="query")
 @blueprint.response(200, HealthSchema, description="The process answers")
 @blueprint.problems(400)
 def alive(query: dict[str, Any]) -> Response:
@@ -24,7 +24,7 @@ def alive(query: dict[str, Any]) -> Response:
 
 
 @blueprint.route("/readyz")
-@blueprint.arguments(NoQuery, location="query")
+@blueprint.arguments(NoQuery(), location="query")
 @blueprint.response(200, HealthSchema, description="The store answers")
 @blueprint.problems(400, 503)
 def ready(query: dict[str, Any]) -> Response:

@@ -20,7 +20,7 @@ _DATASET = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 
 @blueprint.route(f"{_END_POINT}/fields/lineage")
-@blueprint.arguments(LineageQuery, location="query")
+@blueprint.arguments(LineageQuery(), location="query")
 @blueprint.response(200, EntrySchema(many=True), description="By level, source and destination")
 @blueprint.problems(400, 404, 503)
 def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
@@ -34,7 +34,7 @@ def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 
 
 @blueprint.route(f"{_END_POINT}/fields/<field:field>/lineage")
-@blueprint.arguments(FieldLineageQuery, location="query")
+@blueprint.arguments(FieldLineageQuery(), location="query")
 @blueprint.response(200, FieldLineageSchema, description="Nodes by id, operations by name")
 @blueprint.problems(400, 404, 503)
 def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
@@ -45,7 +45,7 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
 
 
 @blueprint.route(f"{_DATASET}/fields/<field:field>/lineage")
-@blueprint.arguments(RunsOfWindowQuery, location="query")
+@blueprint.arguments(RunsOfWindowQuery(), location="query")
 @blueprint.response(200, FieldWaysSchema, description="One path per distinct way, newest first")
 @blueprint.problems(400, 404, 503)
 def field_ways(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:

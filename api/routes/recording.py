@@ -48,7 +48,7 @@ _BATCH = {"required": True, "content": {NDJSON: {"schema": _TEXT}}}
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/lineage", methods=["POST"])
-@blueprint.arguments(RecordQuery, location="query")
+@blueprint.arguments(RecordQuery(), location="query")
 @blueprint.doc(requestBody=_DOCUMENT)
 @blueprint.response(201, RecordedSchema, description="Recorded, durably")
 @blueprint.alt_response(
@@ -71,7 +71,7 @@ def record(query: dict[str, Any], namespace: str) -> Response:
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/lineage/batch", methods=["POST"])
-@blueprint.arguments(RecordQuery, location="query")
+@blueprint.arguments(RecordQuery(), location="query")
 @blueprint.doc(requestBody=_BATCH)
 @blueprint.alt_response(
     200, schema=_TEXT, content_type=NDJSON, description="One line for each, in order: an answer or a problem"
