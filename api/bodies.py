@@ -16,7 +16,7 @@ from fll_hbase.errors import Fault, LineageError, TooLarge, UnreadableDocument
 
 JSON_TYPES = ("application/json",)
 NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
-_BUFFER_BYTES = 2**18
+_BUFFER_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
