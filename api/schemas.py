@@ -50,10 +50,10 @@ class Document(ma.Schema):
 class RunSchema(Document):
     """One run of a program."""
 
-    application = Text(required=True)
-    version = Text(empty=True)
-    type = Text(required=True)
-    program = Text(required=True)
+    application = Text(required=True, bytes_max=NAME_BYTES_MAX)
+    version = Text(empty=True, bytes_max=NAME_BYTES_MAX)
+    type = Text(required=True, bytes_max=NAME_BYTES_MAX)
+    program = Text(required=True, bytes_max=NAME_BYTES_MAX)
     run = Text(required=True, bytes_max=ID_BYTES_MAX, metadata={"description": "Unique across namespaces"})
     startTime = fields.Integer(
         required=True,

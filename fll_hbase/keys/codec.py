@@ -51,7 +51,11 @@ def unescaped_bytes(piece: bytes) -> bytes:
 
 def joined(*pieces: bytes) -> bytes:
     """A key of pieces. Raises TooLarge where HBase would refuse it."""
-    key = SEPARATOR.join(pieces)
+    return measured(SEPARATOR.join(pieces))
+
+
+def measured(key: bytes) -> bytes:
+    """The key itself. Raises TooLarge where HBase would refuse it."""
     if len(key) > KEY_BYTES_MAX:
         raise TooLarge(f"names too long: a key of {len(key)} bytes, at most {KEY_BYTES_MAX} are stored")
     return key
@@ -64,7 +68,7 @@ def inverted_start(start_ms: int) -> bytes:
 
 def start_of(piece: bytes) -> int:
     """The start that `inverted_start` made the piece of."""
-    return START_LIMIT_MS - _number(piece, digits=16)
+    return START_LIMIT_MS - _number(piece, digits=16, largest=START_LIMIT_MS)
 
 
 def day_of(start_ms: int) -> int:
@@ -79,13 +83,12 @@ def inverted_day(day: int) -> bytes:
 
 def day_from(piece: bytes) -> int:
     """The day that `inverted_day` made the piece of."""
-    return DAY_MAX - _number(piece, digits=8)
+    return DAY_MAX - _number(piece, digits=8, largest=DAY_MAX)
 
 
-def _number(piece: bytes, *, digits: int) -> int:
-    try:
-        if len(piece) == digits:
-            return int(piece, 16)
-    except ValueError:
-        pass
-    raise CorruptRow(f"{piece!r} is not a number of {digits} hex digits")
+def _number(piece: bytes, *, digits: int, largest: int) -> int:
+    if len(piece) == digits and not piece.strip(b"0123456789abcdef"):
+        number = int(piece, 16)
+        if number <= largest:
+            return number
+    raise CorruptRow(f"{piece!r} is not {digits} hex digits of at most {largest:x}")

@@ -113,8 +113,10 @@ class _Steps:
         self.origins: dict[str, dict[str, Influence]] = {name: {} for name in self.operations}
         self.consumers: dict[str, dict[str, Influence]] = {name: {} for name in self.operations}
         self._consumers_of: dict[NodeId, dict[str, Influence]] = {}
+        self._taken_at_all: set[NodeId] = set()
         for operation in self.operations.values():
             taken_as = _influences(operation)
+            self._taken_at_all.update(taken_as)
             if not indirect:
                 taken_as = {node: how for node, how in taken_as.items() if how is Influence.DIRECT}
             self._taken[operation.name] = taken_as
@@ -138,7 +140,7 @@ class _Steps:
         for operation in self.operations.values():
             if isinstance(operation, Read) and operation.source == origin.end_point:
                 listed = origin.name in {output.name for output in operation.outputs}
-                if listed or (operation.name, origin.name) in self._consumers_of:
+                if listed or (operation.name, origin.name) in self._taken_at_all:
                     yield operation
 
     def consumers_of(self, node: NodeId) -> dict[str, Influence]:

@@ -49,13 +49,10 @@ class Checks:
             return "?"
         return self.name(holder[name], inside(at, name), bytes_max=bytes_max)
 
-    def optional(self, holder: dict[str, Any], name: str, at: str) -> str:
+    def optional(self, holder: dict[str, Any], name: str, at: str, *, bytes_max: int | None = None) -> str:
         """A text that may be absent or empty."""
         value = holder.get(name, "")
-        if not isinstance(value, str):
-            self.fault(inside(at, name), f"must be a string, is {_kind(value)}")
-            return ""
-        return value if self._sound(value, inside(at, name)) else ""
+        return self.name(value, inside(at, name), bytes_max=bytes_max) if value != "" else ""
 
     def name(self, value: object, at: str, *, bytes_max: int | None = None) -> str:
         """A text that is not empty and, as UTF-8, at most `bytes_max` long."""

@@ -118,10 +118,10 @@ def read_run(checks: Checks, members: dict[str, Any], namespace: str) -> Program
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     return ProgramRun(
         namespace=namespace,
-        application=checks.required(said, "application", "run"),
-        version=checks.optional(said, "version", "run"),
-        type=checks.required(said, "type", "run"),
-        program=checks.required(said, "program", "run"),
+        application=checks.required(said, "application", "run", bytes_max=NAME_BYTES_MAX),
+        version=checks.optional(said, "version", "run", bytes_max=NAME_BYTES_MAX),
+        type=checks.required(said, "type", "run", bytes_max=NAME_BYTES_MAX),
+        program=checks.required(said, "program", "run", bytes_max=NAME_BYTES_MAX),
         run=checks.required(said, "run", "run", bytes_max=ID_BYTES_MAX),
         start_ms=checks.integer(said, "startTime", "run", below=START_LIMIT_MS),
         state=State(checks.choice(said, "state", "run", _STATES, State.COMPLETE.value)),

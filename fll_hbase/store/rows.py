@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, day_of, escaped, unescaped
+from fll_hbase.keys.codec import SEPARATOR, day_of, escaped, measured, unescaped
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.graph import GRAPHED_OPERATIONS_MAX
 from fll_hbase.model.lineage import FieldLineageInfo
@@ -84,15 +84,19 @@ class Derived(NamedTuple):
 def content_of(info: FieldLineageInfo) -> Content:
     """All rows that do not depend on the run. Raises TooLarge naming what exceeds a cell."""
     ends = Ends(info.checksum, info.sources, info.destinations)
-    return Content(ends, tuple(_catalogue(info)), tuple(_data(info)))
+    data = tuple(_data(info))
+    return Content(ends, tuple(_catalogue(info)), data)
 
 
 def encoded(truth: Truth) -> bytes:
-    """The value of document and truth cells."""
+    """The value of document and truth cells. Raises TooLarge where no cell holds it."""
     run = truth.run
     names = (run.namespace, run.application, run.version, run.type, run.program)
     head = b"%b|%d|%b" % (truth.checksum.encode(), run.start_ms, run.state.value.encode())
-    return SEPARATOR.join((head, *map(escaped, names)))
+    value = SEPARATOR.join((head, *map(escaped, names)))
+    if len(value) > CELL_BYTES_MAX:
+        raise TooLarge(f"run {run.run!r}: the names of its program are {len(value)} bytes long; shorten them")
+    return value
 
 
 def decoded(run_id: str, value: bytes) -> Truth:
@@ -103,9 +107,9 @@ def decoded(run_id: str, value: bytes) -> Truth:
         run = ProgramRun(
             namespace, application, version, type_, program, run_id, int(start), State(state.decode())
         )
+        return Truth(checksum.decode(), run)
     except (ValueError, TypeError) as error:
         raise CorruptRow(f"run {run_id!r}: {value!r} is not the truth about a run") from error
-    return Truth(checksum.decode(), run)
 
 
 def claimed(value: bytes) -> Claim:
@@ -154,7 +158,7 @@ def reference_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
     tail = layout.reference_tail(run.start_ms, run.run)
     program = SEPARATOR.join(map(escaped, (run.application, run.version, run.type, run.program)))
     for direction, end_point in ends.directed():
-        yield Put(layout.references(direction, end_point) + tail, column, program)
+        yield Put(measured(layout.references(direction, end_point) + tail), column, program)
 
 
 def index_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
@@ -263,17 +267,18 @@ def _description_puts(end_point: EndPoint, description: str) -> Iterator[Put]:
 
 
 def _data(info: FieldLineageInfo) -> Iterator[Put]:
+    """Operations first, so that one which no cell holds is named itself."""
     row = layout.data_row(info.checksum)
-    yield Put(row, layout.VERSION, checksums.VERSION.encode())
-    yield _sized(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
-    yield _sized(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
-    yield _sized(row, layout.FIELD_MAP, _json(_described_field_map(info.field_map)))
-    yield _sized(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
     size = 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
         size += len(value)
         yield _sized(row, layout.operation_column(operation.name), value, f"operation {operation.name!r}")
+    yield Put(row, layout.VERSION, checksums.VERSION.encode())
+    yield _sized(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
+    yield _sized(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
+    yield _sized(row, layout.FIELD_MAP, _json(_described_field_map(info.field_map)))
+    yield _sized(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
     yield from _graphs(row, info, size)
 
 

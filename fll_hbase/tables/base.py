@@ -28,7 +28,7 @@ Row: TypeAlias = dict[bytes, Cell]
 Batch: TypeAlias = Sequence[Put]
 
 Columns: TypeAlias = Collection[bytes]
-"""Columns to read, by full name or, ending in `:`, by family. None of them: all."""
+"""Columns to read, by full name or by family, which is `family:` without a qualifier. None of them: all."""
 
 
 class Sync(Enum):

@@ -201,8 +201,8 @@ def _where(columns: Columns) -> tuple[str, list[bytes]]:
     """The condition on columns, with its parameters; `;` comes right after the `:` of a family."""
     if not columns:
         return "", []
-    names = [column for column in columns if not column.endswith(b":")]
-    families = [column for column in columns if column.endswith(b":")]
+    families = [column for column in columns if column.find(b":") == len(column) - 1]
+    names = [column for column in columns if column not in families]
     conditions = [f"column IN ({_marks(names)})"] if names else []
     conditions += ["column >= ? AND column < ?"] * len(families)
     parameters = names + [bound for family in families for bound in (family, family[:-1] + b";")]
