@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from contextlib import contextmanager
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 from fll_hbase.errors import BadSetting, StoreAway
 from fll_hbase.tables.base import Batch, Cell, Columns, Put, Row, Sync
@@ -24,7 +27,7 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 20.0
 """How long a write waits for others before it says that the database is busy."""
 
-KEYS_A_QUERY = 250
+KEYS_A_QUERY, PAGE_ROWS = 250, 1_000
 VERSION = 1
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
@@ -44,6 +47,30 @@ ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded
 """
 
 
+class _Connection(sqlite3.Connection):
+    """Can be referred to weakly, and knows its process."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pid = os.getpid()
+
+    @property
+    def own(self) -> bool:
+        """Whether this process opened it: one inherited by a fork must be left alone."""
+        return self._pid == os.getpid()
+
+
+class _Reader:
+    """The connection that one thread reads with: closed when the thread ends and lets go of this."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        if self.connection.own:
+            self.connection.close()
+
+
 class SqliteTable:
     """A table in one SQLite file, or in memory for one process."""
 
@@ -53,10 +80,9 @@ class SqliteTable:
         self._in_memory = path == MEMORY
         self._turn = Turn(None if self._in_memory else path + ".lock")
         self._readers = threading.local()
-        self._writer: sqlite3.Connection | None = None
-        self._writer_pid = 0
+        self._writer: _Connection | None = None
         self._log: tuple[int, int] | None = None
-        self._opened: list[tuple[int, sqlite3.Connection]] = []
+        self._opened: WeakSet[_Connection] = WeakSet()
         with self._errors():
             if not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -79,12 +105,16 @@ class SqliteTable:
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        if not self._in_memory:
-            yield from self._scan(start, stop, columns, limit)
-            return
-        with self._reading():
-            found = list(self._scan(start, stop, columns, limit))
-        yield from found
+        """Page by page, so that no read of this thread is held at an old snapshot between two rows."""
+        left = sys.maxsize if limit is None else limit
+        while left > 0:
+            rows_asked = min(left, PAGE_ROWS)
+            page = self._page(start, stop, columns, rows_asked)
+            yield from page
+            if len(page) < rows_asked:
+                return
+            start = page[-1][0] + b"\x00"
+            left -= rows_asked
 
     def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
         """One transaction for all batches, which is more than the protocol asks for."""
@@ -97,8 +127,8 @@ class SqliteTable:
 
     def close(self) -> None:
         self._turn.close()
-        for pid, connection in self._opened:
-            if pid == os.getpid():
+        for connection in list(self._opened):
+            if connection.own:
                 connection.close()
         self._opened.clear()
         if self._log is not None and self._log[0] == os.getpid():
@@ -134,25 +164,25 @@ class SqliteTable:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version not in (0, VERSION):
                 raise BadSetting(f"{self._path} is of version {version}, this program reads {VERSION}")
+            connection.execute("PRAGMA journal_mode = WAL")
             if version == 0:
                 connection.executescript(_SCHEMA)
 
-    def _scan(
-        self, start: bytes, stop: bytes, columns: Columns, limit: int | None
-    ) -> Iterator[tuple[bytes, Row]]:
+    def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
         where, parameters = _where(columns)
         query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-        with self._errors():
-            connection = self._writing() if self._in_memory else self._reader()
+        with self._errors(), self._reading() as connection:
             cursor = connection.execute(query, [start, stop, *parameters])
             try:
-                for row, cells in islice(groupby(cursor, key=itemgetter(0)), limit):
-                    yield row, {column: Cell(value, stamp) for _, column, value, stamp in cells}
+                return [
+                    (row, {column: Cell(value, stamp) for _, column, value, stamp in cells})
+                    for row, cells in islice(groupby(cursor, key=itemgetter(0)), limit)
+                ]
             finally:
                 cursor.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[_Connection]:
         """A connection to read with; in memory there is but one, so readers take turns with writers."""
         if self._in_memory:
             with self._turn.held(self._busy_seconds):
@@ -160,31 +190,32 @@ class SqliteTable:
         else:
             yield self._reader()
 
-    def _reader(self) -> sqlite3.Connection:
-        """This thread's connection: never one that was opened before a fork."""
-        if getattr(self._readers, "pid", None) != os.getpid():
-            self._readers.connection = self._connect(_READER_CACHE_KIB)
-            self._readers.pid = os.getpid()
-        connection: sqlite3.Connection = self._readers.connection
-        return connection
+    def _reader(self) -> _Connection:
+        """This thread's connection."""
+        reader: _Reader | None = getattr(self._readers, "reader", None)
+        if reader is None or not reader.connection.own:
+            reader = self._readers.reader = _Reader(self._connect(_READER_CACHE_KIB))
+        return reader.connection
 
-    def _writing(self) -> sqlite3.Connection:
+    def _writing(self) -> _Connection:
         """The one connection of this process that writes, for whoever has the turn."""
-        if self._writer is None or self._writer_pid != os.getpid():
+        if self._writer is None or not self._writer.own:
             self._writer = self._connect(_WRITER_CACHE_KIB)
-            self._writer_pid = os.getpid()
         return self._writer
 
-    def _connect(self, cache_kib: int) -> sqlite3.Connection:
+    def _connect(self, cache_kib: int) -> _Connection:
         connection = sqlite3.connect(
-            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+            self._path,
+            timeout=self._busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        self._opened.append((os.getpid(), connection))
+        self._opened.add(connection)
         return connection
 
     @contextmanager
