@@ -50,7 +50,7 @@ def single(number: int, start_ms: int) -> bytes:
 def _operations(content: int) -> list[dict[str, object]]:
     """A read of 20 fields, 8 transforms and a write: about 2 kB."""
     names = [f"field_{number}" for number in range(20)]
-    steps = [
+    steps: list[dict[str, object]] = [
         {
             "type": "TRANSFORM",
             "name": f"step_{number}",

@@ -1,0 +1,121 @@
+"""Record documents of a file."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli import progress, stores
+from fll_hbase.cli.batches import Placed, batches
+from fll_hbase.cli.group import FAILURE
+from fll_hbase.cli.lines import documents
+from fll_hbase.cli.options import NAMESPACE, place_options
+from fll_hbase.cli.progress import Bar
+from fll_hbase.cli.sinks import Accepted, How, Outcome, ServerSink, Sink, StoreSink
+from fll_hbase.config import Settings
+from fll_hbase.errors import StoreAway
+from fll_hbase.recorder.server import Server
+
+REFUSED = "refused"
+WARNINGS_MAX = 100
+"""Different warnings told; a job that gives one gives it in every document."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll record runs.ndjson.gz
+  fll record run.json --namespace shop --server http://localhost:8080
+""",
+)
+@click.argument("file", metavar="FILE", type=click.File("rb"))
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
+@place_options
+def record(*, file: BinaryIO, namespace: str | None, store: str | None, server: str | None) -> None:
+    """Record the documents of FILE, or with `-` of standard input.
+
+    A file holds one JSON document, or one a line (NDJSON), gzipped or not. Documents that are refused are
+    told with their line and every fault, and do not stop the others. Recording a file again is safe.
+    """
+    settings = config.from_environment(store=store)
+    counts = _Counts()
+    with _sink(settings, server) as sink, progress.bar(_size_bytes(file)) as bar:
+        lines = documents(file, bytes_max=settings.document_bytes_max)
+        for batch in batches(lines, namespace=namespace or ""):
+            try:
+                outcomes = sink.record(batch)
+            except StoreAway as error:
+                before = f"documents before line {batch[0].line.number} are done: {counts}"
+                raise StoreAway(f"{error}; {before}. Record the file again") from error
+            for placed, outcome in zip(batch, outcomes, strict=True):
+                counts.add(placed, outcome, bar)
+            bar.at(_position_bytes(file), str(counts))
+    click.echo(str(counts))
+    if counts.refused:
+        click.get_current_context().exit(FAILURE)
+
+
+class _Counts:
+    """What became of the documents so far; tells of refusals, and of each warning once."""
+
+    def __init__(self) -> None:
+        self._numbers: Counter[str] = Counter()
+        self._warned: set[str] = set()
+
+    @property
+    def refused(self) -> int:
+        return self._numbers[REFUSED]
+
+    def add(self, placed: Placed, outcome: Outcome, bar: Bar) -> None:
+        if not isinstance(outcome, Accepted):
+            self._numbers[REFUSED] += 1
+            bar.tell(f"line {placed.line.number}: refused: {outcome}")
+            return
+        self._numbers[outcome.how.value] += 1
+        for warning in map(str, outcome.warnings):
+            self._warn(f"line {placed.line.number}: warning", warning, bar)
+
+    def _warn(self, where: str, warning: str, bar: Bar) -> None:
+        if warning in self._warned or len(self._warned) > WARNINGS_MAX:
+            return
+        self._warned.add(warning)
+        many = len(self._warned) > WARNINGS_MAX
+        bar.tell(f"{where}: {'there are others, no more are told' if many else warning}")
+
+    def __str__(self) -> str:
+        words = [*(how.value for how in How), REFUSED]
+        return ", ".join(f"{self._numbers[word]} {word}" for word in words)
+
+
+@contextmanager
+def _sink(settings: Settings, server: str | None) -> Iterator[Sink]:
+    if server is None:
+        with stores.opened(settings, new=True) as store:
+            yield StoreSink(store)
+        return
+    client = Server(server)
+    try:
+        yield ServerSink(client)
+    finally:
+        client.close()
+
+
+def _size_bytes(file: BinaryIO) -> int | None:
+    """The size of a file as it lies there; None for what has none, such as a pipe."""
+    try:
+        return os.fstat(file.fileno()).st_size or None
+    except OSError:
+        return None
+
+
+def _position_bytes(file: BinaryIO) -> int:
+    try:
+        return file.tell()
+    except OSError:
+        return 0

@@ -1,0 +1,133 @@
+"""Where do documents go: to a store of this process or to a server, with one outcome for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol, TypeAlias
+
+from fll_hbase.cli.batches import Placed
+from fll_hbase.errors import (
+    ChecksumConflict,
+    Fault,
+    FaultyInput,
+    LineageError,
+    TooLarge,
+    UnreadableDocument,
+)
+from fll_hbase.recorder import problems
+from fll_hbase.recorder.server import Server
+from fll_hbase.sources.document import Reading
+from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.recording import Recorded
+
+
+class How(Enum):
+    """What an accepted document was: new, in another's place, or the very same again."""
+
+    RECORDED = "recorded"
+    REPLACED = "replaced"
+    REPEATED = "repeated"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A document that is stored, durably."""
+
+    how: How
+    warnings: tuple[Fault, ...]
+
+
+Outcome: TypeAlias = Accepted | LineageError
+
+
+class Sink(Protocol):
+    """Takes documents. Raises LineageError where it is not known what became of them."""
+
+    def record(self, batch: Sequence[Placed]) -> list[Outcome]:
+        """Store all that can be; one outcome for each, in order."""
+
+
+class StoreSink:
+    """A store of this process."""
+
+    def __init__(self, store: LineageStore) -> None:
+        self._store = store
+        self._reader = DocumentReader()
+
+    def record(self, batch: Sequence[Placed]) -> list[Outcome]:
+        readings = [_read(self._reader, placed) for placed in batch]
+        good = [reading.recorded for reading in readings if isinstance(reading, Reading)]
+        answers = iter(self._store.record(good))
+        return [
+            reading if isinstance(reading, LineageError) else _accepted(next(answers), reading)
+            for reading in readings
+        ]
+
+
+class ServerSink:
+    """A server: one request for each namespace of a batch."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._reader = DocumentReader()
+
+    def record(self, batch: Sequence[Placed]) -> list[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        by_namespace: dict[str, list[Placed]] = {}
+        for placed in batch:
+            if not placed.namespace or placed.line.error:
+                outcomes[placed.line.number] = self._refusal(placed)
+            elif b"\n" in placed.line.raw.rstrip():
+                outcomes[placed.line.number] = self._one(placed)
+            else:
+                by_namespace.setdefault(placed.namespace, []).append(placed)
+        for namespace, some in by_namespace.items():
+            answers = self._server.record_batch([placed.line.raw for placed in some], namespace=namespace)
+            for placed, told in zip(some, answers, strict=True):
+                outcomes[placed.line.number] = _told(told)
+        return [outcomes[placed.line.number] for placed in batch]
+
+    def _one(self, placed: Placed) -> Outcome:
+        """A document over many lines, which a batch cannot hold."""
+        try:
+            return _told(self._server.record(placed.line.raw, namespace=placed.namespace))
+        except (FaultyInput, TooLarge, ChecksumConflict) as error:
+            return error
+
+    def _refusal(self, placed: Placed) -> LineageError:
+        """Why there is no URL to send it to, with all else that is wrong with it."""
+        reading = _read(self._reader, placed)
+        if isinstance(reading, LineageError):
+            return reading
+        return UnreadableDocument([Fault("namespace", "missing")])
+
+
+def _read(reader: DocumentReader, placed: Placed) -> Reading | LineageError:
+    if placed.line.error is not None:
+        return placed.line.error
+    try:
+        return reader.read(placed.line.raw, namespace=placed.namespace or None)
+    except LineageError as error:
+        return error
+
+
+def _accepted(answer: Recorded | LineageError, reading: Reading) -> Outcome:
+    if isinstance(answer, LineageError):
+        return answer
+    return Accepted(_how(recorded=answer.recorded, replaced=answer.replaced), reading.warnings)
+
+
+def _told(said: Mapping[str, Any]) -> Outcome:
+    if "checksum" not in said:
+        return problems.error(said)
+    how = _how(recorded=said["recorded"], replaced=said.get("replaced", False))
+    return Accepted(how, problems.faults(said.get("warnings", ())))
+
+
+def _how(*, recorded: bool, replaced: bool) -> How:
+    if not recorded:
+        return How.REPEATED
+    return How.REPLACED if replaced else How.RECORDED

@@ -1,0 +1,61 @@
+"""Questions answered by a store of this process."""
+
+from __future__ import annotations
+
+from fll_hbase import answers, times
+from fll_hbase.cli.asked import MORE, Answer, FieldAsked, LineageAsked, bounded_by
+from fll_hbase.cli.options import Times
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import Direction, Window
+from fll_hbase.store.catalogue import Found
+from fll_hbase.store.lineage_store import BOTH, LineageStore
+
+
+class StoreSide:
+    """A store, asked at one moment: that is `now` in all its windows."""
+
+    def __init__(self, store: LineageStore, *, now_ms: int, end_points_max: int) -> None:
+        self._store = store
+        self._now_ms = now_ms
+        self._end_points_max = end_points_max
+
+    def lineage(self, asked: LineageAsked) -> Answer:
+        found = self._store.lineage(
+            asked.end_point,
+            self._window(asked.window),
+            directions=BOTH if asked.direction == "both" else (Direction(asked.direction),),
+            level=asked.level,
+            indirect=asked.indirect,
+            failed=asked.failed,
+        )
+        return Answer(answers.high_level(found), bounded_by(found.truncated_by))
+
+    def field(self, asked: FieldAsked) -> Answer:
+        found = self._store.field_lineage(
+            asked.field,
+            self._window(asked.window),
+            direction=Direction(asked.direction),
+            simple=asked.view == "simple",
+            indirect=asked.indirect,
+            failed=asked.failed,
+        )
+        return Answer(answers.field_lineage(found), bounded_by(found.truncated_by))
+
+    def runs(self, end_point: EndPoint, window: Times, *, limit: int) -> Answer:
+        page = self._store.runs(end_point, self._window(window), limit=limit)
+        return Answer({"runs": [answers.run(run) for run in page.runs]}, MORE if page.after else "")
+
+    def find(self, text: str, *, limit: int) -> Answer:
+        results: list[Found] = []
+        after: Found | None = None
+        while True:
+            page = self._store.catalogue.search(
+                text, after=after, limit=limit - len(results), end_points_max=self._end_points_max
+            )
+            results += page.results
+            after = page.after
+            if after is None or len(results) == limit:
+                return Answer({"results": [answers.found(found) for found in results]}, MORE if after else "")
+
+    def _window(self, asked: Times) -> Window:
+        return times.window(asked.start, asked.end, now_ms=self._now_ms)

@@ -1,0 +1,32 @@
+"""Record from inside a program, a PySpark driver say: the LineageRecorder of the first design.
+
+recorder = LineageRecorder("http://lineage:8080", namespace="myns")
+recorder.record(
+    Destination("myns", "mytableds"),
+    [
+        FieldOperation("read", inputs=[Source("myns", "user_data")], outputs=["body"]),
+        FieldOperation("parse", inputs=["body"], outputs=[Field("name", "string")]),
+    ],
+    run=Run(application="UserData", program="load"),
+)
+"""
+
+from fll_hbase.model.operations import Field
+from fll_hbase.model.runs import State
+from fll_hbase.recorder.outcomes import NotRecorded, Outcome, Recorded
+from fll_hbase.recorder.recorder import LineageRecorder, OnError
+from fll_hbase.recorder.values import Destination, FieldOperation, Run, Source
+
+__all__ = [
+    "Destination",
+    "Field",
+    "FieldOperation",
+    "LineageRecorder",
+    "NotRecorded",
+    "OnError",
+    "Outcome",
+    "Recorded",
+    "Run",
+    "Source",
+    "State",
+]

@@ -1,0 +1,27 @@
+"""Every run of the sample, oldest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from fll_hbase.model.runs import DAY_MS, Window
+from fll_hbase.sample import bank, first_design, hospital
+from fll_hbase.sample.programs import DAYS
+from fll_hbase.sample.words import Json
+
+PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *first_design.PROGRAMS)
+
+RUNS = sum(DAYS * DAY_MS // program.every_ms for program in PROGRAMS)
+"""How many runs the sample has, give or take one a program."""
+
+
+def documents(end_ms: int) -> Iterator[Json]:
+    """The documents of all runs in the ninety days up to `end_ms` (out), each naming its namespace.
+
+    The same end gives the same documents; a later one of the same day (UTC) leaves out the oldest and adds
+    newer ones.
+    """
+    window = Window(max(end_ms - DAYS * DAY_MS, 0), end_ms)
+    starts = [program.documents(window) for program in PROGRAMS]
+    return (document for _, document in heapq.merge(*starts, key=lambda started: started[0]))

@@ -1,0 +1,79 @@
+"""Docs that cannot rot: what the README says of settings, routes and commands is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from api import create_app
+from fll_hbase.cli import main
+from fll_hbase.config import PREFIX, Settings
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+TOUR = (ROOT / "docs" / "tour.md").read_text()
+
+
+def test_every_setting_is_told_with_its_default() -> None:
+    told = dict(re.findall(r"^\| `(FLL_\w+)` \| `([^`]*)` \|", README, re.MULTILINE))
+    assert told == {
+        PREFIX + field.name.upper(): str(getattr(Settings(), field.name)) for field in fields(Settings)
+    }
+
+
+def test_every_route_is_told() -> None:
+    app = create_app(LineageStore(open_table("sqlite:///:memory:")))
+    for path in app.extensions["fll-api"].spec.to_dict()["paths"]:
+        assert path.rsplit("/endpoints/{name}")[-1].rsplit("{namespace}")[-1] in README, path
+
+
+def test_every_command_is_told() -> None:
+    for name in main.commands:
+        assert f"fll {name}" in README, name
+
+
+def test_every_document_is_linked() -> None:
+    linked = set(re.findall(r"\]\((docs/[^)]+|CHANGELOG\.md)\)", README))
+    assert all((ROOT / path).exists() for path in linked)
+    pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+    assert pages <= linked
+
+
+def test_every_answer_shown_is_one_that_the_tour_tests() -> None:
+    blocks = [block for block in re.findall(r"```console\n(\$ fll .*?)```", README, re.DOTALL)]
+    assert len(blocks) >= 4
+    for block in blocks:
+        assert block in TOUR, block
+
+
+def test_the_document_shown_is_recorded_as_shown() -> None:
+    said, answered = re.search(r"-d '\n(.*?)'\n(\{.*?\})\n```", README, re.DOTALL).groups()
+    client = create_app(LineageStore(open_table("sqlite:///:memory:"))).test_client()
+    response = client.post("/v3/namespaces/ns1/lineage", data=said, content_type="application/json")
+    assert response.status_code == 201
+    assert response.get_json() == json.loads(answered)
+
+
+def test_the_python_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    store = f"sqlite:///{tmp_path}/lineage.db"
+    exec(compile(code.replace("http://127.0.0.1:8080", store), "README.md", "exec"), {})
+    result = CliRunner().invoke(main, ["runs", "myns", "mytableds", "--store", store])
+    assert "nightly" in result.output
+
+
+def test_every_error_is_told_by_a_status() -> None:
+    from api import problems
+    from fll_hbase import errors
+
+    kinds = {kind for kind in vars(errors).values() if isinstance(kind, type)}
+    leaves = {kind for kind in kinds if issubclass(kind, errors.LineageError) and not kind.__subclasses__()}
+    assert leaves - set(problems._TABLE) == {errors.BadSetting}
