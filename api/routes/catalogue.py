@@ -55,7 +55,7 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
     end_point = EndPoint(namespace, name)
     known = store().catalogue.fields(end_point)
     if known is None:
-        raise NeverSeen(f"no run ever read or wrote {end_point}; `/v3/search?q=` searches names")
+        raise NeverSeen(f"no run ever read or wrote {end_point}; a search finds names")
     found = (field for field in known if field.name.startswith(query["prefix"]) and field.name > after[0])
     return _page(found, query, "fields", said=answers.field, name=lambda item: item.name)
 

@@ -105,7 +105,7 @@ def read_namespace(checks: Checks, members: dict[str, Any], namespace: str | Non
         return checks.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
     if members.get("namespace", namespace) != namespace:
         checks.fault("namespace", f"must be {namespace!r}, as in the URL, or be left out")
-    return namespace
+    return checks.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
 
 
 def read_run(checks: Checks, members: dict[str, Any], namespace: str) -> ProgramRun:

@@ -247,7 +247,7 @@ class LineageStore:
 
     def _must_know(self, end_point: EndPoint) -> None:
         if not self.catalogue.knows(end_point):
-            raise NeverSeen(f"no run ever read or wrote {end_point}; `fll find` searches names")
+            raise NeverSeen(f"no run ever read or wrote {end_point}; a search finds names")
 
     def _must_know_field(self, field: EndPointField) -> None:
         fields = self.catalogue.fields(field.end_point)

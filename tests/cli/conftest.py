@@ -1,0 +1,41 @@
+"""A store with the sample and a few awkward names, and a server over it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.documents import AWKWARD
+from cli.running import END_MS, fll, serving
+from fll_hbase.sample import load
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the store of whoever runs it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FLL_STORE", raising=False)
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a store that nobody writes to."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('sampled')}/store.db"
+    store = LineageStore(open_table(url))
+    load(store, END_MS)
+    store.close()
+    lines = "".join(json.dumps(said) + "\n" for said in AWKWARD)
+    assert fll("record", "-", "--store", url, stdin=lines.encode()).exit_code == 0
+    return url
+
+
+@pytest.fixture(scope="session")
+def server(sampled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server over that store."""
+    with serving(sampled, tmp_path_factory.mktemp("server")) as url:
+        yield url

@@ -1,0 +1,79 @@
+"""How is the command line run: in this process by a fixed clock, or as a server in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+from click.testing import CliRunner, Result
+
+from fll_hbase.cli import main
+
+END_MS = 1_760_000_000_000
+"""The clock of the command line, and the end of the sample."""
+
+WINDOW = ("--start", "1757408000", "--end", "1760000000")
+"""The thirty days before, for a server, which has a clock of its own."""
+
+FLL = str(Path(sys.executable).with_name("fll"))
+START_SECONDS = 40.0
+
+
+def fll(*arguments: str, stdin: bytes | None = None) -> Result:
+    """Run a command; where it is 2025-10-09 08:53:20."""
+    return CliRunner().invoke(main, list(arguments), input=stdin, obj=lambda: END_MS)
+
+
+def printed(*arguments: str) -> str:
+    """The output of a command that succeeds and complains of nothing."""
+    result = fll(*arguments)
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    return result.stdout
+
+
+def complaint(*arguments: str, code: int) -> str:
+    """The one line that a command which fails says."""
+    result = fll(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@contextmanager
+def serving(store_url: str, home: Path) -> Iterator[str]:
+    """The URL of a server over a store, for as long as it is needed."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environment = {**os.environ, "HOME": str(home)}
+    environment.pop("XDG_RUNTIME_DIR", None)
+    command = [FLL, "serve", "--store", store_url, "--port", port, "--workers", "1"]
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, process, home / "server.log")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            if requests.get(f"{url}/readyz", timeout=5).ok:
+                return
+        except requests.ConnectionError:
+            time.sleep(0.05)
+    raise AssertionError(f"no server in time: {log.read_text()}")

@@ -1,0 +1,92 @@
+"""Does every mistake end in one line that says what to do, and in the right exit code?"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from recorder.scripted import Reply, serving
+
+from cli.running import FLL, complaint, fll
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("nowhere",), "fll: No such command 'nowhere'. `fll --help` says more."),
+        (("--nothing",), "fll: No such option '--nothing'. `fll --help` says more."),
+        (("find",), "fll find: Missing argument 'TEXT'. `fll find --help` says more."),
+        (("lineage", "ns", ""), "NAME': is 0 bytes long; names have 1 to 4096."),
+        (("lineage", "x" * 1025, "n"), "NS': is 1025 bytes long; names have 1 to 1024."),
+        (("field", "ns", "n", "x" * 4097), "FIELD': is 4097 bytes long"),
+        (("lineage", "ns", "\udcff"), "is not UTF-8"),
+        (("lineage", "ns", "n", "--level", "0"), "0 is not in the range"),
+        (("lineage", "ns", "n", "--direction", "up"), "'up' is not one of 'both', 'backward', 'forward'"),
+        (("field", "ns", "n", "f", "--direction", "both"), "'both' is not one of 'backward', 'forward'"),
+        (("field", "ns", "n", "f", "--view", "x"), "'x' is not one of 'detailed', 'simple'"),
+        (("runs", "ns", "n", "--limit", "0"), "0 is not in the range"),
+        (("find", "x", "--store", "a", "--server", "b"), "Give --store or --server, not both."),
+        (("find", "x", "--store", "nosql:///x"), "names no engine; it looks like sqlite:///path/to/file.db"),
+        (
+            ("find", "x", "--store", "sqlite:///gone.db"),
+            "there is no store at sqlite:///gone.db: `fll sample`",
+        ),
+        (("find", "x", "--server", "localhost:80"), "is no URL of a server; one looks like http://host:port"),
+        (("sample", "--end", "soon"), "end: 'soon' is no time"),
+        (("serve", "--port", "0"), "0 is not in the range"),
+        (("serve", "--store", "nosql:///x"), "names no engine"),
+    ],
+)
+def test_what_was_not_said_right(command: tuple[str, ...], told: str) -> None:
+    result = fll(*command)
+    assert result.exit_code == 2
+    assert told in result.stderr.splitlines()[-1]
+    assert result.stdout == ""
+
+
+def test_each_time_that_cannot_be_read_is_told(sampled: str) -> None:
+    line = complaint("runs", "a", "b", "--start", "x", "--end", "-5", "--store", sampled, code=2)
+    assert line.startswith(
+        "fll: start: 'x' is no time: give epoch seconds, `now`, or a sum such as `now-1d+30m`"
+    )
+    assert "; end: '-5' is no time" in line
+
+
+def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_LEVEL_MAX", "many")
+    assert complaint("find", "x", code=2) == "fll: FLL_LEVEL_MAX='many' is not a whole number"
+
+
+@pytest.mark.parametrize(
+    "question", [("lineage", "a", "b"), ("field", "a", "b", "c"), ("runs", "a", "b"), ("find", "a")]
+)
+@pytest.mark.parametrize("reply", [Reply(200, b"hello"), Reply(404, b"<html>"), Reply(302)])
+def test_a_server_of_another_kind_is_told(question: tuple[str, ...], reply: Reply) -> None:
+    with serving(reply) as server:
+        line = complaint(*question, "--server", server.url, code=1)
+    assert "not an answer of a lineage server; check the server URL" in line
+
+
+def test_a_question_makes_no_store(tmp_path: Path) -> None:
+    complaint("find", "x", "--store", "sqlite:///new.db", code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, whatever its name says" * 100)
+    assert "file is not a database" in complaint("find", "x", "--store", "sqlite:///text.db", code=1)
+
+
+def test_a_reader_that_has_enough_is_no_error(sampled: str) -> None:
+    command = f"{FLL} runs bank DailyTransactions --start 0 --limit 9000 --store {sampled} | head -1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("started (UTC)")
+    assert told.stderr == ""
+
+
+def test_nothing_asked_is_answered_with_help() -> None:
+    result = fll()
+    assert result.exit_code == 0
+    assert result.stdout == fll("--help").stdout
+    assert fll("--version").stdout.startswith("fll, version ")

@@ -1,0 +1,39 @@
+"""Has every command help, with examples that are commands?"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from cli.running import fll
+from fll_hbase.cli import main
+
+COMMANDS = sorted(main.commands)
+
+
+def test_the_commands_are_these() -> None:
+    assert COMMANDS == ["field", "find", "lineage", "record", "runs", "sample", "serve"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_says_what_it_is_for(command: str) -> None:
+    for parameter in main.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help or isinstance(parameter.type, click.Choice), parameter.name
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
+    for file in ("run.json", "runs.ndjson.gz"):
+        (tmp_path / file).touch()
+    said = fll(*command.split(), "--help").stdout
+    examples = [line.strip() for line in said.partition("Example")[2].splitlines() if "  fll " in line]
+    assert examples
+    for piped in examples:
+        for example in piped.split("|"):
+            name, *arguments = shlex.split(example)[1:]
+            main.commands[name].make_context(name, arguments)
+            assert not command or command == name or "|" in piped

@@ -1,0 +1,103 @@
+"""Are the documents of a file those that were put in, however it is written, packed and cut into reads?"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fll_hbase.cli.batches import BATCH_BYTES_MAX, BATCH_RUNS, batches
+from fll_hbase.cli.lines import Line, documents
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.text(), values, max_size=4)
+blanks = st.sampled_from([b"", b"\n", b" \n", b"\r\n\n"])
+BYTES_MAX = 10_000
+
+
+class Trickle(io.RawIOBase):
+    """A stream that gives a few bytes at a time, as a pipe may."""
+
+    def __init__(self, raw: bytes, size: int) -> None:
+        self._raw = io.BytesIO(raw)
+        self._size = size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self._raw.read(self._size if size < 0 else min(size, self._size))
+
+
+def read(raw: bytes, *, packed: bool = False, size: int = 7) -> list[Line]:
+    stream: Any = Trickle(gzip.compress(raw) if packed else raw, size)
+    return list(documents(stream, bytes_max=BYTES_MAX))
+
+
+@given(st.lists(st.tuples(objects, blanks), min_size=1, max_size=5), st.booleans(), st.integers(2, 50))
+def test_one_a_line(said: list[tuple[Any, bytes]], packed: bool, size: int) -> None:
+    raw = b"".join(blank + json.dumps(value).encode() + b"\n" for value, blank in said)
+    lines = read(raw, packed=packed, size=size)
+    assert [json.loads(line.raw) for line in lines] == [value for value, _ in said]
+    every = raw.split(b"\n")
+    assert all(json.loads(every[line.number - 1]) == json.loads(line.raw) for line in lines)
+
+
+@given(objects.filter(bool), st.booleans(), st.integers(2, 50), st.sampled_from([1, "\t"]))
+def test_one_over_many_lines(said: Any, packed: bool, size: int, indent: Any) -> None:
+    (line,) = read(b"\n" + json.dumps(said, indent=indent).encode() + b"\n", packed=packed, size=size)
+    assert (json.loads(line.raw), line.number) == (said, 2)
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_give_documents_or_refusals(raw: bytes, packed: bool) -> None:
+    for line in read(raw, packed=packed):
+        assert line.error or line.raw.strip()
+
+
+@given(st.integers(1, 20), st.integers(0, 200))
+def test_cut_gzip_is_told_and_what_came_before_is_kept(count: int, kept: int) -> None:
+    packed = gzip.compress(b"".join(b'{"a": %d}\n' % number for number in range(count)))
+    cut = packed[: min(kept, len(packed) - 1)]
+    *good, last = [*documents(io.BytesIO(cut), bytes_max=BYTES_MAX)] or [Line(0, b"")]
+    assert [json.loads(line.raw) for line in good] == [{"a": number} for number in range(len(good))]
+    assert last.error is not None or len(cut) < 2
+
+
+def test_a_bad_first_line_of_many_stays_one_line() -> None:
+    lines = read(b'{"a": 1\n{"a": 2}\n{"a": 3}\n')
+    assert [line.number for line in lines] == [1, 2, 3]
+
+
+def test_a_line_may_be_as_long_as_the_limit() -> None:
+    exact = json.dumps("x" * (BYTES_MAX - 2)).encode()
+    for end in (b"", b"\n", b"\r\n"):
+        (line,) = read(exact + end, size=1000)
+        assert line.error is None
+    one_more, after = read(b" " + exact + b"\n{}\n", size=1000)
+    assert "longer than" in str(one_more.error)
+    assert (after.number, after.raw) == (2, b"{}\n")
+
+
+def test_batches_are_bounded_and_lose_nothing() -> None:
+    lines = [Line(number, b'{"run": {"run": "%d"}}' % number) for number in range(2 * BATCH_RUNS + 1)]
+    found = list(batches(lines, namespace=""))
+    assert [len(batch) for batch in found] == [BATCH_RUNS, BATCH_RUNS, 1]
+    assert [placed.line for batch in found for placed in batch] == lines
+    large = [Line(number, b" " * (BATCH_BYTES_MAX // 2 + 1)) for number in range(3)]
+    assert [len(batch) for batch in batches(large, namespace="")] == [1, 1, 1]
+
+
+def test_a_run_is_never_twice_in_a_batch() -> None:
+    names = ["a", "b", "a", "c", "c", ""]
+    lines = [Line(number, json.dumps({"run": {"run": name}}).encode()) for number, name in enumerate(names)]
+    found = [[placed.run for placed in batch] for batch in batches(lines, namespace="")]
+    assert found == [["a", "b"], ["a", "c"], ["c", ""]]

@@ -1,0 +1,92 @@
+"""Is output plain and whole in a pipe, coloured and folded on a terminal, and never a command to it?"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.documents import START_MS, document
+from cli.running import FLL
+from fll_hbase.cli.text import moment, shown
+
+WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
+
+
+def on_terminal(*command: str) -> str:
+    """What a terminal of 80 columns gets to see."""
+    here, there = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen([FLL, *command], stdout=there, stderr=there, stdin=there, env=environment)
+    os.close(there)
+    seen = b""
+    try:
+        while chunk := os.read(here, 65_536):
+            seen += chunk
+    except OSError:  # the other end is closed: the command has ended
+        pass
+    finally:
+        os.close(here)
+    assert process.wait(20) == 0, seen
+    return seen.decode()
+
+
+def test_a_terminal_gets_colours_and_its_own_width(sampled: str) -> None:
+    seen = on_terminal(*WIDE, "--store", sampled)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", seen)
+    assert "\x1b[1m" in seen
+    assert max(map(len, plain.splitlines())) <= 80
+
+
+def test_a_pipe_gets_neither(sampled: str) -> None:
+    told = subprocess.run([FLL, *WIDE, "--store", sampled], capture_output=True, text=True, check=True)
+    assert "\x1b" not in told.stdout
+    assert max(map(len, told.stdout.splitlines())) > 100
+    assert all(line == line.rstrip() for line in told.stdout.splitlines())
+    assert told.stderr == ""
+
+
+def test_a_pipe_that_cannot_say_a_name_gets_it_escaped(sampled: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    command = [FLL, "find", "🙂", "--store", sampled]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "\\U0001f642" in told.stdout
+
+
+def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/store.db"
+    seen = on_terminal("sample", "--store", store)
+    assert "%" in seen
+    assert "Ask next:" in seen
+    (tmp_path / "run.json").write_text(json.dumps(document()))
+    seen = on_terminal("record", str(tmp_path / "run.json"), "--store", store)
+    assert "100%" in seen
+    assert "1 recorded" in seen.rpartition("100%")[2]
+
+
+@given(st.text())
+def test_what_is_shown_moves_nothing_and_is_told_apart(text: str) -> None:
+    safe = shown(text)
+    assert not any(character in safe for character in "\x00\n\r\t\x1b\x7f\x9b\u2028\u202e\u2066")
+    safe.encode()
+    if text.isprintable():
+        assert safe == text
+
+
+def test_emoji_stay_whole() -> None:
+    assert shown("👩‍🔬 é e\u0301") == "👩‍🔬 é e\u0301"
+
+
+def test_moments() -> None:
+    assert moment(START_MS) == "2025-10-09 08:36:40"
+    assert moment(START_MS + 7) == "2025-10-09 08:36:40.007"
+    assert moment(0) == "1970-01-01 00:00:00"
+    assert moment(2**63 - 2) == f"{2**63 - 2} ms"

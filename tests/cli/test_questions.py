@@ -1,0 +1,217 @@
+"""Do the questions print what the store knows, in the words and with the defaults of the contract?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.documents import NAMES, document
+from cli.running import complaint, fll, printed
+
+LINEAGE_OF_BOTH = ("lineage", "bank", "CustomerAccounts")
+
+
+def test_lineage_is_a_table_of_pairs_for_each_direction(sampled: str) -> None:
+    lines = printed(*LINEAGE_OF_BOTH, "--store", sampled).splitlines()
+    assert lines[0] == "Where bank/CustomerAccounts comes from, now-30d to now"
+    assert "What is made of bank/CustomerAccounts, now-30d to now" in lines
+    assert lines[1].split() == ["level", "source", "field", "destination", "field", "influence"]
+    rows = [line.split() for line in lines]
+    assert ["phone", "phone_number"] in rows
+    assert any(row[-5:] == ["*", "indirect,", "on", "every", "row"] for row in rows)
+    assert ["1", "bank/CustomerAccounts", "UID", "(dropped)"] in rows
+
+
+def test_generated_fields_come_from_nothing(sampled: str) -> None:
+    table = printed("lineage", "bank", "DailyTransactions", "--store", sampled)
+    assert ["1", "(generated)", "bank/DailyTransactions", "ingestion_id"] in [
+        line.split() for line in table.splitlines()
+    ]
+
+
+def test_fields_that_are_not_known_are_told_as_such(tmp_path: Any) -> None:
+    said = document()
+    said["operations"] = [
+        {"type": "READ", "name": "r", "source": {"name": "a"}, "outputs": []},
+        {"type": "WRITE", "name": "w", "destination": {"name": "b"}, "inputs": []},
+    ]
+    url = f"sqlite:///{tmp_path}/store.db"
+    assert fll("record", "-", "--store", url, stdin=json.dumps(said).encode()).exit_code == 0
+    assert "fields not known" in printed("lineage", "shop", "a", "--store", url)
+
+
+@pytest.mark.parametrize(
+    ("options", "levels", "directions"),
+    [
+        ((), {1}, {"backward", "forward"}),
+        (("--level", "2"), {1, 2}, {"backward", "forward"}),
+        (("--level", "9"), {1, 2}, {"backward", "forward"}),
+        (("--direction", "backward"), {1}, {"backward"}),
+        (("--direction", "forward", "--level", "2"), {1, 2}, {"forward"}),
+    ],
+)
+def test_levels_and_directions(
+    sampled: str, options: tuple[str, ...], levels: set[int], directions: set[str]
+) -> None:
+    entries = json.loads(
+        printed("lineage", "bank", "CustomerAccounts", *options, "--store", sampled, "--json")
+    )
+    assert {entry["level"] for entry in entries} == levels
+    assert {entry["direction"] for entry in entries} == directions
+
+
+def test_without_indirect_there_is_none(sampled: str) -> None:
+    both = printed(*LINEAGE_OF_BOTH, "--store", sampled)
+    direct = printed(*LINEAGE_OF_BOTH, "--store", sampled, "--no-indirect")
+    assert "indirect" in both
+    assert "indirect" not in direct
+    assert "influence" not in direct
+
+
+def test_failed_runs_are_left_out_unless_asked_for(sampled: str) -> None:
+    vendor = ("field", "bank", "DailyTransactions", "UID", "--direction", "forward", "--store", sampled)
+    assert "vendor" not in printed(*vendor)
+    assert "vendor" in printed(*vendor, "--failed")
+
+
+def test_the_detailed_view_is_a_tree_of_operations(sampled: str) -> None:
+    tree = printed("field", "myns", "mytableds", "id", "--store", sampled)
+    told = [line.strip("│├└─ ") for line in tree.splitlines()]
+    assert told[1:-1] == [
+        "myns/mytableds.id",
+        "write (writes myns/mytableds)",
+        "id: string",
+        "create: creating unique id from the name field",
+        "name: string",
+        "concat: concatenating the first name and last name",
+        "first_name: string",
+        "parse: parsing the input body field",
+        "body: string",
+        "read (reads myns/user_data): Reading the data from the file",
+        "last_name: string",
+        "parse, as above",
+    ]
+
+
+def test_the_simple_view_has_sources_and_the_field_alone(sampled: str) -> None:
+    view = printed("field", "myns", "mytableds", "id", "--view", "simple", "--store", sampled).splitlines()
+    assert view[1:-1] == ["myns/mytableds.id", "└── myns/user_data.body: string, by parse, concat, create"]
+
+
+def test_a_field_that_was_passed_on_as_it_is(sampled: str) -> None:
+    asked = ("--view", "simple", "--store", sampled)
+    backward = printed("field", "bank", "CustomerAccounts", "name", *asked)
+    assert "└── bank/Customers.name: string, as it is" in backward
+    forward = printed("field", "bank", "Customers", "name", "--direction", "forward", *asked)
+    assert "└── bank/CustomerAccounts.name: string, as it is" in forward
+
+
+def test_a_generated_field(sampled: str) -> None:
+    asked = ("field", "bank", "DailyTransactions", "ingestion_id", "--store", sampled)
+    assert "└── stamp: generating an id for this load" in printed(*asked)
+    assert "└── ingestion_id: string, generated" in printed(*asked, "--view", "simple")
+
+
+@pytest.mark.parametrize("view", ["simple", "detailed"])
+def test_what_took_a_field_and_made_none_of_it_is_told(sampled: str, view: str) -> None:
+    asked = ("--direction", "forward", "--view", view, "--store", sampled)
+    dropped = printed("field", "bank", "CustomerAccounts", "UID", *asked)
+    assert "drop_uid: personal data must not reach the regulator (dropped)" in dropped
+    joined = printed("field", "bank", "Merchants", "merchant_id", *asked)
+    assert (
+        "store_features (writes bank/FraudFeatures): joined on the merchant, amounts above zero (indirect)"
+        in (joined)
+    )
+
+
+def test_older_operations_of_the_same_name_are_told_apart(sampled: str) -> None:
+    asked = ("field", "hospital", "PatientRecords", "patient_medical_score", "--store", sampled)
+    assert "@" not in printed(*asked)
+    assert "score@" in printed(*asked, "--start", "now-90d")
+
+
+def test_runs_newest_first(sampled: str) -> None:
+    lines = printed("runs", "bank", "DailyTransactions", "--start", "now-1h", "--store", sampled).splitlines()
+    assert [line.split()[:6] for line in lines[2:]] == [
+        ["2025-10-09", "08:25:13.036", "COMPLETE", "forward", "bank", "FraudWatch"],
+        ["2025-10-09", "08:05:10.879", "COMPLETE", "backward", "bank", "CoreBanking"],
+    ]
+
+
+def test_find_is_for_names_in_any_case(sampled: str) -> None:
+    rows = [line.split() for line in printed("find", "RISKscore", "--store", sampled).splitlines()[2:]]
+    assert rows == [["bank", "RiskScores"]]
+    assert (
+        printed("find", "nowhere", "--store", sampled) == "No end point or field has 'nowhere' in its name.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("lineage", "bank", "DailyTransactions"),
+        ("field", "bank", "DailyTransactions", "UID"),
+        ("runs", "bank", "DailyTransactions"),
+    ],
+)
+def test_an_empty_window_is_told_with_what_to_do(sampled: str, question: tuple[str, ...]) -> None:
+    told = printed(*question, "--start", "5", "--end", "5", "--store", sampled)
+    assert told == "Nothing from 5 to 5; --start and --end ask another window.\n"
+
+
+def test_a_limit_that_left_some_out_is_told(sampled: str) -> None:
+    result = fll("runs", "bank", "DailyTransactions", "--limit", "2", "--store", sampled)
+    assert len(result.stdout.splitlines()) == 4
+    assert result.stderr == "fll: not complete: a greater --limit shows more.\n"
+    assert result.exit_code == 0
+
+
+def test_a_bound_that_left_some_out_is_told(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_PAIRS_MAX", "3")
+    result = fll("lineage", "bank", "DailyTransactions", "--store", sampled)
+    assert "bounded by pairs_max=3" in result.stderr
+
+
+def test_the_store_of_the_environment_is_asked(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_STORE", sampled)
+    assert "bank" in printed("find", "uid")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_awkward_names_are_found_shown_in_full_and_move_nothing(sampled: str, name: str) -> None:
+    for question in (
+        ("lineage", "shop", name),
+        ("field", "shop", name, name),
+        ("field", "shop", name, name, "--view", "simple"),
+        ("runs", "shop", name),
+        ("find", name),
+    ):
+        window = () if question[0] == "find" else ("--start", "0")
+        told = printed(*question, *window, "--store", sampled)
+        assert all(character.isprintable() or character == "\n" for character in told)
+        escaped = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
+        assert escaped in told or question[0] == "runs"
+
+
+def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
+    said = document()
+    long = "x" * 4000
+    said["operations"][0]["source"]["name"] = long
+    url = f"sqlite:///{tmp_path}/store.db"
+    assert fll("record", "-", "--store", url, stdin=json.dumps(said).encode()).exit_code == 0
+    assert f"shop/{long} " in printed("lineage", "shop", "invoices", "--store", url)
+    assert f"shop/{long})" in printed("field", "shop", "invoices", "total", "--store", url)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (("lineage", "bank", "nowhere"), "no run ever read or wrote bank/nowhere; `fll find` searches names"),
+        (("field", "bank", "DailyTransactions", "no"), "no run ever read or wrote 'no' of"),
+        (("runs", "nowhere", "DailyTransactions"), "no run ever read or wrote nowhere/DailyTransactions"),
+    ],
+)
+def test_what_was_never_seen_is_a_failure(sampled: str, question: tuple[str, ...], told: str) -> None:
+    assert told in complaint(*question, "--store", sampled, code=1)

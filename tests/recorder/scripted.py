@@ -1,0 +1,64 @@
+"""A server that answers what it is told to: what a busy, broken or foreign one would."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer; `cut` closes the connection without it."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
+@dataclass
+class Scripted:
+    """Where it listens, and what it was asked, path and body."""
+
+    url: str
+    asked: list[tuple[str, bytes]] = field(default_factory=list)
+
+
+@contextmanager
+def serving(*replies: Reply) -> Iterator[Scripted]:
+    """Answers in order, the last one again and again."""
+    left = list(replies)
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            scripted.asked.append((self.path, self.rfile.read(length)))
+            reply = left.pop(0) if len(left) > 1 else left[0]
+            if reply.cut:
+                self.close_connection = True
+                return
+            self.send_response(reply.status)
+            for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        do_GET = answer  # noqa: N815 (the name http.server looks for)
+        do_POST = answer  # noqa: N815 (likewise)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        scripted = Scripted(f"http://127.0.0.1:{server.server_port}")
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield scripted
+        finally:
+            server.shutdown()
+            thread.join()

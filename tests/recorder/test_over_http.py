@@ -1,0 +1,74 @@
+"""Does a recorder get it to a real server, as it does to a store?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.running import serving
+
+from fll_hbase.errors import InvalidLineage
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.recorder import (
+    Destination,
+    FieldOperation,
+    LineageRecorder,
+    NotRecorded,
+    Recorded,
+    Source,
+    State,
+)
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from recorder import seed
+
+ALWAYS = Window(0, START_LIMIT_MS)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, LineageStore]]:
+    """A server's URL, and the store behind it."""
+    home: Path = tmp_path_factory.mktemp("served")
+    store = LineageStore(open_table(f"sqlite:///{home}/store.db"))
+    with serving(f"sqlite:///{home}/store.db", home) as url:
+        yield url, store
+    store.close()
+
+
+@pytest.mark.parametrize("namespace", ["myns", "a/b", "50% | é 🙂", "...", "..", "."])
+def test_the_same_lands_as_in_a_store(served: tuple[str, LineageStore], namespace: str) -> None:
+    url, store = served
+    outcomes = []
+    for place in (url, LineageStore(open_table("sqlite:///:memory:"))):
+        with LineageRecorder(place, namespace=namespace) as recorder:
+            run = seed.run(f"run of {namespace}", state=State.RUNNING)
+            for destination in (Destination(namespace, "one"), Destination(namespace, "two")):
+                outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run))
+            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.ended()))
+            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.ended()))
+    assert outcomes[:4] == outcomes[4:]
+    assert [outcome.recorded for outcome in outcomes[:4] if isinstance(outcome, Recorded)] == [1, 1, 1, 0]
+    for name in ("one", "two"):
+        (listed,) = store.runs(EndPoint(namespace, name), ALWAYS, limit=9).runs
+        assert (listed.run.namespace, listed.run.state) == (namespace, State.COMPLETE)
+
+
+def test_faults_come_back_as_faults(served: tuple[str, LineageStore]) -> None:
+    with LineageRecorder(served[0], namespace="myns") as recorder:
+        operations = [FieldOperation("x", inputs=["nothing"], outputs=["y"])]
+        outcome = recorder.record(seed.DESTINATION, operations, run=seed.run())
+    assert isinstance(outcome, NotRecorded)
+    assert isinstance(outcome.error, InvalidLineage)
+    assert [fault.at for fault in outcome.error.faults] == ["operations.0.inputs.0", "operations"]
+
+
+def test_a_generation_from_no_source_is_refused_as_the_contract_says(
+    served: tuple[str, LineageStore],
+) -> None:
+    with LineageRecorder(served[0], namespace="myns") as recorder:
+        made = [FieldOperation("make", outputs=["id"])]
+        assert isinstance(recorder.record(seed.DESTINATION, made, run=seed.run()), NotRecorded)
+        read = FieldOperation("read", inputs=[Source("myns", "a")], outputs=["x"])
+        assert isinstance(recorder.record(seed.DESTINATION, [read, *made], run=seed.run()), Recorded)

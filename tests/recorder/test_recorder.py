@@ -1,0 +1,241 @@
+"""Does the recorder get it there, add up what belongs together, and never fail the program?"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fll_hbase.errors import BadSetting, InvalidLineage, LineageError, StoreAway, UnreadableDocument
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.recorder import (
+    Destination,
+    FieldOperation,
+    LineageRecorder,
+    NotRecorded,
+    OnError,
+    Recorded,
+    Run,
+    Source,
+    State,
+)
+from fll_hbase.sources import document
+from fll_hbase.store.lineage_store import LineageStore, ListedRun
+from fll_hbase.tables import open_table
+from recorder import seed
+from recorder.scripted import Reply, serving
+
+ALWAYS = Window(0, START_LIMIT_MS)
+MYTABLEDS = EndPoint("myns", "mytableds")
+INVALID = [FieldOperation("parse", inputs=["nothing"], outputs=["x"])]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store.db"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[LineageStore]:
+    store = LineageStore(open_table(url))
+    yield store
+    store.close()
+
+
+def runs(store: LineageStore, end_point: EndPoint = MYTABLEDS) -> list[ListedRun]:
+    return list(store.runs(end_point, ALWAYS, limit=100).runs)
+
+
+@pytest.mark.parametrize("given", ["store", "url"])
+def test_what_the_program_said_is_what_the_store_says(store: LineageStore, url: str, given: str) -> None:
+    with LineageRecorder(store if given == "store" else url, namespace="myns") as recorder:
+        outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    expected = document.read(seed.DOCUMENT, namespace=None).recorded
+    assert outcome == Recorded("run-1", expected.info.checksum, recorded=True, replaced=False)
+    assert [(listed.run, listed.checksum) for listed in runs(store)] == [
+        (expected.run, expected.info.checksum)
+    ]
+
+
+def test_saying_it_again_is_safe(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    first, again = (recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run()) for _ in range(2))
+    assert isinstance(first, Recorded)
+    assert again == replace(first, recorded=False)
+    assert len(runs(store)) == 1
+
+
+def test_a_run_in_its_life(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    run = Run(application="a", program="p", state=State.RUNNING)
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=run)
+    assert [listed.run.state for listed in runs(store)] == [State.RUNNING]
+    outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=run.ended())
+    assert isinstance(outcome, Recorded)
+    assert outcome.replaced
+    assert [(listed.run.run, listed.run.state) for listed in runs(store)] == [(run.run, State.COMPLETE)]
+
+
+def test_the_namespace_is_that_of_the_run_else_of_the_recorder(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="mine")
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run("r1"))
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run("r2", namespace="its own"))
+    assert {listed.run.run: listed.run.namespace for listed in runs(store)} == {"r1": "mine", "r2": "its own"}
+
+
+def test_several_destinations_of_one_run_add_up(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    others = [replace(seed.DESTINATION, name=f"other{number}") for number in range(3)]
+    for destination in [seed.DESTINATION, *others]:
+        recorder.record(destination, seed.OPERATIONS, run=seed.run(state=State.RUNNING))
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    for destination in [seed.DESTINATION, *others]:
+        (listed,) = runs(store, EndPoint(destination.namespace, destination.name))
+        assert listed.run.state is State.COMPLETE
+
+
+def test_the_same_destination_again_replaces_what_was_said_of_it(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    recorder.record(seed.DESTINATION, seed.OPERATIONS[:2], run=seed.run())
+    recorder.record(replace(seed.DESTINATION, name="other"), seed.OPERATIONS, run=seed.run())
+    entries = store.lineage(MYTABLEDS, ALWAYS).entries
+    assert {to for entry in entries for _, to in entry.relation.direct} == {
+        *("offset", "body", "first_name", "last_name", "age", "city", "state")
+    }
+
+
+def test_a_destination_that_was_refused_does_not_spoil_the_others(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    bad = recorder.record(Destination("myns", "bad"), INVALID, run=seed.run())
+    good = recorder.record(Destination("myns", "good"), seed.OPERATIONS, run=seed.run())
+    assert isinstance(bad, NotRecorded)
+    assert isinstance(good, Recorded)
+    assert len(runs(store)) == len(runs(store, EndPoint("myns", "good"))) == 1
+
+
+def test_threads_that_record_one_run_lose_nothing(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    names = [f"out{number}" for number in range(8)]
+    threads = [
+        threading.Thread(
+            target=recorder.record,
+            args=(Destination("myns", name), seed.OPERATIONS),
+            kwargs={"run": seed.run()},
+        )
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(len(runs(store, EndPoint("myns", name))) == 1 for name in names)
+
+
+FAILURES: list[tuple[str, list[Any], type[Exception], str]] = [
+    ("sqlite:///{}/store.db", INVALID, InvalidLineage, "no earlier operation outputs 'nothing'"),
+    ("sqlite:///{}/store.db", [replace(INVALID[0], name=7)], UnreadableDocument, "operations.0.name"),  # type: ignore[arg-type]
+    ("sqlite:///{}/store.db", [None], AttributeError, "NoneType"),
+    ("nosql:///{}", seed.OPERATIONS, BadSetting, "names no engine"),
+    ("sqlite:///{}/missing/\0", seed.OPERATIONS, ValueError, "null"),
+    ("http://127.0.0.1:1", seed.OPERATIONS, StoreAway, "does not answer"),
+]
+
+
+@pytest.mark.parametrize(("url", "operations", "kind", "why"), FAILURES)
+def test_a_failure_is_logged_and_returned(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    url: str,
+    operations: list[Any],
+    kind: type[Exception],
+    why: str,
+) -> None:
+    recorder = LineageRecorder(url.format(tmp_path), namespace="myns", patience_seconds=0.2)
+    outcome = recorder.record(seed.DESTINATION, operations, run=seed.run("the run"))
+    assert isinstance(outcome, NotRecorded)
+    assert isinstance(outcome.error, kind)
+    assert why in str(outcome.error)
+    (logged,) = [item for item in caplog.records if item.levelno == logging.ERROR]
+    assert logged.name == "fll_hbase.recorder"
+    assert "'the run' was not recorded" in logged.getMessage()
+    assert why in logged.getMessage() or logged.exc_info
+    recorder.close()
+
+
+@pytest.mark.parametrize(("url", "operations", "kind", "why"), FAILURES)
+@pytest.mark.parametrize("on_error", [OnError.RAISE, "raise"])
+def test_a_failure_is_raised_where_that_is_asked_for(
+    tmp_path: Path, on_error: Any, url: str, operations: list[Any], kind: type[Exception], why: str
+) -> None:
+    recorder = LineageRecorder(
+        url.format(tmp_path), namespace="myns", on_error=on_error, patience_seconds=0.2
+    )
+    with pytest.raises(kind, match=why):
+        recorder.record(seed.DESTINATION, operations, run=seed.run())
+
+
+def test_even_a_run_that_is_none_fails_no_program() -> None:
+    outcome = LineageRecorder("sqlite:///:memory:", namespace="ns").record(None, None, run=None)  # type: ignore[arg-type]
+    assert isinstance(outcome, NotRecorded)
+
+
+def test_warnings_are_returned_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    reply = b'{"checksum": "c", "run": "r", "recorded": true, "warnings": [{"at": "x", "detail": "odd"}]}'
+    with serving(Reply(201, reply)) as server:
+        recorder = LineageRecorder(server.url, namespace="ns")
+        outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+        recorder.close()
+    assert isinstance(outcome, Recorded)
+    assert [str(warning) for warning in outcome.warnings] == ["x: odd"]
+    assert "is recorded, but x: odd" in caplog.text
+
+
+def test_a_store_that_was_given_stays_open(store: LineageStore) -> None:
+    with LineageRecorder(store, namespace="myns") as recorder:
+        recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    assert runs(store)
+
+
+def test_a_recorder_can_be_used_after_it_was_closed(url: str) -> None:
+    recorder = LineageRecorder(url, namespace="myns")
+    for _ in range(2):
+        assert isinstance(recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run()), Recorded)
+        recorder.close()
+
+
+def test_after_a_server_was_away_the_next_time_says_all(store: LineageStore, url: str) -> None:
+    recorder = LineageRecorder("http://127.0.0.1:1", namespace="myns", patience_seconds=0)
+    first = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+    assert isinstance(first, NotRecorded)
+    assert isinstance(first.error, LineageError)
+    with serving(Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')) as server:
+        recorder = LineageRecorder(server.url, namespace="myns")
+        recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
+        recorder.record(Destination("myns", "other"), seed.OPERATIONS, run=seed.run())
+        recorder.close()
+    assert b'"mytableds"' in server.asked[1][1]
+    assert b'"other"' in server.asked[1][1]
+
+
+def test_a_driver_loads_no_web_framework_and_no_command_line() -> None:
+    doors = "{'flask', 'marshmallow', 'gunicorn', 'click', 'rich'}"
+    program = f"import sys, fll_hbase.recorder; print({doors} & sys.modules.keys())"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "set()"
+
+
+def test_sources_of_several_namespaces(store: LineageStore) -> None:
+    operations = [FieldOperation("read", inputs=[Source("a", "x"), Source("b", "y")], outputs=["k"])]
+    LineageRecorder(store, namespace="c").record(Destination("d", "z"), operations, run=seed.run())
+    sources = {entry.relation.source for entry in store.lineage(EndPoint("d", "z"), ALWAYS).entries}
+    assert sources == {EndPoint("a", "x"), EndPoint("b", "y")}

@@ -1,0 +1,194 @@
+"""Is the client patient with a busy server, done with a hopeless one, and exact about what it said?"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from fll_hbase.errors import (
+    BadQuestion,
+    BadSetting,
+    ChecksumConflict,
+    CorruptRow,
+    Fault,
+    InvalidLineage,
+    LineageError,
+    NeverSeen,
+    StoreAway,
+    TooLarge,
+    UnreadableDocument,
+)
+from fll_hbase.recorder.problems import Refused
+from fll_hbase.recorder.server import Server
+from recorder.scripted import Reply, serving
+
+KIND = "urn:fll-hbase:problem:"
+GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')
+
+
+def problem(kind: str, status: int, **also: Any) -> Reply:
+    told = {"type": KIND + kind, "title": "t", "status": status, "detail": "why", **also}
+    return Reply(status, json.dumps(told).encode(), {"Content-Type": "application/problem+json"})
+
+
+def record(url: str, patience_seconds: float = 5.0, answer_seconds: float = 5.0) -> dict[str, Any]:
+    server = Server(url, patience_seconds=patience_seconds, answer_seconds=answer_seconds)
+    try:
+        return server.record(b'{"a": 1}', namespace="my/ns %")
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_busy_server_is_asked_again_with_the_very_same(status: int) -> None:
+    with serving(Reply(status), Reply(status), GOOD) as server:
+        assert record(server.url)["checksum"] == "c"
+    assert server.asked == [("/v3/namespaces/my%2Fns%20%25/lineage", b'{"a": 1}')] * 3
+
+
+@pytest.mark.parametrize("how", ["seconds", "date"])
+def test_no_sooner_than_it_says(how: str) -> None:
+    said = "2" if how == "seconds" else formatdate(time.time() + 2.9, usegmt=True)
+    begun = time.monotonic()
+    with serving(Reply(503, headers={"Retry-After": said}), GOOD) as server:
+        record(server.url)
+    assert 1.5 < time.monotonic() - begun < 4
+
+
+def test_an_unreadable_retry_after_is_none() -> None:
+    with serving(Reply(503, headers={"Retry-After": "soon"}), GOOD) as server:
+        assert record(server.url)["run"] == "r"
+
+
+def test_a_wait_beyond_its_patience_is_not_begun() -> None:
+    begun = time.monotonic()
+    with (
+        serving(Reply(503, headers={"Retry-After": "3600"})) as server,
+        pytest.raises(StoreAway, match="503"),
+    ):
+        record(server.url)
+    assert time.monotonic() - begun < 1
+    assert len(server.asked) == 1
+
+
+def test_patience_ends() -> None:
+    begun = time.monotonic()
+    with serving(Reply(503)) as server, pytest.raises(StoreAway, match="is busy: 503"):
+        record(server.url, patience_seconds=1)
+    assert 0.2 < time.monotonic() - begun < 2
+    assert len(server.asked) > 1
+
+
+def test_a_server_that_hangs_up_is_asked_again() -> None:
+    with serving(Reply(cut=True), GOOD) as server:
+        assert record(server.url)["run"] == "r"
+
+
+def test_no_server_is_told_with_its_address_and_never_its_password() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        with pytest.raises(StoreAway, match=f"http://127.0.0.1:{port} does not answer: .*refused") as told:
+            record(f"http://user:secret@127.0.0.1:{port}", patience_seconds=0.3)
+    assert "secret" not in str(told.value)
+
+
+def test_a_silent_server_is_given_up() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(StoreAway, match="timed out"):
+            record(f"http://127.0.0.1:{silent.getsockname()[1]}", patience_seconds=0.3, answer_seconds=0.3)
+
+
+@pytest.mark.parametrize("url", ["hppt://localhost:1", "localhost", "http://"])
+def test_a_url_of_no_server_is_told(url: str) -> None:
+    with pytest.raises(BadSetting, match="http://host:port"):
+        record(url)
+
+
+FAULTS = [{"at": "run.type", "detail": "missing"}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (
+            problem("unreadable-document", 400, errors=FAULTS),
+            UnreadableDocument([Fault("run.type", "missing")]),
+        ),
+        (problem("invalid-lineage", 422, errors=FAULTS), InvalidLineage([Fault("run.type", "missing")])),
+        (problem("bad-question", 400, errors=FAULTS), BadQuestion([Fault("run.type", "missing")])),
+        (problem("never-seen", 404), NeverSeen("why")),
+        (problem("checksum-conflict", 409), ChecksumConflict("why")),
+        (problem("too-large", 413), TooLarge("why")),
+        (problem("corrupt-row", 500), CorruptRow("why")),
+        (problem("internal", 500), Refused("the server says 500: why")),
+        (problem("forbidden", 403), Refused("the server says 403: why")),
+    ],
+)
+def test_problems_are_errors_and_are_not_tried_again(reply: Reply, error: LineageError) -> None:
+    with serving(reply) as server, pytest.raises(type(error)) as told:
+        record(server.url)
+    assert str(told.value) == str(error)
+    assert getattr(told.value, "faults", ()) == getattr(error, "faults", ())
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(404, b"<html>"),
+        Reply(200, b"<html>"),
+        Reply(200, b"{}"),
+        Reply(200, b"[1]"),
+        Reply(500, b"[]"),
+        Reply(302, b"", {"Location": "http://elsewhere/"}),
+    ],
+)
+def test_what_is_no_server_of_ours_is_told(reply: Reply) -> None:
+    with serving(reply) as server, pytest.raises(Refused, match="check the server URL"):
+        record(server.url)
+    assert len(server.asked) == 1
+
+
+def line(status: int, **also: Any) -> bytes:
+    return json.dumps({"status": status, **also}).encode() + b"\n"
+
+
+def batch(url: str, lines: list[bytes], patience_seconds: float = 5.0) -> list[dict[str, Any]]:
+    server = Server(url, patience_seconds=patience_seconds)
+    try:
+        return server.record_batch(lines, namespace="ns")
+    finally:
+        server.close()
+
+
+def test_a_batch_is_one_line_each() -> None:
+    with serving(Reply(200, line(201) + line(422))) as server:
+        assert batch(server.url, [b"{1}\r\n", b"{2}"]) == [{"status": 201}, {"status": 422}]
+    assert server.asked == [("/v3/namespaces/ns/lineage/batch", b"{1}\n{2}\n")]
+
+
+@pytest.mark.parametrize("first", [line(201) + line(503, detail="away"), line(201)])
+def test_a_batch_that_was_not_answered_whole_is_sent_again(first: bytes) -> None:
+    with serving(Reply(200, first), Reply(200, line(200) + line(201))) as server:
+        assert [told["status"] for told in batch(server.url, [b"1", b"2"])] == [200, 201]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("body", [line(201) * 2, b"<html>", b"[]", b"{}", b"7"])
+def test_lines_that_are_no_answer_to_a_batch_are_told(body: bytes) -> None:
+    with serving(Reply(200, body)) as server, pytest.raises(Refused, match="check the server URL"):
+        batch(server.url, [b"1"])
+
+
+def test_a_batch_whose_store_stays_away_is_told() -> None:
+    reply = Reply(200, line(503, detail="the disk is full"))
+    with serving(reply) as server, pytest.raises(StoreAway, match="the disk is full"):
+        batch(server.url, [b"1"], patience_seconds=0.5)

@@ -1,0 +1,108 @@
+"""Does the sample land in a store whole, once, and answer the two use cases?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import DAY_MS, Direction, Window
+from fll_hbase.sample import documents, load
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from sample.tour import END_MS
+
+WINDOW = Window(END_MS - 30 * DAY_MS, END_MS)
+EVERYTHING = Window(0, END_MS)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LineageStore]:
+    path: Path = tmp_path_factory.mktemp("sample") / "store.db"
+    store = LineageStore(open_table(f"sqlite:///{path}"))
+    told: list[int] = []
+    loaded = load(store, END_MS, told.append)
+    count = sum(1 for _ in documents(END_MS))
+    assert (loaded.runs, loaded.repeated) == (count, 0)
+    assert told == [*range(500, count, 500), count]
+    yield store
+    store.close()
+
+
+def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bool = False) -> set[str]:
+    """What `names` of bank lead to within ten hops, as `namespace/name.field`."""
+    reached = set(names)
+    answer = store.lineage(
+        EndPoint("bank", "DailyTransactions"),
+        window,
+        directions=[Direction.FORWARD],
+        level=10,
+        failed=failed,
+    )
+    for entry in answer.entries:
+        for start, end in entry.relation.direct:
+            if f"{entry.relation.source}.{start}" in reached and end is not None:
+                reached.add(f"{entry.relation.destination}.{end}")
+    return reached - set(names)
+
+
+def test_loading_it_again_adds_nothing(store: LineageStore) -> None:
+    again = load(store, END_MS)
+    assert again.repeated == again.runs
+
+
+def test_uid_reaches_the_report_and_the_campaigns(store: LineageStore) -> None:
+    reached = fields(store, "bank/DailyTransactions.UID")
+    assert reached == {
+        "bank/CustomerAccounts.UID",
+        "bank/FraudFeatures.uid_hash",
+        "bank/RegulatoryReport.customers",
+        "bank/RiskScores.customer_key",
+        "bank/Statements.customer_no",
+        "marketing/CampaignAudience.customer_id",
+    }
+
+
+def test_only_failed_runs_sent_uid_to_the_vendor(store: LineageStore) -> None:
+    vendor = "bank/sftp://vendor/export.UID"
+    assert vendor not in fields(store, "bank/DailyTransactions.UID", window=EVERYTHING)
+    assert vendor in fields(store, "bank/DailyTransactions.UID", window=EVERYTHING, failed=True)
+
+
+def test_the_score_comes_from_three_feeds(store: LineageStore) -> None:
+    answer = store.lineage(
+        EndPoint("hospital", "PatientRecords"), WINDOW, directions=[Direction.BACKWARD], level=10
+    )
+    names = {entry.relation.source.name for entry in answer.entries if entry.relation.source}
+    assert names >= {"LabResults", "Vitals", "VitalsSummary", "Admissions", "hl7://monitors"}
+
+
+@pytest.mark.parametrize(
+    ("end_point", "before", "after"),
+    [
+        (EndPoint("bank", "DailyTransactions"), set(), {"channel"}),
+        (EndPoint("bank", "CustomerAccounts"), {"phone"}, {"phone_number"}),
+        (EndPoint("hospital", "LabResults"), set(), {"crp"}),
+    ],
+)
+def test_columns_change_at_half_time(
+    store: LineageStore, end_point: EndPoint, before: set[str], after: set[str]
+) -> None:
+    def written(window: Window) -> set[str | None]:
+        found = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
+        return {to for entry in found for _, to in entry.relation.direct}
+
+    old = written(Window(END_MS - 80 * DAY_MS, END_MS - 50 * DAY_MS))
+    new = written(WINDOW)
+    assert (old - new, new - old) == (before, after)
+
+
+def test_there_are_dropped_and_generated_fields(store: LineageStore) -> None:
+    def pairs(end_point: EndPoint, direction: Direction) -> set[tuple[str | None, str | None]]:
+        found = store.lineage(end_point, WINDOW, directions=[direction]).entries
+        return {pair for entry in found for pair in entry.relation.direct}
+
+    assert ("UID", None) in pairs(EndPoint("bank", "CustomerAccounts"), Direction.FORWARD)
+    assert (None, "ingestion_id") in pairs(EndPoint("bank", "DailyTransactions"), Direction.BACKWARD)

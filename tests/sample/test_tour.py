@@ -1,0 +1,62 @@
+"""Docs that cannot rot: every command of the tour prints what the page shows below it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from api import create_app
+from fll_hbase.cli import main
+from fll_hbase.config import Settings
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from sample.tour import END_MS, Shown, shown
+
+
+def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FLL_STORE", raising=False)
+    for item in shown():
+        assert _printed(item) == item.output, f"line {item.line}: {item.said}"
+
+
+def test_the_page_shows_commands_of_each_kind() -> None:
+    words = {item.said.split()[0] for item in shown()}
+    assert {"fll", "curl", "from"} <= words
+
+
+def _printed(item: Shown) -> str:
+    if item.said.startswith("fll "):
+        return _fll(shlex.split(item.said)[1:])
+    if item.said.startswith("curl "):
+        return _curl(shlex.split(item.said))
+    exec(compile(item.said, f"tour.md:{item.line}", "exec"), {})
+    return ""
+
+
+def _fll(arguments: list[str]) -> str:
+    """The output, by the clock of the tour; what a program recorded just now needs the real one."""
+    clock = (lambda: time.time_ns() // 1_000_000) if "shop" in arguments else (lambda: END_MS)
+    result = CliRunner().invoke(main, arguments, obj=clock)
+    assert result.exit_code == 0, result.output
+    return result.output.rstrip("\n")
+
+
+def _curl(words: list[str]) -> str:
+    """The answer as `json.tool` prints it."""
+    curl, silent, url, pipe, *tool = words
+    assert [curl, silent, pipe, *tool] == ["curl", "-s", "|", "python3", "-m", "json.tool", "--indent", "2"]
+    parts = urlsplit(url)
+    store = LineageStore(open_table(Settings().store))
+    try:
+        response = create_app(store, Settings()).test_client().get(f"{parts.path}?{parts.query}")
+    finally:
+        store.close()
+    assert response.status_code == 200
+    return json.dumps(response.get_json(), indent=2)
