@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fll_hbase.errors import Fault, InvalidLineage
 from fll_hbase.model import graph, order, summary
 from fll_hbase.model.checksum import checksum
-from fll_hbase.model.operations import EndPoint, EndPointField, Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.model.operations import (
+    EndPoint,
+    EndPointField,
+    Field,
+    Operation,
+    Read,
+    Write,
+    inputs_of,
+    outputs_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,22 @@ def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[Fault]:
             if field.name not in listed.get(field.origin, {field.name}):
                 at = f"operations.{number}.inputs.{place}"
                 yield Fault(at, f"{field.origin!r} does not list {field.name!r}; treated as though it did")
+
+
+def with_unlisted_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
+    """All operations of one content by name, each listing also what others take of it unlisted."""
+    taken: dict[str, set[str]] = {}
+    for operation in operations:
+        for field in inputs_of(operation):
+            taken.setdefault(field.origin, set()).add(field.name)
+    return {operation.name: _listing(operation, taken.get(operation.name, set())) for operation in operations}
+
+
+def _listing(operation: Operation, taken: set[str]) -> Operation:
+    unlisted = sorted(taken - {field.name for field in outputs_of(operation)})
+    if isinstance(operation, Write) or not unlisted:
+        return operation
+    return replace(operation, outputs=(*operation.outputs, *map(Field, unlisted)))
 
 
 def _repeated_names(operations: Sequence[Operation]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
-from fll_hbase.model import summary
+from fll_hbase.model import lineage, summary
 from fll_hbase.model.operations import EndPoint, EndPointField, Operation
 from fll_hbase.model.runs import Direction
 from fll_hbase.model.summary import FieldMap, Relations
@@ -50,6 +50,10 @@ class Contents:
         """The operations on the way of a field; none where the content does not touch it."""
         key = "operations", checksum, direction, field
         return self._once(key, lambda: self._read_operations(checksum, direction, field))
+
+    def all_operations(self, checksum: str) -> dict[str, Operation]:
+        """Every operation by name, each listing also what others take of it unlisted."""
+        return self._once(("all", checksum), lambda: self._read_all_operations(checksum))
 
     def _once(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
         with self._lock:
@@ -100,13 +104,18 @@ class Contents:
             if missing:
                 raise CorruptRow(f"c|{checksum}: {missing[0]!r} is missing")
         else:
-            cells = {
-                column: cell
-                for column, cell in self._row(checksum, (layout.HEAVY,)).items()
-                if column.startswith(layout.OPERATION)
-            }
+            cells = self._operation_cells(checksum)
         size = sum(len(cell.value) for cell in cells.values())
         return 8 * size, tuple(rows.operation_of(cell) for _, cell in sorted(cells.items()))
+
+    def _read_all_operations(self, checksum: str) -> tuple[int, dict[str, Operation]]:
+        cells = self._operation_cells(checksum)
+        size = sum(len(cell.value) for cell in cells.values())
+        return 8 * size, lineage.with_unlisted_outputs([rows.operation_of(cell) for cell in cells.values()])
+
+    def _operation_cells(self, checksum: str) -> Row:
+        row = self._row(checksum, (layout.HEAVY,))
+        return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
 
     def _touches(self, checksum: str, direction: Direction, field: EndPointField) -> bool:
         field_map = self.field_map(checksum)

@@ -173,7 +173,7 @@ class LineageStore:
         """Every distinct way the field was made, with the runs that made it so."""
         asked = Asked(Direction.BACKWARD, field.end_point, window, failed)
         runs: dict[ways.Signature, list[str]] = {}
-        newest: dict[ways.Signature, tuple[Operation, ...]] = {}
+        newest: dict[ways.Signature, list[Operation]] = {}
         signatures: dict[str, ways.Signature | None] = {}
         truncated: tuple[str, ...] = ()
         for number, truth in enumerate(self._windows.live_runs(asked, batch=BATCH_RUNS)):
@@ -185,7 +185,8 @@ class LineageStore:
                 found = ways.signature(operations, field) if operations else None
                 signatures[truth.checksum] = found
                 if found is not None:
-                    newest.setdefault(found, operations)
+                    every = self._contents.all_operations(truth.checksum)
+                    newest.setdefault(found, [every[operation.name] for operation in operations])
             signature = signatures[truth.checksum]
             if signature is not None:
                 runs.setdefault(signature, []).append(truth.run.run)

@@ -1,0 +1,112 @@
+"""Do two answers say the same, as far as the contract fixes them?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .content import Json
+from .oracle import Oracle
+from .questions import Ask
+
+
+def differences(oracle: Oracle, ask: Ask, status: int, body: Any, truncated: bool) -> str:
+    """What differs between the server's answer and the oracle's; empty when nothing does."""
+    due_status, due_body, due_truncated = ask.expected(oracle)
+    if status != due_status:
+        return f"status {status}, due {due_status}"
+    if status != 200:
+        return ""
+    if truncated != due_truncated:
+        return f"truncated {truncated}, due {due_truncated}"
+    wrong = _order_faults(oracle, ask, body)
+    if wrong:
+        return wrong
+    if ask.kind == "fields":
+        due_body = {"fields": [_choose(each, body["fields"]) for each in due_body["fields"]]}
+    said, due = normal(ask.kind, body), normal(ask.kind, due_body)
+    return "" if said == due else f"said {_text(said)}\n due {_text(due)}"
+
+
+def _text(body: Any) -> str:
+    return json.dumps(body, ensure_ascii=False, sort_keys=True)
+
+
+def normal(kind: str, body: Any) -> Any:
+    """An answer without the members that the server added, and without orders the contract leaves open."""
+    if kind == "detailed":
+        return {**body, "operations": [_without(o, {"endPoint"}) for o in body["operations"]]} | {
+            "connections": [_any_order(connection) for connection in body["connections"]]
+        }
+    if kind == "first":
+        return {**_without(body, {"truncated"}), "paths": [_path(path) for path in body["paths"]]}
+    if kind == "runs":
+        return [_without(run, {"version"}) for run in body["runs"]]
+    if kind == "endpoints":
+        return [_without(each, {"description"}) for each in body["endpoints"]]
+    return body
+
+
+def _choose(due: Json, said: list[Json]) -> Json:
+    """A field with the type that the server says, where that is one of those that may stand there."""
+    told = [each.get("type") for each in said if each["name"] == due["name"]]
+    return {**due, "type": told[0]} if told and told[0] in due.get("type", []) else due
+
+
+def _without(item: Json, members: set[str]) -> Json:
+    return {name: value for name, value in item.items() if name not in members}
+
+
+def _any_order(connection: Json) -> Json:
+    if "operations" not in connection:
+        return connection
+    joined = connection["operation"] == ", ".join(connection["operations"])
+    return {**connection, "operation": joined, "operations": sorted(connection["operations"])}
+
+
+def _path(path: Json) -> Json:
+    told = [
+        {**o, "inputs": sorted(set(o["inputs"])), "outputs": sorted(o["outputs"])} for o in path["operations"]
+    ]
+    return {**path, "operations": sorted(told, key=lambda operation: operation["name"])}
+
+
+def _order_faults(oracle: Oracle, ask: Ask, body: Any) -> str:
+    """Where operations stand in an order that could not have run."""
+    if ask.kind == "detailed" and ("view", "simple") in ask.options:
+        options = {**dict(ask.options), "view": "detailed"}
+        whole = Ask(**{**_members(ask), "options": tuple(options.items())}).expected(oracle)[1]
+        feeds = _feeds(whole["connections"])
+        orders = [connection["operations"] for connection in body["connections"]]
+    elif ask.kind == "first":
+        feeds, orders = set(), []
+        for path in body["paths"]:
+            content = oracle.history.runs[path["runs"][0]].content
+            order = [operation["name"] for operation in path["operations"]]
+            wrong = _backwards(order, {(i.origin, o.name) for o in content for i in o.inputs})
+            if wrong:
+                return wrong
+    else:
+        return ""
+    return next((wrong for order in orders if (wrong := _backwards(order, feeds))), "")
+
+
+def _members(ask: Ask) -> Json:
+    return {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
+
+
+def _feeds(connections: list[Json]) -> set[tuple[str, str]]:
+    return {
+        (one["operation"], two["operation"])
+        for one in connections
+        for two in connections
+        if one["to"] == two["from"]
+    }
+
+
+def _backwards(order: list[str], feeds: set[tuple[str, str]]) -> str:
+    for place, name in enumerate(order):
+        for earlier in order[:place]:
+            if (name, earlier) in feeds:
+                return f"{earlier!r} stands before {name!r}, which feeds it, in {order}"
+    return ""

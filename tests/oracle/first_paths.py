@@ -1,0 +1,53 @@
+"""In which ways was a field made: the paths of the first design's question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from . import readings
+from .content import Content, EndPoint, Json, Operation, outputs_of
+from .field_graph import FieldGraph, backward
+from .history import Run
+
+
+def paths_of(runs: list[Run], end_point: EndPoint, field: str) -> list[Json]:
+    """One path per distinct way, newest first; the runs are given newest first."""
+    ways: dict[Any, tuple[Run, FieldGraph, list[str]]] = {}
+    for run in runs:
+        graph = backward(run.content, end_point, field)
+        if graph.starts:
+            first = (run, graph, [])
+            ways.setdefault(_way(graph), first)[2].append(str(run.member("run")))
+    return [_path(run.content, graph, names) for run, graph, names in ways.values()]
+
+
+def _way(graph: FieldGraph) -> Any:
+    """Operations by name, type, description and end point, the nodes, and the connections."""
+    told = frozenset((o.name, o.type, o.description, o.end_points) for o in graph.operations)
+    return told, graph.nodes, graph.steps
+
+
+def _path(content: Content, graph: FieldGraph, runs: list[str]) -> Json:
+    return {"operations": [_told(content, o) for o in in_order(graph.operations)], "runs": runs}
+
+
+def _told(content: Content, operation: Operation) -> Json:
+    inputs: Iterable[str] = {each.name for each in operation.inputs}
+    if operation.type == "READ":
+        inputs = [operation.end_point.name]
+    shown = readings.PATHS_SHOW_UNLISTED
+    outputs = sorted(outputs_of(content, operation) if shown else (name for name, _ in operation.outputs))
+    told = {"inputs": sorted(inputs), "outputs": outputs}
+    return {**told, "name": operation.name, "description": operation.description}
+
+
+def in_order(operations: Iterable[Operation]) -> list[Operation]:
+    """An order that could have run: each after what it takes from; ties by name."""
+    left, order = sorted(operations, key=lambda o: o.name), []
+    while left:
+        waiting = {operation.name for operation in left}
+        ready = next(o for o in left if not any(each.origin in waiting for each in o.inputs))
+        order.append(ready)
+        left.remove(ready)
+    return order
