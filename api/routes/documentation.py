@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 from flask import Blueprint, Response, current_app, redirect, send_from_directory
-from swagger_ui_bundle import swagger_ui_path
 from werkzeug.wrappers import Response as AnyResponse
 
 from api import responses
 
 blueprint = Blueprint("documentation", __name__)
+
+_DIST = str(files("flask_swagger_ui") / "dist")
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -54,4 +57,4 @@ def start() -> Response:
 @blueprint.route("/docs/<path:name>")
 def asset(name: str) -> Response:
     """A file of the page."""
-    return send_from_directory(swagger_ui_path, name)
+    return send_from_directory(_DIST, name)

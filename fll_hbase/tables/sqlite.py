@@ -24,7 +24,7 @@ from fll_hbase.tables.base import Batch, Cell, Columns, Put, Row, Sync
 from fll_hbase.tables.turn import Turn
 
 MEMORY = ":memory:"
-BUSY_SECONDS = 20.0
+BUSY_SECONDS = 10.0
 """How long a write waits for others before it says that the database is busy."""
 
 KEYS_A_QUERY, PAGE_ROWS = 250, 1_000
@@ -159,14 +159,17 @@ class SqliteTable:
 
     def _prepare(self) -> None:
         """Make the schema where there is none yet; a file of another version is left alone."""
-        with self._turn.held(self._busy_seconds):
-            connection = self._writing()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version not in (0, VERSION):
-                raise BadSetting(f"{self._path} is of version {version}, this program reads {VERSION}")
-            connection.execute("PRAGMA journal_mode = WAL")
-            if version == 0:
-                connection.executescript(_SCHEMA)
+        if self._version() != VERSION:
+            with self._turn.held(self._busy_seconds):
+                if self._version() == 0:
+                    self._writing().execute("PRAGMA journal_mode = WAL")
+                    self._writing().executescript(_SCHEMA)
+
+    def _version(self) -> int:
+        version: int = self._writing().execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise BadSetting(f"{self._path} is of version {version}, this program reads {VERSION}")
+        return version
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
         where, parameters = _where(columns)

@@ -10,21 +10,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 
+PATIENT_MAX = 4
+"""So many threads wait as long as they may; more of them give up early where nothing moves."""
+
+STUCK_SECONDS = 2.0
+
 
 class Turn:
-    """A lock that waits for a bounded time; a file makes it one for all processes that name it."""
+    """A lock that waits for a bounded time; a file makes it one for all processes that name it.
+
+    Where the turn has not moved for STUCK_SECONDS, because a process that has it stands still, only a few
+    threads go on waiting: the others are needed for readers.
+    """
 
     def __init__(self, path: str | None) -> None:
         self._path = path
         self._threads = threading.Lock()
+        self._counted = threading.Lock()
+        self._waiting = 0
+        self._moved = 0.0
         self._file: _LockFile | None = None
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[None]:
-        """Hold the lock. Raises TimeoutError when it was not to be had within `seconds`."""
+        """Hold the lock. Raises TimeoutError when it was not to be had within `seconds`, or sooner."""
         deadline = time.monotonic() + seconds
-        if not self._threads.acquire(timeout=seconds):
-            raise TimeoutError(f"other threads wrote for {seconds:g} s")
+        self._wait_for_threads(deadline)
         try:
             if self._path is None:
                 yield
@@ -33,12 +44,33 @@ class Turn:
             if not file.lock(deadline - time.monotonic()):
                 self._file = None
                 raise TimeoutError(f"other processes wrote for {seconds:g} s")
+            self._moved = time.monotonic()
             try:
                 yield
             finally:
                 file.unlock()
         finally:
+            self._moved = time.monotonic()
             self._threads.release()
+
+    def _wait_for_threads(self, deadline: float) -> None:
+        with self._counted:
+            patient = self._waiting < PATIENT_MAX
+            if self._waiting == 0:
+                self._moved = time.monotonic()
+            self._waiting += 1
+        try:
+            while not self._threads.acquire(timeout=self._patience(deadline, patient=patient)):
+                if not self._patience(deadline, patient=patient):
+                    raise TimeoutError("other threads wait for their turn to write already")
+        finally:
+            with self._counted:
+                self._waiting -= 1
+
+    def _patience(self, deadline: float, *, patient: bool) -> float:
+        """Seconds left to wait."""
+        until = deadline if patient else min(deadline, self._moved + STUCK_SECONDS)
+        return max(until - time.monotonic(), 0.0)
 
     def close(self) -> None:
         """Give back the lock file."""

@@ -208,7 +208,7 @@ def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        (("lineage", "bank", "nowhere"), "no run ever read or wrote bank/nowhere; `fll find` searches names"),
+        (("lineage", "bank", "nowhere"), "no run ever read or wrote bank/nowhere; a search finds names"),
         (("field", "bank", "DailyTransactions", "no"), "no run ever read or wrote 'no' of"),
         (("runs", "nowhere", "DailyTransactions"), "no run ever read or wrote nowhere/DailyTransactions"),
     ],

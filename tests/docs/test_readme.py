@@ -47,7 +47,7 @@ def test_every_document_is_linked() -> None:
 
 
 def test_every_answer_shown_is_one_that_the_tour_tests() -> None:
-    blocks = [block for block in re.findall(r"```console\n(\$ fll .*?)```", README, re.DOTALL)]
+    blocks = re.findall(r"```console\n(\$ fll .*?)```", README, re.DOTALL)
     assert len(blocks) >= 4
     for block in blocks:
         assert block in TOUR, block

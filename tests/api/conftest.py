@@ -1,0 +1,93 @@
+"""What the tests of the API share: apps over real stores, and one real server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from wire import Server
+
+from api import create_app
+from fll_hbase.config import Settings
+from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.tables import open_table
+
+MakeClient = Callable[..., FlaskClient]
+
+DOCUMENT_BYTES_MAX = 2**20
+BATCH_BYTES_MAX = 4 * 2**20
+"""Limits of the real server, small enough to go beyond."""
+
+
+@pytest.fixture
+def make_client() -> Iterator[MakeClient]:
+    """Makes clients of an app over a store in memory, with these settings and limits."""
+    opened: list[LineageStore] = []
+
+    def make(limits: Limits | None = None, **settings: int) -> FlaskClient:
+        store = LineageStore(open_table("sqlite:///:memory:"), limits=limits)
+        opened.append(store)
+        return create_app(store, Settings(**settings)).test_client()  # type: ignore[arg-type]
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def client(make_client: MakeClient) -> FlaskClient:
+    """A client of an app over an empty store, with all defaults."""
+    return make_client()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`fll serve` over a store of its own, as anyone would start it."""
+    directory = tmp_path_factory.mktemp("server")
+    port = _free_port()
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [_fll(), "serve", "--store", f"sqlite:///{directory}/store.db", "--port", str(port)],
+            env={
+                **os.environ,
+                "FLL_DOCUMENT_BYTES_MAX": str(DOCUMENT_BYTES_MAX),
+                "FLL_BATCH_BYTES_MAX": str(BATCH_BYTES_MAX),
+            },
+            stdout=log,
+            stderr=log,
+        )
+    served = Server(port, directory / "log")
+    try:
+        _wait(served, process)
+        yield served
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _fll() -> str:
+    return str(Path(sys.executable).with_name("fll"))
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if server.get("/readyz").status == 200:
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {server.log.read_text()}")

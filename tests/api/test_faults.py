@@ -1,0 +1,313 @@
+"""Which documents are refused, with which status, and where does the answer say that they are wrong?"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from asking import nothing_stored, places, problem, record, recorded, send
+from conftest import MakeClient
+from documents import (
+    START_LIMIT_MS,
+    Json,
+    copying,
+    encoded,
+    first_design,
+    reading,
+    run,
+    taken,
+    transforming,
+    worked,
+    writing,
+)
+from flask.testing import FlaskClient
+
+ABSENT: Any = object()
+
+WRONG: list[tuple[str, Any]] = [
+    ("run", ABSENT),
+    *((f"run.{name}", ABSENT) for name in ("application", "type", "program", "run", "startTime")),
+    *((f"run.{name}", "") for name in ("application", "type", "program", "run")),
+    *((f"run.{name}", 5) for name in ("application", "version", "type", "program", "run", "state")),
+    *((f"run.{name}", None) for name in ("application", "version", "startTime", "state")),
+    *(("run.startTime", value) for value in (-1, START_LIMIT_MS, 2**64, 1.5, 1.0, "5", True, [5])),
+    *(("run.state", value) for value in ("DONE", "complete", "", " FAIL", ["FAIL"])),
+    ("operations", ABSENT),
+    ("operations", None),
+    ("operations", {}),
+    ("operations", "read"),
+    ("operations.0", None),
+    ("operations.0", "read"),
+    ("operations.0", ["READ"]),
+    *(("operations.0.type", value) for value in (ABSENT, None, 5, "", "read", "SPLIT", ["READ"], {})),
+    *(("operations.0.name", value) for value in (ABSENT, None, 5, "", ["read"])),
+    *(("operations.0.description", value) for value in (None, 5, [], {})),
+    *(("operations.0.source", value) for value in (ABSENT, None, "user_data", [])),
+    *(("operations.0.source.name", value) for value in (ABSENT, None, 5, "", [])),
+    *(("operations.0.source.namespace", value) for value in (None, 5, "", [])),
+    *(("operations.0.source.description", value) for value in (None, 5, [])),
+    *(("operations.0.outputs", value) for value in (None, "body", {}, 5)),
+    *(("operations.0.outputs.1", value) for value in (None, 5, "", ["body"], True)),
+    *(("operations.1.inputs", value) for value in (None, "body", {}, 5)),
+    *(("operations.1.inputs.0", value) for value in (None, "body", ["body"], 5)),
+    *(("operations.1.inputs.0.origin", value) for value in (ABSENT, None, 5, "")),
+    *(("operations.1.inputs.0.name", value) for value in (ABSENT, None, 5, "")),
+    *(("operations.1.inputs.0.influence", value) for value in (None, 5, "", "Direct", "maybe", ["direct"])),
+    ("operations.1.inputs.0.kind", "filter"),
+    ("operations.3.destination", ABSENT),
+    ("operations.3.destination", "people"),
+    ("operations.3.destination.name", ABSENT),
+    ("operations.3.destination.namespace", ""),
+    ("operations.3.inputs.1", None),
+    ("operations.3.inputs.1.name", ""),
+]
+"""Places of the contract's example, and what is wrong there."""
+
+WRONG_FIRST_DESIGN: list[tuple[str, Any]] = [
+    ("run", ABSENT),
+    ("run.startTime", "5"),
+    ("operations", ABSENT),
+    ("operations", {}),
+    *(("destination", value) for value in (None, "people", [])),
+    *(("destination.name", value) for value in (ABSENT, "", 5)),
+    *(("destination.namespace", value) for value in ("", 5)),
+    ("destination.description", 5),
+    ("destination.fields", "name"),
+    ("operations.0", "read"),
+    *(("operations.1.name", value) for value in (ABSENT, "", 5)),
+    ("operations.1.description", None),
+    ("operations.1.inputs", "body"),
+    *(("operations.1.inputs.0", value) for value in ("body", None, {}, {"fields": "body"})),
+    *(("operations.1.inputs.0.field", value) for value in (None, 5, "")),
+    *(("operations.1.inputs.0.field.name", value) for value in (ABSENT, "", 5)),
+    ("operations.1.inputs.0.field.type", 5),
+    ("operations.1.outputs", "name"),
+    ("operations.1.outputs.0", 5),
+    ("operations.1.outputs.1.name", ABSENT),
+    ("operations.1.outputs.1.type", 5),
+    ("operations.0.inputs.0.source", None),
+    ("operations.0.inputs.0.source.name", ABSENT),
+    ("operations.0.inputs.0.source.namespace", ""),
+    ("operations.0.inputs.0.source.description", 5),
+]
+
+
+def said(wrong: object) -> str:
+    """One wrong place in the name of a test."""
+    return "absent" if wrong is ABSENT else repr(wrong)
+
+
+def with_wrong(document: Json, at: str, value: Any) -> Json:
+    """A copy of a document with another value at a place, or none."""
+    document = copy.deepcopy(document)
+    *steps, last = [int(step) if step.isdigit() else step for step in at.split(".")]
+    holder: Any = document
+    for step in steps:
+        holder = holder[step]
+    if value is ABSENT:
+        del holder[last]
+    else:
+        holder[last] = value
+    return document
+
+
+@pytest.mark.parametrize(("at", "value"), WRONG, ids=said)
+def test_what_is_wrong_in_shape_is_400_at_its_place(client: FlaskClient, at: str, value: Any) -> None:
+    assert places(record(client, with_wrong(worked(), at, value)), 400) == [at]
+    assert nothing_stored(client)
+
+
+@pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=said)
+def test_likewise_in_the_first_designs_form(client: FlaskClient, at: str, value: Any) -> None:
+    assert places(record(client, with_wrong(first_design(), at, value)), 400) == [at]
+    assert nothing_stored(client)
+
+
+@pytest.mark.parametrize("value", [None, [], "0b6f…", 5])
+def test_a_run_is_an_object(client: FlaskClient, value: Any) -> None:
+    found = places(record(client, with_wrong(worked(), "run", value)), 400)
+    assert found[0] == "run"
+    assert all(at.startswith("run") for at in found)
+    assert nothing_stored(client)
+
+
+def test_an_input_of_the_first_design_is_a_source_or_a_field_but_not_both(client: FlaskClient) -> None:
+    both = {"field": {"name": "body"}, "source": {"name": "user_data"}}
+    answer = record(client, with_wrong(first_design(), "operations.1.inputs.0", both))
+    assert places(answer, 400) == ["operations.1.inputs.0"]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b"5", b'"run"', b"true", b"[{}]"])
+def test_a_document_is_an_object(client: FlaskClient, body: bytes) -> None:
+    assert len(places(send(client, body), 400)) == 1
+    assert nothing_stored(client)
+
+
+@pytest.mark.parametrize("kind", ["scan", "", 5, None, "FILTER", ["filter"]])
+def test_an_unknown_kind_is_400(client: FlaskClient, kind: Any) -> None:
+    shaping = {"origin": "read", "name": "body", "influence": "indirect", "kind": kind}
+    answer = record(client, with_wrong(worked(), "operations.1.inputs.0", shaping))
+    assert places(answer, 400) == ["operations.1.inputs.0.kind"]
+
+
+def test_every_fault_of_shape_is_told_at_once(client: FlaskClient) -> None:
+    wrong = {
+        "namespace": "other",
+        "run.application": ABSENT,
+        "run.version": 1,
+        "run.state": "DONE",
+        "run.startTime": -1,
+        "operations.0.source.name": "",
+        "operations.0.outputs.0": 5,
+        "operations.1.name": ABSENT,
+        "operations.1.inputs.0.influence": "maybe",
+        "operations.2.type": "SPLIT",
+        "operations.3.destination": "people",
+        "operations.3.inputs.0.origin": ABSENT,
+        "operations.3.inputs.1": 5,
+    }
+    document = worked()
+    for at, value in wrong.items():
+        document = with_wrong(document, at, value)
+    assert places(record(client, document), 400) == sorted(wrong)
+
+
+def test_an_empty_document_misses_all_that_is_required(client: FlaskClient) -> None:
+    assert places(send(client, b"{}"), 400) == ["operations", "run"]
+
+
+def test_faults_of_shape_are_told_before_those_of_lineage(client: FlaskClient) -> None:
+    document = {"run": run(start_ms=-1), "operations": [transforming("t", taken("nowhere", "x"), "x")]}
+    assert places(record(client, document), 400) == ["run.startTime"]
+
+
+NO_LINEAGE: dict[str, tuple[list[Json], list[str]]] = {
+    "no operations": ([], ["operations", "operations"]),
+    "no READ": ([writing("w", "b")], ["operations"]),
+    "no WRITE": ([reading("r", "a", "x")], ["operations"]),
+    "two of one name": (
+        [reading("r", "a", "x"), reading("r", "c", "x"), writing("w", "b", *taken("r", "x"))],
+        ["operations.1.name"],
+    ),
+    "an origin that is no operation": (
+        [reading("r", "a", "x"), writing("w", "b", *taken("r", "x"), *taken("R", "x"))],
+        ["operations.1.inputs.1"],
+    ),
+    "an origin that is a WRITE": (
+        [reading("r", "a", "x"), writing("w", "b", *taken("r", "x")), writing("v", "c", *taken("w", "x"))],
+        ["operations.2.inputs.0"],
+    ),
+    "an operation that feeds itself": (
+        [reading("r", "a", "x"), transforming("t", taken("t", "y"), "y"), writing("w", "b")],
+        ["operations.1"],
+    ),
+    "a cycle": (
+        [
+            reading("r", "a", "x"),
+            writing("w", "b", *taken("t", "y")),
+            transforming("t", [*taken("r", "x"), *taken("u", "z")], "y"),
+            transforming("u", taken("t", "y"), "z"),
+        ],
+        ["operations.2"],
+    ),
+    "a cycle of influence alone": (
+        [
+            reading("r", "a", "x"),
+            writing("w", "b"),
+            transforming("t", taken("u", "z", influence="indirect"), "y"),
+            transforming("u", taken("t", "y", influence="indirect"), "z"),
+        ],
+        ["operations.2"],
+    ),
+    "a WRITE that feeds itself": (
+        [reading("r", "a", "x"), writing("w", "b", *taken("w", "x"))],
+        ["operations.1", "operations.1.inputs.0"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_LINEAGE)
+def test_what_makes_no_lineage_is_422_at_its_place(client: FlaskClient, name: str) -> None:
+    operations, expected = NO_LINEAGE[name]
+    assert places(record(client, {"run": run(), "operations": operations}), 422) == expected
+    assert nothing_stored(client)
+
+
+def test_every_fault_of_lineage_is_told_at_once(client: FlaskClient) -> None:
+    operations = [
+        transforming("t", [*taken("nowhere", "x"), *taken("u", "x")], "x"),
+        transforming("u", taken("t", "x"), "x"),
+        transforming("self", taken("self", "x"), "x"),
+        writing("w", "b", *taken("t", "x")),
+        writing("w", "c"),
+        writing("v", "d", *taken("w", "x"), *taken("also nowhere", "x")),
+    ]
+    found = places(record(client, {"run": run(), "operations": operations}), 422)
+    assert found == [
+        "operations",
+        "operations.0",
+        "operations.0.inputs.0",
+        "operations.2",
+        "operations.4.name",
+        "operations.5.inputs.0",
+        "operations.5.inputs.1",
+    ]
+    assert nothing_stored(client)
+
+
+def test_a_refused_run_leaves_what_it_recorded_before(client: FlaskClient) -> None:
+    (checksum,) = recorded(client, copying("a", "b", "x"))
+    refused = copying("a", "b", "x")
+    refused["operations"].pop()
+    problem(record(client, refused), 422)
+    again = record(client, copying("a", "b", "x"))
+    assert again.json == {"checksum": checksum, "run": "r1", "recorded": False}
+
+
+def test_a_document_of_the_very_limit_is_taken_and_one_byte_more_is_413(make_client: MakeClient) -> None:
+    raw = encoded(worked())
+    assert send(make_client(document_bytes_max=len(raw)), raw).status_code == 201
+    small = make_client(document_bytes_max=len(raw) - 1)
+    problem(send(small, raw), 413)
+    assert nothing_stored(small)
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "text/plain",
+        "application/xml",
+        "application/x-www-form-urlencoded",
+        "application/x-ndjson",
+        "json",
+        "*/*",
+    ],
+)
+def test_another_media_type_is_415(client: FlaskClient, media_type: str) -> None:
+    problem(send(client, encoded(worked()), Content_Type=media_type), 415)
+    assert nothing_stored(client)
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        'Application/JSON;charset="UTF-8"',
+        "application/json; profile=x",
+    ],
+)
+def test_json_however_it_is_spelt(client: FlaskClient, media_type: str) -> None:
+    assert send(client, encoded(worked()), Content_Type=media_type).status_code == 201
+
+
+def test_another_charset_is_415(client: FlaskClient) -> None:
+    answer = send(client, encoded(worked()), Content_Type="application/json; charset=latin-1")
+    problem(answer, 415)
+
+
+@pytest.mark.parametrize("encoding", ["br", "deflate", "zstd", "gzip, gzip", "gzip, br"])
+def test_another_content_encoding_is_415(client: FlaskClient, encoding: str) -> None:
+    problem(send(client, encoded(worked()), Content_Encoding=encoding), 415)
+    assert nothing_stored(client)

@@ -1,0 +1,267 @@
+"""Which name does a path hold: on the test client, and on a real server down to the bytes on the wire?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from asking import ALL, path, sound
+from documents import Json, copying, encoded, run
+from flask.testing import FlaskClient
+from wire import Answer, Server
+
+NAMES = [
+    "a/b",
+    "a%2Fb",
+    "a%252Fb",
+    "s3://bucket/a",
+    "employees/name",
+    "a|b",
+    "a%7Cb",
+    "%",
+    "%25",
+    "%%",
+    "%2",
+    "/",
+    "//",
+    " ",
+    "  a  b  ",
+    "a+b",
+    "a b",
+    ".",
+    "..",
+    "../..",
+    "a\x00b",
+    "\x00",
+    "\r\n",
+    "é",
+    "e\u0301",
+    "🙂",
+    "\ufeff",
+    "\uffff",
+    "a?b#c&d=e",
+    "a;b:c@d,e",
+    "\"<a>'`\\^{}[]",
+    "*",
+    "fields",
+    "lineage",
+    "runs",
+    "~",
+    "a" * 1_000,
+    "é" * 500,
+    "/" * 1_000,
+    "%" * 1_000,
+    "\x00" * 4_096,
+]
+"""Each of them its own name, none to be taken for another."""
+
+LONGEST = {"namespace": 1_024, "name": 4_096, "field": 4_096}
+
+Door = Callable[..., Answer]
+
+
+@pytest.fixture(params=["test client", "server"])
+def door(request: pytest.FixtureRequest) -> Door:
+    """Takes a method, a target and a body, and gives the answer: in this process, or over a socket."""
+    if request.param == "server":
+        server: Server = request.getfixturevalue("server")
+        return lambda method, target, body=b"": server.exchange(
+            method, target, body, Content_Length=str(len(body))
+        )
+    client: FlaskClient = request.getfixturevalue("client")
+    return lambda method, target, body=b"": through(client, method, target, body)
+
+
+def through(client: FlaskClient, method: str, target: str, body: bytes) -> Answer:
+    said = client.open(target, method=method, data=body, content_type="application/json")
+    headers = {name.lower(): value for name, value in said.headers.items()}
+    return Answer(said.status_code, headers, said.data)
+
+
+def record(door: Door, document: Json, namespace: str) -> Answer:
+    return door("POST", path(namespace, "lineage"), encoded(document))
+
+
+def entries(door: Door, namespace: str, name: str) -> Any:
+    """Of whom the end point was made: the names, and the pairs of fields."""
+    said = door("GET", path(namespace, "endpoints", name, "fields", "lineage", **ALL, direction="backward"))
+    assert said.status == 200, said
+    return [(entry["source"]["name"], entry["fieldmap"]) for entry in said.json]
+
+
+def faulty(said: Answer) -> str:
+    """Where the one fault of a 400 is."""
+    assert said.status == 400, said
+    (fault,) = sound(said.problem, 400)["errors"]
+    return str(fault["at"])
+
+
+def test_every_name_is_a_name_of_its_own(door: Door) -> None:
+    namespace = "every name"
+    for number, name in enumerate(NAMES):
+        document = copying(f"source {number}", name, name, run=run(f"{namespace} {number}"))
+        assert record(door, document, namespace).status == 201
+    for number, name in enumerate(NAMES):
+        assert entries(door, namespace, name) == [(f"source {number}", [{"from": name, "to": name}])]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
+def test_a_name_as_namespace_end_point_and_field(door: Door, name: str) -> None:
+    short = name[:1_000]
+    record(door, copying("source", name, name, run=run(f"as {short}")), short)
+    detailed = door("GET", path(short, "endpoints", name, "fields", name, "lineage", **ALL))
+    assert [node["label"] for node in detailed.json["nodes"]] == [name]
+    ways = door("GET", path(short, "datasets", name, "fields", name, "lineage", **ALL))
+    assert (ways.json["fieldName"], len(ways.json["paths"])) == (name, 1)
+    assert [way["name"] for way in door("GET", path(short, "endpoints", name, "fields")).json["fields"]] == [
+        name
+    ]
+    listed = door("GET", path(short, "endpoints", name, "runs", **ALL)).json["runs"]
+    assert [(each["run"], each["namespace"]) for each in listed] == [(f"as {short}", short)]
+
+
+def test_three_names_that_one_decoding_too_many_would_mix(door: Door) -> None:
+    record(door, copying("source", "a%2Fb", "x", run=run("mixed")), "mixed")
+    for segment, status in (("a/b", 404), ("a%2Fb", 404), ("a%252Fb", 200), ("a%25252Fb", 404)):
+        said = door("GET", f"/v3/namespaces/mixed/endpoints/{segment}/fields")
+        assert said.status == status, segment
+
+
+def test_escapes_in_either_case_and_of_letters_that_need_none(door: Door) -> None:
+    record(door, copying("source", "a/é", "x", run=run("spelt")), "spelt")
+    for segment in ("a%2Fé", "a%2fé", "a%2F%C3%A9", "%61%2f%c3%A9"):
+        target = quote(f"/v3/namespaces/spelt/endpoints/{segment}/fields", safe="/%")
+        assert door("GET", target).status == 200, segment
+
+
+def test_a_plus_in_a_path_is_a_plus(door: Door) -> None:
+    record(door, copying("source", "a+b", "x", run=run("plus")), "plus")
+    assert door("GET", "/v3/namespaces/plus/endpoints/a+b/fields").status == 200
+    assert door("GET", "/v3/namespaces/plus/endpoints/a%2Bb/fields").status == 200
+    assert door("GET", "/v3/namespaces/plus/endpoints/a%20b/fields").status == 404
+
+
+def test_characters_that_a_path_may_hold_as_they_are(door: Door) -> None:
+    name = "a!$&'()*+,;=:@-._~b"
+    record(door, copying("source", name, "x", run=run("kept")), "kept")
+    assert door("GET", f"/v3/namespaces/kept/endpoints/{name}/fields").status == 200
+
+
+def test_dots_are_names_and_not_the_way_up(door: Door) -> None:
+    record(door, copying("source", "..", "x", run=run("dots")), "dots")
+    assert door("GET", "/v3/namespaces/dots/endpoints/../fields").status == 200
+    assert door("GET", "/v3/namespaces/dots/endpoints/%2E%2E/fields").status == 200
+    assert door("GET", "/v3/namespaces/dots/endpoints/./fields").status == 404
+
+
+@pytest.mark.parametrize(
+    ("target", "at"),
+    [
+        ("/v3/namespaces//endpoints", "namespace"),
+        ("/v3/namespaces//endpoints/a/fields", "namespace"),
+        ("/v3/namespaces/ns/endpoints//fields", "name"),
+        ("/v3/namespaces/ns/endpoints//runs", "name"),
+        ("/v3/namespaces/ns/endpoints//fields/lineage", "name"),
+        ("/v3/namespaces/ns/endpoints/a/fields//lineage", "field"),
+        ("/v3/namespaces/ns/datasets/a/fields//lineage", "field"),
+    ],
+)
+def test_an_empty_name_is_400(door: Door, target: str, at: str) -> None:
+    assert faulty(door("GET", target)) == at
+
+
+def test_an_empty_namespace_to_record_in_is_400(door: Door) -> None:
+    assert faulty(door("POST", "/v3/namespaces//lineage", encoded(copying("a", "b", "x")))) == "namespace"
+
+
+@pytest.mark.parametrize(
+    "broken", ["%", "a%", "%2", "%2G", "%zz", "%%41", "a%u0041", "%-1", "% 1".replace(" ", "+"), "%25%"]
+)
+def test_broken_escapes_are_400(door: Door, broken: str) -> None:
+    assert faulty(door("GET", f"/v3/namespaces/ns/endpoints/{broken}/fields")) == "name"
+    assert faulty(door("GET", f"/v3/namespaces/{broken}/endpoints")) == "namespace"
+
+
+@pytest.mark.parametrize("wrong", ["%FF", "a%80", "%C3", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%c3%28"])
+def test_bytes_that_are_no_utf_8_are_400(door: Door, wrong: str) -> None:
+    assert faulty(door("GET", f"/v3/namespaces/ns/endpoints/{wrong}/fields")) == "name"
+    assert faulty(door("GET", f"/v3/namespaces/ns/endpoints/a/fields/{wrong}/lineage")) == "field"
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "🙂", "%", "\x00"])
+def test_names_that_are_too_long_are_400_and_the_longest_are_names(door: Door, letter: str) -> None:
+    size = len(letter.encode())
+    longest = {what: letter * (most // size) for what, most in LONGEST.items()}
+    for what in LONGEST:
+        for more in ("", "b"):
+            said = {name: text + more * (name == what) for name, text in longest.items()}
+            segments = (said["namespace"], "endpoints", said["name"], "fields", said["field"], "lineage")
+            answered = door("GET", path(*segments))
+            if more:
+                assert faulty(answered) == what
+            else:
+                assert (answered.status, sound(answered.problem, 404)["status"]) == (404, 404)
+
+
+def test_what_never_was_is_404_whatever_its_name(door: Door) -> None:
+    for name in NAMES:
+        said = door("GET", path("nowhere", "endpoints", name, "fields", name, "lineage"))
+        assert (said.status, sound(said.problem, 404)["status"]) == (404, 404)
+
+
+def test_a_link_to_the_next_page_keeps_the_name(door: Door) -> None:
+    name = 'a/b%2Fc "<d>;?#é🙂\x00'
+    for number in range(3):
+        record(door, copying("source", name, f"f{number}", run=run(f"linked {number}")), name)
+    target: str | None = path(name, "endpoints", name, "fields", limit=1)
+    found = []
+    while target is not None:
+        said = door("GET", target)
+        found += [field["name"] for field in said.json["fields"]]
+        link = said.headers.get("link")
+        target = link.partition("<")[2].partition(">")[0] if link else None
+    assert found == ["f0", "f1", "f2"]
+
+
+class TestTheWire:
+    """Request lines that no ordinary client would send."""
+
+    @pytest.mark.parametrize("raw", ["é", "🙂".encode(), b"\xff", b"a b", b"a\x00b", b"a\tb"])
+    def test_what_must_be_escaped_and_is_not_is_400_and_the_server_goes_on(
+        self, server: Server, raw: str | bytes
+    ) -> None:
+        segment = raw.encode("latin-1") if isinstance(raw, str) else raw
+        said = server.get(b"/v3/namespaces/raw/endpoints/" + segment + b"/fields")
+        assert said.status == 400
+        assert b"Traceback" not in said.body
+        assert server.get("/healthz").status == 200
+
+    def test_the_absolute_form(self, server: Server) -> None:
+        body = encoded(copying("source", "a/b", "x", run=run("absolute")))
+        server.post("/v3/namespaces/absolute/lineage", body)
+        target = "http://localhost:1/v3/namespaces/absolute/endpoints/a%2Fb/fields?limit=5"
+        assert server.get(target).json == {"fields": [{"name": "x", "read": False, "written": True}]}
+
+    @pytest.mark.parametrize("size", [4_000, 4_094, 4_095, 8_190, 8_191, 20_000])
+    def test_long_request_lines(self, server: Server, size: int) -> None:
+        target = path("long", "endpoints", "a", "fields", prefix="x" * size)
+        assert server.get(target).status == 404
+
+    def test_the_longest_line_that_names_can_make(self, server: Server) -> None:
+        place = {"namespace": "\x00" * 1_024, "name": "\x00" * 4_096}
+        document = copying("source", place, "\x00" * 4_096, run=run("longest"))
+        assert server.post(path(place["namespace"], "lineage"), encoded(document)).status == 201
+        segments = (place["namespace"], "endpoints", place["name"], "fields", "\x00" * 4_096, "lineage")
+        said = server.get(path(*segments, **ALL))
+        assert said.status == 200
+        assert [node["label"] for node in said.json["nodes"]] == ["\x00" * 4_096]
+
+    def test_names_come_back_as_they_went(self, server: Server) -> None:
+        for number, name in enumerate(NAMES):
+            document = copying("source", name, "x", run=run(f"back {number}"))
+            server.post(path("back", "lineage"), encoded(document))
+        listed = json.loads(server.get(path("back", "endpoints")).body)["endpoints"]
+        assert [each["name"] for each in listed] == sorted([*NAMES, "source"])

@@ -1,0 +1,254 @@
+"""Does the model, and the store above it, answer what the ancestor's own tests expect?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from fll_hbase.errors import Fault, InvalidLineage
+from fll_hbase.model import checksum, graph, lineage, order, summary
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operations import EndPoint, EndPointField, inputs_of
+from fll_hbase.model.runs import Direction, RecordedRun, Window
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from .ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, operations_of, run_of
+
+Summary: TypeAlias = dict[str, set[str]]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "ancestor-cases.md"
+TAKEN_LITERALLY = {"info", "info_generated", "topology", "store", "time"}
+"""Kinds that tests in this folder run; all others stand on the page."""
+
+FAULTS = {
+    "no_read": "no READ",
+    "no_write": "no WRITE",
+    "duplicate_name": "is also the name of",
+    "unknown_origins": "is no operation of this run",
+    "cycle": "a cycle",
+}
+
+
+def key(end_point: EndPoint, field: str) -> str:
+    return f"{end_point.namespace}.{end_point.name}.{field}"
+
+
+def fields_by_key(info: FieldLineageInfo) -> dict[str, EndPointField]:
+    return {key(field.end_point, field.name): field for field in (*info.backward, *info.forward)}
+
+
+def incoming(info: FieldLineageInfo) -> Summary:
+    """Per destination field its source fields; none for a generated one."""
+    found: Summary = {}
+    for to in info.destinations:
+        related = summary.relations(info.field_map, to, backward=True, pairs_max=10**9)
+        for (source, _), relation in related.by_ends.items():
+            for name, target in relation.direct:
+                assert target is not None
+                sources = found.setdefault(key(to, target), set())
+                if source is not None and name is not None:
+                    sources.add(key(source, name))
+    return found
+
+
+def outgoing(info: FieldLineageInfo) -> Summary:
+    """Per source field the fields made of it, and DROPPED."""
+    found: Summary = {}
+    for source in info.sources:
+        related = summary.relations(info.field_map, source, backward=False, pairs_max=10**9)
+        for (_, to), relation in related.by_ends.items():
+            for name, target in relation.direct:
+                assert name is not None
+                made = DROPPED if to is None or target is None else key(to, target)
+                found.setdefault(key(source, name), set()).add(made)
+    return found
+
+
+def destination_fields(info: FieldLineageInfo) -> Summary:
+    found: Summary = {}
+    for field in info.backward:
+        found.setdefault(f"{field.end_point.namespace}.{field.end_point.name}", set()).add(field.name)
+    return found
+
+
+def operations_into(info: FieldLineageInfo) -> Summary:
+    fields = {key(field.end_point, field.name): field for field in info.backward}
+    return {name: set(graph.backward(info.operations, field).operations) for name, field in fields.items()}
+
+
+def operations_from(info: FieldLineageInfo) -> Summary:
+    fields = {key(field.end_point, field.name): field for field in info.forward}
+    return {name: set(graph.forward(info.operations, field).operations) for name, field in fields.items()}
+
+
+WHOLE: dict[str, Callable[[FieldLineageInfo], Summary]] = {
+    "incoming_summary": incoming,
+    "outgoing_summary": outgoing,
+    "destination_fields": destination_fields,
+}
+"""What a case says in full: no further keys."""
+
+PARTS: dict[str, Callable[[FieldLineageInfo], Summary]] = {
+    "incoming_operations_for_field": operations_into,
+    "outgoing_operations_for_field": operations_from,
+}
+"""What a case says of some fields."""
+
+
+@pytest.mark.parametrize("case", cases("info"), ids=case_id)
+def test_info(case: dict[str, Any]) -> None:
+    operations, expect = operations_of(case["operations"]), case["expect"]
+    assert expect.keys() <= {*WHOLE, *PARTS, "error", "valid", "checksum_survives_json_round_trip"}
+    if "error" in expect:
+        with pytest.raises(InvalidLineage) as caught:
+            lineage.of(operations)
+        assert_faults(caught.value.faults, expect["error"])
+        return
+    info = lineage.of(operations)
+    for said, found in compared(expect, info):
+        assert found == said
+    read_back = [checksum.parsed(checksum.canonical(operation)) for operation in operations]
+    assert lineage.of(read_back) == info
+
+
+def compared(expect: dict[str, Any], info: FieldLineageInfo) -> Iterator[tuple[Summary, Summary]]:
+    """What the case says and what was found, one after the other."""
+    for member, make in WHOLE.items():
+        if member in expect:
+            yield sets(expect[member]), make(info)
+    for member, make in PARTS.items():
+        if member in expect:
+            found = make(info)
+            yield sets(expect[member]), {name: found[name] for name in expect[member]}
+
+
+def sets(said: dict[str, list[str]]) -> Summary:
+    return {name: set(values) for name, values in said.items()}
+
+
+def assert_faults(faults: tuple[Fault, ...], error: dict[str, Any]) -> None:
+    """Every fault is of the kind expected, and names what the case names."""
+    assert faults
+    assert all(FAULTS[error["kind"]] in fault.detail for fault in faults)
+    if "names" in error:
+        assert len(faults) == len(error["names"])
+        assert all(any(repr(name) in fault.detail for fault in faults) for name in error["names"])
+
+
+@pytest.mark.parametrize("case", cases("info_generated"), ids=case_id)
+def test_info_generated(case: dict[str, Any]) -> None:
+    """Every destination field comes of every source field."""
+    generator = case["generator"]
+    operations = generated(generator)
+    assert len(operations) == generator["operation_count"]
+    names = [field.name for field in operations[0].outputs]
+    source = end_point_of(generator["read"]["source"])
+    to = end_point_of(generator["write"]["destination"])
+    expected = {key(to, name): {key(source, other) for other in names} for name in names}
+    assert incoming(lineage.of(operations)) == expected
+    assert len(expected) == generator["fields"]["to"] - generator["fields"]["from"] + 1
+
+
+@pytest.mark.parametrize("case", cases("topology"), ids=case_id)
+def test_topology(case: dict[str, Any]) -> None:
+    operations, expect = operations_of(case["operations"]), case["expect"]
+    if "error" in expect:
+        with pytest.raises(InvalidLineage, match=FAULTS[expect["error"]["kind"]]):
+            order.topological(operations)
+        return
+    ordered = [operation.name for operation in order.topological(operations)]
+    assert sorted(ordered) == sorted(operation.name for operation in operations)
+    for earlier, later in expect["before"]:
+        assert ordered.index(earlier) < ordered.index(later)
+
+
+@pytest.mark.parametrize("case", cases("store"), ids=case_id)
+@pytest.mark.parametrize("engine", ["file", "memory"])
+def test_store(case: dict[str, Any], engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "cells.db" if engine == "file" else ":memory:"
+    with closing(LineageStore(open_table(f"sqlite:///{path}"))) as store:
+        infos = {name: lineage.of(operations_of(said)) for name, said in case["infos"].items()}
+        for run in case["runs"]:
+            (answer,) = store.record([RecordedRun(run_of(run), infos[run["info"]])])
+            assert answer.recorded
+        for query in case["queries"]:
+            found = ASK[query["query"]](store, query)
+            assert found == EXPECTED[query["match"]](query["expect"]), query.get("why", "")
+
+
+def asked(query: dict[str, Any]) -> tuple[EndPoint, Window]:
+    return end_point_of(query["endpoint"]), Window(query["start_ms"], query["end_ms"])
+
+
+def ask_summary(store: LineageStore, query: dict[str, Any], direction: Direction) -> set[str]:
+    """The fields at the other end of every direct pair of the field."""
+    end_point, window = asked(query)
+    backward = direction is Direction.BACKWARD
+    found = set()
+    for entry in store.lineage(end_point, window, directions=[direction]).entries:
+        other = entry.relation.source if backward else entry.relation.destination
+        for pair in entry.relation.direct:
+            asked_of, name = reversed(pair) if backward else pair
+            if asked_of == query["field"] and other is not None and name is not None:
+                found.add(key(other, name))
+    return found
+
+
+def ask_fields(store: LineageStore, query: dict[str, Any]) -> set[str | None]:
+    """The fields of the end point that runs of the window wrote."""
+    end_point, window = asked(query)
+    entries = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
+    return {target for entry in entries for _, target in entry.relation.direct}
+
+
+def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set[str], set[str]]]:
+    """Per way the field was made, newest first: its runs and its operations."""
+    end_point, window = asked(query)
+    found = store.field_ways(EndPointField(end_point, query["field"]), window).ways
+    for way in found:
+        starts = [store_starts(store, end_point, window)[run] for run in way.runs]
+        assert all(newer >= older for newer, older in pairwise(starts))
+        names = [operation.name for operation in way.operations]
+        for operation in way.operations:
+            before = names[: names.index(operation.name)]
+            assert all(taken.origin in before for taken in inputs_of(operation) if taken.origin in names)
+    return [(set(way.runs), {operation.name for operation in way.operations}) for way in found]
+
+
+def store_starts(store: LineageStore, end_point: EndPoint, window: Window) -> dict[str, int]:
+    return {found.run.run: found.run.start_ms for found in store.runs(end_point, window, limit=1_000).runs}
+
+
+ASK: dict[str, Callable[[LineageStore, dict[str, Any]], object]] = {
+    "incoming_summary": lambda store, query: ask_summary(store, query, Direction.BACKWARD),
+    "outgoing_summary": lambda store, query: ask_summary(store, query, Direction.FORWARD),
+    "incoming_operations_for_field": ask_operations,
+    "fields": ask_fields,
+}
+EXPECTED: dict[str, Callable[[Any], object]] = {
+    "exact": set,
+    "ordered_list": lambda said: [(set(item["runs"]), set(item["operations"])) for item in said],
+}
+
+
+def test_every_case_runs_or_stands_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for kind in {case["kind"] for case in ALL} - TAKEN_LITERALLY:
+        assert f"| `{kind}` |" in text, f"{kind} is neither run nor explained"
+
+
+def test_every_case_that_the_page_names_is_there() -> None:
+    ids = {case["id"] for case in ALL}
+    named = {
+        word
+        for word in PAGE.read_text(encoding="utf-8").split("`")[1::2]
+        if word.startswith(("http-", "publish-"))
+    }
+    assert named
+    assert named <= ids

@@ -1,0 +1,297 @@
+"""Who writes and asks while the server is hurt: clients that resend until they are answered."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+from typing import Any
+
+from .ledger import NAMESPACE, Ledger, Version, version
+from .questions import Question, some_question, wrong
+
+LINEAGE = f"/v3/namespaces/{NAMESPACE}/lineage"
+RECORDED = (200, 201)
+STORE_AWAY = 503
+RETRY_SECONDS = 0.02
+THINK_SECONDS = 0.02
+FINISH_SECONDS = 60.0
+
+
+class Broken(Exception):
+    """No whole answer came; what was sent may have landed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one client lived through."""
+
+    answers: int = 0
+    broken: int = 0
+    refused: list[float] = field(default_factory=list)
+    """Seconds until a 503, be it the answer or a line of it."""
+
+    retry_after: set[str] = field(default_factory=set)
+    """What answers with 503 said; lines of a batch have no such header."""
+
+    last_seconds: float = 0.0
+
+    outage_seconds: float = 0.0
+    """The longest time from a request that came to nothing until its resend was answered."""
+
+    slowest_seconds: float = 0.0
+    """The longest that one answer took."""
+
+
+class Caller:
+    """One connection, opened anew after it broke."""
+
+    def __init__(self, port: int, *, patience_seconds: float) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=patience_seconds)
+        self.tally = Tally()
+
+    def call(self, method: str, path: str, body: bytes | None = None, *, kind: str = "json") -> Answer:
+        """One request and its whole answer. Raises Broken."""
+        headers = {"Content-Type": f"application/{kind}"} if body is not None else {}
+        began = time.monotonic()
+        try:
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            answer = Answer(response.status, dict(response.getheaders()), response.read())
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            self.tally.broken += 1
+            raise Broken(f"{method} {path}: {error!r}") from error
+        self.tally.answers += 1
+        self.tally.last_seconds = time.monotonic() - began
+        self.tally.slowest_seconds = max(self.tally.slowest_seconds, self.tally.last_seconds)
+        if answer.status == STORE_AWAY:
+            self.tally.retry_after.add(answer.headers.get("Retry-After", ""))
+        return answer
+
+    def ask(self, question: Question) -> list[Hashable]:
+        """All pages of an answer. Raises Broken; AssertionError for any status but 200."""
+        found: list[Hashable] = []
+        path = question.path()
+        while path:
+            answer = self.call("GET", path)
+            assert answer.status == 200, f"{question}: {answer.status} {answer.body[:300]!r}"
+            assert "Truncated" not in answer.headers, f"{question}: truncated"
+            found += question.found(json.loads(answer.body))
+            path = answer.headers.get("Link", "").partition(">")[0].lstrip("<")
+        return found
+
+    def record(self, versions: Sequence[Version]) -> list[int]:
+        """Send a batch, or a single POST where there is but one; the status of each. Raises Broken."""
+        if len(versions) == 1:
+            answer = self.call("POST", LINEAGE, versions[0].document())
+            said = [{**json.loads(answer.body), "status": answer.status}]
+        else:
+            body = b"\n".join(each.document() for each in versions)
+            answer = self.call("POST", LINEAGE + "/batch", body, kind="x-ndjson")
+            assert answer.status == 200, f"a batch: {answer.status} {answer.body[:300]!r}"
+            said = [json.loads(line) for line in answer.body.splitlines()]
+        assert len(said) == len(versions), f"{len(said)} answers to {len(versions)} documents"
+        statuses = [_status(line, each) for line, each in zip(said, versions, strict=True)]
+        if STORE_AWAY in statuses:
+            self.tally.refused.append(self.tally.last_seconds)
+        return statuses
+
+
+class Client(threading.Thread):
+    """A loop in a thread, until told to finish or something is wrong."""
+
+    def __init__(self, ports: Sequence[int], ledger: Ledger, *, seed: int, patience_seconds: float) -> None:
+        super().__init__(daemon=True)
+        self._callers = [Caller(port, patience_seconds=patience_seconds) for port in ports]
+        self._ledger = ledger
+        self._chance = random.Random(seed)
+        self._going = threading.Event()
+        self._going.set()
+        self._finishing = threading.Event()
+        self._abandoned = threading.Event()
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            while not self._finishing.is_set():
+                self._going.wait()
+                self.turn()
+        except BaseException as error:  # noqa: BLE001 (told by `finish`)
+            self._failure = error
+
+    def turn(self) -> None:
+        """One thing to do."""
+        raise NotImplementedError
+
+    def finish(self, seconds: float = FINISH_SECONDS) -> None:
+        """Let it come to the end of its turn. Raises what went wrong in it."""
+        self._finishing.set()
+        self._going.set()
+        self.join(seconds)
+        assert not self.is_alive(), f"{self.name} did not come to an end within {seconds:g} s"
+        if self._failure is not None:
+            raise self._failure
+
+    def abandon(self) -> None:
+        """Let it give up, whatever it waits for."""
+        self._abandoned.set()
+        self._finishing.set()
+        self._going.set()
+
+    def pause(self) -> None:
+        """Let it send nothing more, not even again, until it goes on."""
+        self._going.clear()
+
+    def go_on(self) -> None:
+        self._going.set()
+
+    def check(self) -> None:
+        """Raises what went wrong so far."""
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def tallies(self) -> list[Tally]:
+        return [caller.tally for caller in self._callers]
+
+
+class Writer(Client):
+    """Records runs of its own, `lines` at a time, each until it is acknowledged; some again in other words.
+
+    With several ports, each try goes to the next of them.
+    """
+
+    def __init__(
+        self,
+        ports: Sequence[int],
+        ledger: Ledger,
+        *,
+        seed: int,
+        lines: int,
+        replaces: bool = False,
+        patience_seconds: float = 30.0,
+    ) -> None:
+        super().__init__(ports, ledger, seed=seed, patience_seconds=patience_seconds)
+        self._names = (f"w{seed}-{number}" for number in count())
+        self._lines = lines
+        self._replaces = replaces
+        self._last: list[str] = []
+        self._tries = 0
+
+    def turn(self) -> None:
+        time.sleep(THINK_SECONDS)
+        again = self._replaces and self._last and self._chance.random() < 0.5
+        names = self._last if again else [next(self._names) for _ in range(self._lines)]
+        self._last = names
+        self.record([version(name, self._chance) for name in names])
+
+    def record(self, versions: Sequence[Version]) -> None:
+        """Send until all are acknowledged."""
+        self._ledger.begin(versions)
+        began = time.monotonic()
+        pending = list(versions)
+        tries = 0
+        while pending and not self._abandoned.is_set():
+            tries += 1
+            pending = self._pending(pending)
+            if pending:
+                time.sleep(RETRY_SECONDS)
+                self._going.wait()
+        if tries > 1:
+            tally = self._callers[0].tally
+            tally.outage_seconds = max(tally.outage_seconds, time.monotonic() - began)
+
+    def _pending(self, versions: list[Version]) -> list[Version]:
+        """Send once; what is still to be sent again."""
+        self._tries += 1
+        caller = self._callers[self._tries % len(self._callers)]
+        try:
+            statuses = caller.record(versions)
+        except Broken:
+            return versions
+        pending = []
+        for each, status in zip(versions, statuses, strict=True):
+            if status in RECORDED:
+                self._ledger.acknowledge(each)
+            else:
+                pending.append(each)
+        return pending
+
+
+class Reader(Client):
+    """Asks for windows all the time, and checks every answer against what was known around it."""
+
+    def __init__(
+        self, ports: Sequence[int], ledger: Ledger, *, seed: int, patience_seconds: float = 30.0
+    ) -> None:
+        super().__init__(ports, ledger, seed=seed, patience_seconds=patience_seconds)
+        self.asked = 0
+        self._broken_at: float | None = None
+
+    def turn(self) -> None:
+        known = self._ledger.known()
+        if not known:
+            time.sleep(RETRY_SECONDS)  # an end point that nobody named yet is 404
+            return
+        question = some_question(known, self._chance)
+        caller = self._chance.choice(self._callers)
+        began = time.monotonic()
+        before = self._ledger.now()
+        try:
+            found = caller.ask(question)
+        except Broken:
+            self._broken_at = self._broken_at or began
+            time.sleep(RETRY_SECONDS)
+            return
+        reason = wrong(question, found, *self._ledger.bounds(before))
+        assert not reason, reason
+        self.asked += 1
+        if self._broken_at is not None:
+            tally = caller.tally
+            tally.outage_seconds = max(tally.outage_seconds, time.monotonic() - self._broken_at)
+            self._broken_at = None
+
+
+def start(clients: Iterable[Client]) -> None:
+    for client in clients:
+        client.start()
+
+
+@contextmanager
+def paused(clients: Iterable[Client]) -> Iterator[None]:
+    """None of them sends anything; what is under way may still be answered."""
+    for client in clients:
+        client.pause()
+    yield
+    for client in clients:
+        client.go_on()
+
+
+def finish(clients: Iterable[Client]) -> None:
+    """Let all come to the end of their turns. Raises what went wrong in any."""
+    for client in clients:
+        client.finish()
+
+
+def _status(line: dict[str, Any], sent: Version) -> int:
+    """The status of one document, which is acknowledged or was not recorded for a while."""
+    status: int = line["status"]
+    assert status in (*RECORDED, STORE_AWAY), f"{sent}: {line}"
+    assert status == STORE_AWAY or line["run"] == sent.run, f"{sent}: answered as {line}"
+    return status

@@ -1,0 +1,30 @@
+"""What do all tests of faults share: a place for a store, and a way to tell figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Where a store may be made."""
+    return tmp_path / "lineage.db"
+
+
+@pytest.fixture
+def tell(
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, str], None],
+) -> Callable[[str], None]:
+    """Print a line, captured output or not, and keep it in the report."""
+
+    def line(text: str) -> None:
+        record_property("faults", text)
+        with capsys.disabled():
+            print(f"\n{request.node.name}: {text}")
+
+    return line

@@ -1,0 +1,109 @@
+"""What is asked of the server, and what a plain list of runs answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .ledger import NAMESPACE, SINK, SOURCE, Version, Window, window
+
+_BASE = f"/v3/namespaces/{NAMESPACE}"
+
+
+class Question(Protocol):
+    """A question whose answer is a set."""
+
+    def path(self) -> str:
+        """Where it is asked."""
+
+    def found(self, body: Any) -> list[Hashable]:
+        """The items of an answer, or of one page of it."""
+
+    def expected(self, versions: Iterable[Version]) -> set[Hashable]:
+        """The items when just these versions are true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Which runs touched the end point."""
+
+    window: Window
+    end_point: str = SINK
+
+    def path(self) -> str:
+        return f"{_BASE}/endpoints/{self.end_point}/runs?{_times(self.window)}&limit=5000"
+
+    def found(self, body: Any) -> list[Hashable]:
+        return [(run["run"], run["startTime"]) for run in body["runs"]]
+
+    def expected(self, versions: Iterable[Version]) -> set[Hashable]:
+        return {(version.run, version.start_ms) for version in versions if version in self.window}
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Which fields made which: the contents of the window."""
+
+    window: Window
+    end_point: str = SINK
+
+    def path(self) -> str:
+        return f"{_BASE}/endpoints/{self.end_point}/fields/lineage?{_times(self.window)}"
+
+    def found(self, body: Any) -> list[Hashable]:
+        pairs = [(pair["from"], pair["to"]) for entry in body for pair in entry["fieldmap"]]
+        strange = [pair for pair in pairs if pair[0] != "s" + pair[1][1:]]
+        assert not strange, f"{self}: pairs that nobody recorded: {strange}"
+        return [int(made[1:]) for _, made in pairs]
+
+    def expected(self, versions: Iterable[Version]) -> set[Hashable]:
+        return {version.content for version in versions if version in self.window}
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Which runs made one field: the first design's question."""
+
+    window: Window
+    content: int
+
+    def path(self) -> str:
+        return f"{_BASE}/datasets/{SINK}/fields/d{self.content}/lineage?{_times(self.window)}"
+
+    def found(self, body: Any) -> list[Hashable]:
+        return [run for way in body["paths"] for run in way["runs"]]
+
+    def expected(self, versions: Iterable[Version]) -> set[Hashable]:
+        return {each.run for each in versions if each in self.window and each.content == self.content}
+
+
+def some_question(versions: list[Version], chance: random.Random) -> Question:
+    """Any question about runs that are known."""
+    asked = window(versions, chance)
+    if chance.random() < 0.3:
+        return Ways(asked, chance.choice(versions).content)
+    return chance.choice((Runs, Lineage))(asked, chance.choice((SOURCE, SINK)))
+
+
+def wrong(question: Question, found: list[Hashable], must: Iterable[Version], may: Iterable[Version]) -> str:
+    """Why an answer is wrong, given what it must and what it may hold; empty when it is right."""
+    missing = question.expected(must) - set(found)
+    invented = set(found) - question.expected(may)
+    twice = len(found) - len(set(found))
+    if not (missing or invented or twice):
+        return ""
+    return f"{question}: missing {_some(missing)}, invented {_some(invented)}, repeated {twice}"
+
+
+def _some(items: set[Hashable]) -> str:
+    return f"{len(items)} {sorted(items, key=str)[:5]}" if items else "none"
+
+
+def _times(asked: Window) -> str:
+    return f"start={_seconds(asked.start_ms)}&end={_seconds(asked.stop_ms)}"
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"

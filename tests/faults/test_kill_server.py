@@ -1,0 +1,76 @@
+"""What is lost when the whole server dies at once: nothing acknowledged, and the file opens again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import checks
+from .clients import Client, Reader, Writer, finish, paused, start
+from .ledger import Ledger
+from .server import Server, eventually
+
+ROUNDS = 3
+PROGRESS_RUNS = 200
+FIRST_STARTS = 3
+
+
+def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    away: list[float] = []
+    with Server(store) as server:
+        clients = _clients(server, ledger)
+        start(clients)
+        for _ in range(ROUNDS):
+            _wait_for_mid_batch(server, ledger)
+            began = time.monotonic()
+            with paused(clients):
+                server.kill()
+                server.start()
+                away.append(time.monotonic() - began)
+                checks.nothing_lost(server, ledger)
+        finish(clients)
+        tell(f"answers {max(away):.2f} s after the kill at the latest; {checks.outages(clients)}")
+        checks.none_refused(clients)
+        assert sum(tally.broken for client in clients for tally in client.tallies) >= ROUNDS
+        server.wait_whole()
+        checks.all_there(server, ledger)
+        checks.unlocked(server, ledger)
+        checks.sound(store)
+
+
+def test_killed_while_it_makes_its_file(store: Path) -> None:
+    ledger = Ledger()
+    chance = random.Random(3)
+    with Server(store) as server:
+        for _ in range(FIRST_STARTS):
+            server.kill()
+            for path in store.parent.glob(f"{store.name}*"):
+                path.unlink()
+            server.start(wait=False)
+            eventually(store.exists, 20, "the file is being made")
+            time.sleep(chance.uniform(0, 0.02))
+            server.kill()
+            server.start()
+        Writer([server.port], ledger, seed=1, lines=100).turn()
+        checks.all_there(server, ledger)
+        checks.sound(store)
+
+
+def _clients(server: Server, ledger: Ledger) -> Sequence[Client]:
+    ports = [server.port]
+    return [
+        Writer(ports, ledger, seed=1, lines=400),
+        Writer(ports, ledger, seed=2, lines=100, replaces=True),
+        Writer(ports, ledger, seed=3, lines=1),
+        Reader(ports, ledger, seed=4),
+    ]
+
+
+def _wait_for_mid_batch(server: Server, ledger: Ledger) -> None:
+    known = ledger.acknowledgements
+    eventually(lambda: ledger.acknowledgements >= known + PROGRESS_RUNS, 30, "writers get on")
+    server.writer()
+    assert ledger.under_way() > 0

@@ -1,0 +1,79 @@
+"""What is lost when workers die in mid-write: nothing acknowledged, and no answer is ever partial."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import checks
+from .clients import Client, Reader, Writer, finish, start
+from .ledger import Ledger
+from .server import Server, eventually
+
+KILLS = 20
+PROGRESS_RUNS = 30
+"""How much must be acknowledged between two kills, so that each of them hits a server at work."""
+
+
+def test_writers_lose_nothing(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        clients = writers(server, ledger)
+        kill_workers(server, ledger, clients)
+        finish(clients)
+        server.wait_whole()
+        tell(checks.outages(clients))
+        checks.none_refused(clients)
+        assert sum(tally.broken for client in clients for tally in client.tallies) >= KILLS // 2
+        checks.all_there(server, ledger)
+        checks.unlocked(server, ledger)
+        checks.sound(store)
+
+
+def test_readers_see_all_or_nothing(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        first = Writer([server.port], ledger, seed=9, lines=200)
+        first.turn()
+        readers = [Reader([server.port], ledger, seed=seed) for seed in range(20, 24)]
+        clients: list[Client] = [Writer([server.port], ledger, seed=1, lines=40), *readers]
+        clients.append(Writer([server.port], ledger, seed=2, lines=10, replaces=True))
+        start(clients)
+        kill_workers(server, ledger, clients)
+        finish(clients)
+        server.wait_whole()
+        tell(f"{sum(reader.asked for reader in readers)} right answers; {checks.outages(readers)}")
+        checks.none_refused(clients)
+        assert sum(tally.broken for reader in readers for tally in reader.tallies) >= KILLS // 4
+        checks.all_there(server, ledger)
+        checks.sound(store)
+
+
+def writers(server: Server, ledger: Ledger) -> Sequence[Client]:
+    """Clients of every kind, at work."""
+    ports = [server.port]
+    clients = [
+        Writer(ports, ledger, seed=1, lines=400),
+        Writer(ports, ledger, seed=2, lines=150, replaces=True),
+        Writer(ports, ledger, seed=3, lines=20),
+        Writer(ports, ledger, seed=4, lines=1),
+        Writer(ports, ledger, seed=5, lines=1, replaces=True),
+    ]
+    start(clients)
+    return clients
+
+
+def kill_workers(server: Server, ledger: Ledger, clients: Sequence[Client]) -> None:
+    """SIGKILL to workers: one time whichever has the turn to write, the other time any."""
+    chance = random.Random(7)
+    for number in range(KILLS):
+        known = ledger.acknowledgements
+        eventually(lambda known=known: ledger.acknowledgements >= known + PROGRESS_RUNS, 30, "writers get on")
+        time.sleep(chance.uniform(0, 0.1))
+        os.kill(server.writer() if number % 2 else chance.choice(server.some_workers()), signal.SIGKILL)
+        for client in clients:
+            client.check()

@@ -1,0 +1,159 @@
+"""What happens when a worker stands still: others go on, or say within a bounded time when to come back."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from . import checks
+from .clients import Reader, Writer, finish, start
+from .ledger import Ledger
+from .server import Server, eventually, state, writing
+
+BUSY_SECONDS = 10.0
+"""How long a write waits for its turn; the server has no setting for it."""
+
+WAITING = 12
+"""More writers than a worker has threads."""
+
+BOOT_SECONDS = 10.0
+SLACK_SECONDS = 4.0
+"""What a busy machine adds to any time."""
+
+
+def test_stopped_while_it_writes(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        before = [Writer([server.port], ledger, seed=seed, lines=lines) for seed, lines in ((1, 300), (2, 1))]
+        start(before)
+        with stopped_writer(server):
+            singles = [Writer([server.port], ledger, seed=seed, lines=1) for seed in (3, 4)]
+            batches = [Writer([server.port], ledger, seed=5, lines=50)]
+            reader = Reader([server.port], ledger, seed=6)
+            start([*singles, *batches, reader])
+            waited = eventually(
+                lambda: all(client.tallies[0].refused for client in singles + batches),
+                BUSY_SECONDS + SLACK_SECONDS,
+                "every write to the other worker is answered 503",
+            )
+        went_on = _progress(ledger)
+        finish([*before, *singles, *batches, reader])
+        tell(f"503 after {waited:.1f} s, writes {went_on:.2f} s after it went on, {reader.asked} reads")
+        tell(checks.outages([*before, *singles, *batches]))
+        assert {after for client in singles for after in client.tallies[0].retry_after} == {"2"}
+        assert reader.tallies[0].slowest_seconds < SLACK_SECONDS, "reads wait for the writer"
+        assert not reader.tallies[0].broken
+        checks.all_there(server, ledger)
+        checks.unlocked(server, ledger)
+        checks.sound(store)
+
+
+def test_stopped_while_it_does_not_write(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        clients = [Writer([server.port], ledger, seed=seed, lines=10) for seed in (1, 2)]
+        start(clients)
+        with stopped_bystander(server):
+            more = [Writer([server.port], ledger, seed=seed, lines=10) for seed in (3, 4)]
+            start(more)
+            took = _progress(ledger)
+        finish([*clients, *more])
+        tell(f"others got on after {took:.2f} s; {checks.outages([*clients, *more])}")
+        checks.all_there(server, ledger)
+
+
+def test_stopped_and_killed_while_it_writes(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        clients = [Writer([server.port], ledger, seed=seed, lines=10) for seed in (1, 2, 3)]
+        start(clients)
+        with stopped_writer(server) as pid:
+            time.sleep(0.5)
+            os.kill(pid, signal.SIGKILL)
+            took = _progress(ledger)
+        finish(clients)
+        tell(f"others got on {took:.2f} s after the kill; {checks.outages(clients)}")
+        server.wait_whole()
+        checks.all_there(server, ledger)
+        checks.unlocked(server, ledger)
+
+
+def test_a_new_worker_answers_beside_a_stopped_one(store: Path, tell: Callable[[str], None]) -> None:
+    with Server(store) as server:
+        writer = Writer([server.port], Ledger(), seed=1, lines=10)
+        start([writer])
+        try:
+            with stopped_writer(server) as pid:
+                (other,) = set(server.workers()) - {pid}
+                os.kill(other, signal.SIGKILL)
+                tell(f"answered after {eventually(server.answers, BOOT_SECONDS, 'a worker answers'):.2f} s")
+        finally:
+            writer.abandon()
+
+
+def test_reads_go_on_beside_many_waiting_writers(store: Path, tell: Callable[[str], None]) -> None:
+    ledger = Ledger()
+    with Server(store) as server:
+        clients = [Writer([server.port], ledger, seed=seed, lines=1) for seed in range(1 + WAITING)]
+        start(clients[:1])
+        try:
+            with stopped_writer(server):
+                start(clients[1:])
+                time.sleep(1)
+                tell(
+                    f"answered after {eventually(server.answers, SLACK_SECONDS, 'a read is answered'):.2f} s"
+                )
+        finally:
+            for client in clients:
+                client.abandon()
+
+
+@contextmanager
+def stopped_writer(server: Server) -> Iterator[int]:
+    """A worker that was stopped while it had the turn to write; it goes on afterwards."""
+    with _stopped(server, lambda: server.writer(), lambda pid: writing(server.store) == pid) as pid:
+        yield pid
+
+
+@contextmanager
+def stopped_bystander(server: Server) -> Iterator[int]:
+    """A worker that was stopped while it had not the turn to write; it goes on afterwards."""
+    chance = random.Random(5)
+    server.wait_whole()
+    with _stopped(
+        server, lambda: chance.choice(server.workers()), lambda pid: writing(server.store) != pid
+    ) as pid:
+        yield pid
+
+
+@contextmanager
+def _stopped(server: Server, choose: Callable[[], int], wanted: Callable[[int], bool]) -> Iterator[int]:
+    stopped: list[int] = []
+
+    def tried() -> bool:
+        pid = choose()
+        os.kill(pid, signal.SIGSTOP)
+        eventually(lambda: state(pid) == "T", 5, "it stands still")
+        if wanted(pid):
+            stopped.append(pid)
+        else:
+            os.kill(pid, signal.SIGCONT)
+        return bool(stopped)
+
+    eventually(tried, 20, "a worker was stopped at the right moment")
+    try:
+        yield stopped[0]
+    finally:
+        if stopped[0] in server.workers():
+            os.kill(stopped[0], signal.SIGCONT)
+
+
+def _progress(ledger: Ledger) -> float:
+    """Wait until some more is acknowledged; the seconds it took."""
+    known = ledger.acknowledgements
+    return eventually(lambda: ledger.acknowledgements > known, SLACK_SECONDS, "writers get on")

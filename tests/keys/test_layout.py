@@ -1,0 +1,257 @@
+"""Do keys parse one way only, and do key ranges hold exactly what was asked for?"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TypeAlias
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from strategies import AWKWARD, directions, end_points, names, starts, texts, windows
+
+from fll_hbase.errors import CorruptRow, TooLarge
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import DAY_MAX, day_of
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
+
+Told: TypeAlias = tuple[Direction, EndPoint, int, str]
+
+LAST_START_MS = START_LIMIT_MS - 1
+EVER = Window(0, START_LIMIT_MS)
+END_POINT = EndPoint("ns", "table")
+CHECKSUMS = ("00000000000000000000000000000000", "79655ecae1889b9a7c9d61af2fd3489b", "f" * 32)
+
+tripping = st.sampled_from(AWKWARD) | st.text("a|%7C/", max_size=4)
+told = st.tuples(directions, st.builds(EndPoint, tripping, tripping), starts, tripping)
+checksums = st.sampled_from(CHECKSUMS) | st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
+
+
+def reference(direction: Direction, end_point: EndPoint, start_ms: int, run: str) -> bytes:
+    return layout.references(direction, end_point) + layout.reference_tail(start_ms, run)
+
+
+def index_row(direction: Direction, end_point: EndPoint, start_ms: int, checksum: str) -> bytes:
+    return layout.index(direction, end_point) + layout.index_tail(day_of(start_ms), checksum)
+
+
+def holds(bounds: layout.Range, key: bytes) -> bool:
+    return bounds[0] <= key < bounds[1]
+
+
+@given(told, told)
+@example(
+    (Direction.BACKWARD, EndPoint("a", "b|c"), 0, "r"), (Direction.BACKWARD, EndPoint("a|b", "c"), 0, "r")
+)
+@example((Direction.FORWARD, EndPoint("a", "%7C"), 0, "r"), (Direction.FORWARD, EndPoint("a", "|"), 0, "r"))
+def test_distinct_references_have_distinct_keys(one: Told, other: Told) -> None:
+    assert (reference(*one) == reference(*other)) == (one == other)
+
+
+@given(st.tuples(directions, end_points, names), st.tuples(directions, end_points, names))
+@example(
+    (Direction.FORWARD, EndPoint("a", "b"), "c|d"),
+    (Direction.FORWARD, EndPoint("a", "b|c"), "d"),
+)
+def test_distinct_fields_have_distinct_graph_columns(
+    one: tuple[Direction, EndPoint, str], other: tuple[Direction, EndPoint, str]
+) -> None:
+    assert (layout.graph_column(*one) == layout.graph_column(*other)) == (one == other)
+
+
+def test_no_two_kinds_of_rows_share_a_key() -> None:
+    keys = [
+        *(layout.data_row(checksum) for checksum in CHECKSUMS),
+        *(layout.run_row(run) for run in AWKWARD),
+        *(layout.end_point_row(EndPoint(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
+        *(reference(way, EndPoint(name, name), 0, name) for way, name in product(Direction, AWKWARD)),
+        *(index_row(way, EndPoint(name, name), 0, CHECKSUMS[1]) for way, name in product(Direction, AWKWARD)),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+@given(names, texts, names)
+def test_a_prefix_of_a_name_is_a_prefix_of_the_key(prefix: str, rest: str, namespace: str) -> None:
+    short, long = EndPoint(namespace, prefix), EndPoint(namespace, prefix + rest)
+    assert layout.end_point_row(long).startswith(layout.end_point_row(short))
+    assert layout.end_point_row(long).startswith(layout.end_points(namespace))
+    assert layout.run_row(prefix + rest)[5:].startswith(layout.run_row(prefix)[5:])
+
+
+@given(directions, end_points, starts, starts, names, names)
+def test_references_of_an_end_point_sort_newest_first(
+    direction: Direction, end_point: EndPoint, one: int, other: int, run: str, other_run: str
+) -> None:
+    if one != other:
+        newer = reference(direction, end_point, one, run) < reference(direction, end_point, other, other_run)
+        assert newer == (one > other)
+
+
+@given(directions, end_points, windows, starts, names)
+def test_a_window_holds_exactly_the_starts_it_names(
+    direction: Direction, end_point: EndPoint, window: Window, start_ms: int, run: str
+) -> None:
+    bounds = layout.window(direction, end_point, window)
+    assert holds(bounds, reference(direction, end_point, start_ms, run)) == (start_ms in window)
+
+
+@given(directions, windows, names)
+@example(Direction.BACKWARD, EVER, "r")
+@example(Direction.BACKWARD, Window(0, 1), "r")
+@example(Direction.BACKWARD, Window(LAST_START_MS, START_LIMIT_MS), "\U0010ffff")
+@example(Direction.FORWARD, Window(5, 5), "r")
+def test_a_window_holds_what_stands_at_its_edges(direction: Direction, window: Window, run: str) -> None:
+    bounds = layout.window(direction, END_POINT, window)
+    edges = (window.start_ms - 1, window.start_ms, window.stop_ms - 1, window.stop_ms, 0, LAST_START_MS)
+    for start_ms in edges:
+        if 0 <= start_ms <= LAST_START_MS:
+            assert holds(bounds, reference(direction, END_POINT, start_ms, run)) == (start_ms in window)
+
+
+@given(windows, windows, starts, names)
+def test_a_window_is_the_union_of_its_halves(window: Window, cut: Window, start_ms: int, run: str) -> None:
+    middle_ms = min(max(window.start_ms, cut.start_ms), window.stop_ms)
+    halves = Window(window.start_ms, middle_ms), Window(middle_ms, window.stop_ms)
+    key = reference(Direction.FORWARD, END_POINT, start_ms, run)
+    held = [holds(layout.window(Direction.FORWARD, END_POINT, half), key) for half in halves]
+    assert sum(held) == holds(layout.window(Direction.FORWARD, END_POINT, window), key)
+
+
+@given(directions, end_points, directions, end_points, starts, names, windows)
+def test_a_window_holds_no_other_end_points(
+    direction: Direction,
+    end_point: EndPoint,
+    other_direction: Direction,
+    other: EndPoint,
+    start_ms: int,
+    run: str,
+    window: Window,
+) -> None:
+    if (direction, end_point) != (other_direction, other):
+        key = reference(other_direction, other, start_ms, run)
+        assert not holds(layout.window(direction, end_point, window), key)
+
+
+@given(windows)
+def test_bounds_without_an_end_point_are_those_of_the_window(window: Window) -> None:
+    prefix = layout.references(Direction.BACKWARD, END_POINT)
+    start, stop = layout.start_bounds(window)
+    assert layout.window(Direction.BACKWARD, END_POINT, window) == (prefix + start, prefix + stop)
+
+
+@given(directions, end_points, windows, starts, checksums)
+@example(Direction.BACKWARD, END_POINT, Window(DAY_MS - 1, DAY_MS + 1), 0, CHECKSUMS[0])
+@example(Direction.BACKWARD, END_POINT, Window(DAY_MS, 2 * DAY_MS), 2 * DAY_MS, CHECKSUMS[0])
+@example(Direction.BACKWARD, END_POINT, EVER, LAST_START_MS, CHECKSUMS[2])
+@example(Direction.FORWARD, END_POINT, Window(LAST_START_MS, START_LIMIT_MS), DAY_MAX * DAY_MS, CHECKSUMS[2])
+@example(Direction.FORWARD, END_POINT, Window(7, 7), 7, CHECKSUMS[2])
+def test_an_index_window_holds_exactly_the_days_it_touches(
+    direction: Direction, end_point: EndPoint, window: Window, start_ms: int, checksum: str
+) -> None:
+    touched = not window.empty and day_of(window.start_ms) <= day_of(start_ms) <= day_of(window.stop_ms - 1)
+    bounds = layout.index_window(direction, end_point, window)
+    assert holds(bounds, index_row(direction, end_point, start_ms, checksum)) == touched
+
+
+@given(starts, names)
+def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str) -> None:
+    assert layout.parsed_tail(layout.reference_tail(start_ms, run)) == (start_ms, run)
+
+
+@given(directions, end_points, starts, checksums)
+def test_an_index_key_reads_back(
+    direction: Direction, end_point: EndPoint, start_ms: int, checksum: str
+) -> None:
+    key = index_row(direction, end_point, start_ms, checksum)
+    assert layout.checksum_in(key) == checksum.encode()
+    assert layout.day_in(key) == day_of(start_ms)
+
+
+@given(directions, names)
+def test_a_field_column_reads_back(direction: Direction, field: str) -> None:
+    column = layout.field_column(direction, field)
+    assert layout.parsed_field_column(column) == (direction, field, False)
+    said = layout.said_column(column, CHECKSUMS[1])
+    assert layout.parsed_field_column(said) == (direction, field, True)
+
+
+@pytest.mark.parametrize(
+    "column", [layout.EXISTS, layout.DESCRIPTION + b"0" * 32, layout.FIELD_MAP, b"d:bx", b"o:b|x"]
+)
+def test_no_other_column_is_a_field(column: bytes) -> None:
+    assert layout.parsed_field_column(column) is None
+
+
+@given(st.binary(max_size=40) | st.from_regex(rb"[0-9a-f]{15,17}\|[a%7C|]{0,4}", fullmatch=True))
+def test_any_other_tail_is_corrupt_and_nothing_else(tail: bytes) -> None:
+    try:
+        start_ms, run = layout.parsed_tail(tail)
+    except CorruptRow:
+        return
+    assert layout.reference_tail(start_ms, run) == tail
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"",
+        b"7ffffeb00e9b862f",
+        b"7ffffeb00e9b862|r",
+        b"7ffffeb00e9b862g|r",
+        b"7ffffeb00e9b862f|a|b",
+        b"7ffffeb00e9b862f|%zz",
+        b"7ffffeb00e9b862f|\xff",
+        b"7FFFFEB00E9B862F|r",
+        b"+fffffeb00e9b862|r",
+        b"8000000000000000|r",
+    ],
+)
+def test_a_malformed_tail_is_corrupt(tail: bytes) -> None:
+    with pytest.raises(CorruptRow):
+        layout.parsed_tail(tail)
+
+
+@given(st.binary(max_size=80))
+def test_the_day_in_any_other_key_is_corrupt_and_nothing_else(key: bytes) -> None:
+    try:
+        day = layout.day_in(key)
+    except CorruptRow:
+        return
+    assert 0 <= day <= DAY_MAX
+
+
+@given(st.binary(max_size=20) | st.from_regex(rb"[a-c%0-9|]{0,8}", fullmatch=True))
+def test_any_other_field_column_is_corrupt_and_nothing_else(rest: bytes) -> None:
+    column = layout.WRITTEN + rest
+    try:
+        found = layout.parsed_field_column(column)
+    except CorruptRow:
+        return
+    assert found is not None
+    direction, field, is_type = found
+    assert column.startswith(layout.field_column(direction, field))
+    assert is_type == (b"|" in rest)
+
+
+LONG = "x" * 32_768
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layout.run_row(LONG),
+        lambda: layout.references(Direction.BACKWARD, EndPoint(LONG, "x")),
+        lambda: layout.references(Direction.FORWARD, EndPoint("x", LONG)),
+        lambda: layout.index(Direction.FORWARD, EndPoint("x", LONG)),
+        lambda: layout.end_point_row(EndPoint("x", LONG)),
+        lambda: layout.end_points(LONG),
+        lambda: layout.graph_column(Direction.FORWARD, EndPoint("x", "x"), LONG),
+        lambda: layout.run_row("é" * 6_000),
+    ],
+    ids=["run", "backward", "forward", "index", "end point", "namespace", "graph", "escaped"],
+)
+def test_keys_that_hbase_would_refuse_are_too_large(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(TooLarge, match="names too long"):
+        make()

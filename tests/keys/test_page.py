@@ -1,0 +1,111 @@
+"""Does docs/row-keys.md say what the code does?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import day_of
+from fll_hbase.model import checksum, lineage
+from fll_hbase.model.operations import EndPoint, Field, InputField, Read, Transform, Write
+from fll_hbase.model.runs import Direction, ProgramRun, Window
+from fll_hbase.store import rows
+
+from . import page
+
+
+def _key(*pieces: bytes) -> tuple[bytes, ...]:
+    return (b"".join(pieces),)
+
+
+MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
+    "data_row": lambda checksum: _key(layout.data_row(checksum)),
+    "run_row": lambda run: _key(layout.run_row(run)),
+    "reference": lambda way, ns, name, start, run: _key(
+        layout.references(Direction(way), EndPoint(ns, name)), layout.reference_tail(start, run)
+    ),
+    "reference_tail": lambda start, run: _key(layout.reference_tail(start, run)),
+    "index_row": lambda way, ns, name, start, checksum: _key(
+        layout.index(Direction(way), EndPoint(ns, name)), layout.index_tail(day_of(start), checksum)
+    ),
+    "end_point_row": lambda ns, name: _key(layout.end_point_row(EndPoint(ns, name))),
+    "end_points": lambda ns: _key(layout.end_points(ns)),
+    "window": lambda way, ns, name, start, stop: layout.window(
+        Direction(way), EndPoint(ns, name), Window(start, stop)
+    ),
+    "index_window": lambda way, ns, name, start, stop: layout.index_window(
+        Direction(way), EndPoint(ns, name), Window(start, stop)
+    ),
+    "operation_column": lambda name: _key(layout.operation_column(name)),
+    "graph_column": lambda way, ns, name, field: _key(
+        layout.graph_column(Direction(way), EndPoint(ns, name), field)
+    ),
+    "document_column": lambda number, digest: _key(layout.document_column(number, digest)),
+    "truth_column": lambda count, digest: _key(layout.truth_column(count, digest)),
+    "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
+    "type_column": lambda way, field, digest: _key(
+        layout.said_column(layout.field_column(Direction(way), field), digest)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "vector", page.vectors(), ids=lambda vector: f"{vector.name}-{vector.keys[0].decode()}"
+)
+def test_a_vector_of_the_page_is_what_the_code_makes(vector: page.Vector) -> None:
+    assert MAKES[vector.name](*vector.arguments) == vector.keys
+
+
+def test_the_page_has_a_vector_of_every_kind() -> None:
+    vectors = page.vectors()
+    assert {vector.name for vector in vectors} == MAKES.keys()
+    rows_of_keys = {vector.keys[0][:1] for vector in vectors if vector.keys[0][1:2] == b"|"}
+    assert rows_of_keys == {b"c", b"r", b"b", b"f", b"i", b"e"}
+
+
+def test_the_worked_example_is_what_recording_puts() -> None:
+    source, target = EndPoint("ns1", "user_data"), EndPoint("ns1", "people")
+    info = lineage.of(
+        [
+            Read("read", "Reading the file", source, "", (Field("offset"), Field("body", "string"))),
+            Transform("parse", "", (InputField("read", "body"),), (Field("first_name"), Field("last_name"))),
+            Transform("drop", "", (InputField("read", "offset"),), ()),
+            Write(
+                "store",
+                "",
+                target,
+                "People we know",
+                (InputField("parse", "first_name"), InputField("parse", "last_name")),
+            ),
+        ]
+    )
+    run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
+    truth = rows.Truth(info.checksum, run)
+    content = rows.content_of(info)
+    key, value = layout.run_row(run.run), rows.encoded(truth)
+    puts = [
+        *content.catalogue,
+        *content.data,
+        rows.document_put(key, 1, value),
+        *rows.index_puts(truth, content.ends),
+        *rows.reference_puts(truth, content.ends),
+        rows.truth_put(key, 1, value),
+    ]
+    assert {tuple(put) for put in puts} == page.example()
+
+
+def test_the_checksum_can_be_computed_from_the_cells_of_the_example() -> None:
+    cells = {column: (row, value) for row, column, value in page.example()}
+    operations = sorted(column for column in cells if column.startswith(layout.OPERATION))
+    text = b"\n".join([b"1", *(cells[column][1] for column in operations)])
+    assert b"c|" + checksum.digest(text).encode() == cells[operations[0]][0]
+
+
+def test_the_page_names_every_column_of_the_code() -> None:
+    text = page.PAGE.read_text(encoding="utf-8").replace("\\|", "|")
+    for column in vars(layout).values():
+        if isinstance(column, bytes) and re.fullmatch(rb"[do]:.+", column):
+            assert f"`{column.decode()}" in text, f"{column!r} is not described"

@@ -1,0 +1,291 @@
+"""Is the graph of a field every path by hand, and do its graph cells name the same operations?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
+
+from fll_hbase.model import graph, lineage
+from fll_hbase.model.graph import Graph, NodeId
+from fll_hbase.model.operations import (
+    EndPoint,
+    EndPointField,
+    Field,
+    Influence,
+    InputField,
+    Operation,
+    Read,
+    Transform,
+    Write,
+    inputs_of,
+    outputs_of,
+)
+
+from . import naive
+
+A, B, C = FEW_END_POINTS
+
+
+def written_fields(operations: Iterable[Operation]) -> set[EndPointField]:
+    return {
+        EndPointField(operation.destination, taken.name)
+        for operation in operations
+        if isinstance(operation, Write)
+        for taken in operation.inputs
+        if naive.is_direct(taken)
+    }
+
+
+def read_fields(operations: tuple[Operation, ...]) -> set[EndPointField]:
+    return {
+        EndPointField(operation.source, name)
+        for operation in operations
+        if isinstance(operation, Read)
+        for name in naive.made_by(operations, operation)
+    }
+
+
+def kept(paths: Iterable[naive.Path], *, indirect: bool) -> list[naive.Path]:
+    """The paths without an indirect step, unless those are wanted too."""
+    return [path for path in paths if indirect or all(step.direct for step in path)]
+
+
+def writes_taking(
+    operations: Iterable[Operation], node: NodeId, *, indirect: bool
+) -> Iterator[tuple[Write, InputField]]:
+    for operation in operations:
+        if isinstance(operation, Write):
+            for taken in operation.inputs:
+                if naive.node_of(taken) == node and (indirect or naive.is_direct(taken)):
+                    yield operation, taken
+
+
+def connections(paths: Iterable[naive.Path]) -> dict[tuple[NodeId, NodeId, str], Influence]:
+    """Every step once; direct where one of its inputs is."""
+    found: dict[tuple[NodeId, NodeId, str], Influence] = {}
+    for step in sorted((step for path in paths for step in path), key=lambda step: step.direct):
+        found[step[:3]] = Influence.DIRECT if step.direct else Influence.INDIRECT
+    return found
+
+
+def asked_backward(operations: tuple[Operation, ...], target: EndPointField) -> dict[NodeId, list[Write]]:
+    """The nodes that Writes take as the destination field, each with those Writes."""
+    asked: dict[NodeId, list[Write]] = {}
+    for operation in operations:
+        if isinstance(operation, Write) and operation.destination == target.end_point:
+            for taken in operation.inputs:
+                if taken.name == target.name and naive.is_direct(taken):
+                    asked.setdefault(naive.node_of(taken), []).append(operation)
+    return asked
+
+
+def asked_forward(operations: tuple[Operation, ...], origin: EndPointField) -> list[NodeId]:
+    """The nodes of a source field."""
+    return [
+        (operation.name, origin.name)
+        for operation in operations
+        if isinstance(operation, Read)
+        and operation.source == origin.end_point
+        and origin.name in naive.made_by(operations, operation)
+    ]
+
+
+@given(operation_sets(), st.booleans())
+def test_backward_is_every_path_into_the_field(operations: tuple[Operation, ...], indirect: bool) -> None:
+    for target in written_fields(operations):
+        asked = asked_backward(operations, target)
+        paths = kept(
+            (path for node in asked for path in naive.paths_into(operations, node)), indirect=indirect
+        )
+        found = graph.backward(operations, target, indirect=indirect)
+        assert found.connections == connections(paths)
+        nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
+        assert found.nodes.keys() == nodes
+        writes = {write.name for taken in asked.values() for write in taken}
+        assert found.operations.keys() == {origin for origin, _ in nodes} | writes
+        for node in found.nodes.values():
+            assert node.destinations == ({target.end_point} if node.id in asked else frozenset())
+
+
+@given(operation_sets(), st.booleans())
+def test_forward_is_every_path_from_the_field(operations: tuple[Operation, ...], indirect: bool) -> None:
+    for origin in read_fields(operations):
+        asked = asked_forward(operations, origin)
+        paths = kept(
+            (path for node in asked for path in naive.paths_from(operations, node)), indirect=indirect
+        )
+        found = graph.forward(operations, origin, indirect=indirect)
+        assert found.connections == connections(paths)
+        nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
+        assert found.nodes.keys() == nodes
+        reached = {origin for origin, _ in nodes}
+        for node in nodes:
+            taking = list(writes_taking(operations, node, indirect=indirect))
+            reached.update(write.name for write, _ in taking)
+            written = {write.destination for write, taken in taking if naive.is_direct(taken)}
+            assert found.nodes[node].destinations == written
+            reached.update(drops_taking(operations, node, indirect=indirect))
+        assert found.operations.keys() == reached
+
+
+def drops_taking(operations: tuple[Operation, ...], node: NodeId, *, indirect: bool) -> set[str]:
+    return {
+        operation.name
+        for operation in operations
+        if isinstance(operation, Transform) and not naive.made_by(operations, operation)
+        for taken in operation.inputs
+        if naive.node_of(taken) == node and (indirect or naive.is_direct(taken))
+    }
+
+
+@given(operation_sets())
+def test_nodes_say_what_made_them_and_of_which_type(operations: tuple[Operation, ...]) -> None:
+    by_name = {operation.name: operation for operation in operations}
+    graphs = [graph.backward(operations, field) for field in written_fields(operations)]
+    for node in (node for found in graphs for node in found.nodes.values()):
+        maker = by_name[node.id[0]]
+        assert node.source == (maker.source if isinstance(maker, Read) else None)
+        types = {output.type for output in outputs_of(maker) if output.name == node.id[1]}
+        assert node.type in (types or {""})
+
+
+@given(operation_sets())
+def test_graph_cells_name_the_operations_of_the_walk(operations: tuple[Operation, ...]) -> None:
+    info = lineage.of(operations)
+    assert info.backward.keys() == written_fields(operations)
+    assert info.forward.keys() == read_fields(operations)
+    for walk, cells in ((graph.backward, info.backward), (graph.forward, info.forward)):
+        for field, bits in cells.items():
+            assert named(info, bits) == walk(operations, field).operations
+
+
+@given(operation_sets(), st.booleans())
+def test_the_operations_of_a_graph_cell_are_enough_to_walk(
+    operations: tuple[Operation, ...], indirect: bool
+) -> None:
+    info = lineage.of(operations)
+    for walk, cells in ((graph.backward, info.backward), (graph.forward, info.forward)):
+        for field, bits in cells.items():
+            some = named(info, bits).values()
+            assert walk(some, field, indirect=indirect) == walk(operations, field, indirect=indirect)
+
+
+def named(info: lineage.FieldLineageInfo, bits: int) -> dict[str, Operation]:
+    return {op.name: op for number, op in enumerate(info.operations) if bits >> number & 1}
+
+
+@pytest.mark.parametrize("walk", [graph.backward, graph.forward])
+def test_no_graph_of_a_field_that_nobody_names(walk: Callable[..., Graph]) -> None:
+    assert walk(chain(4), EndPointField(C, "x")) == Graph({}, {}, {})
+    assert walk(chain(4), EndPointField(A, "nowhere")) == Graph({}, {}, {})
+
+
+@given(operation_sets(), st.integers(0, 8))
+def test_connections_are_bounded_and_what_is_left_out_is_told(
+    operations: tuple[Operation, ...], connections_max: int
+) -> None:
+    for target in written_fields(operations):
+        whole = graph.backward(operations, target)
+        some = graph.backward(operations, target, connections_max=connections_max)
+        assert len(some.connections) == min(len(whole.connections), connections_max)
+        assert some.truncated == (len(whole.connections) > connections_max)
+        assert some.connections.items() <= whole.connections.items() or some.truncated
+        assert some.nodes.keys() <= whole.nodes.keys()
+
+
+def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
+    operations = chain(10_000)
+    info = lineage.of(operations)
+    source, target = EndPointField(A, "x"), EndPointField(B, "x")
+    assert info.backward[target] == info.forward[source] == 2**10_000 - 1
+    assert len(graph.backward(operations, target).connections) == 9_998
+    assert len(graph.forward(operations, source).connections) == 9_998
+
+
+def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
+    info = lineage.of(chain(10_001))
+    assert (info.backward, info.forward) == ({}, {})
+
+
+def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
+    operations = all_to_all(500, 100)
+    found = graph.backward(operations, EndPointField(B, "f0"), connections_max=50_000)
+    assert found.truncated
+    assert len(found.connections) == 50_000
+    info = lineage.of(operations)
+    assert set(info.backward.values()) == set(info.forward.values()) == {2**502 - 1}
+
+
+def renaming(end_point: EndPoint, description: str) -> list[Operation]:
+    return [
+        Read("read", "", A, "", (Field("x"),)),
+        Transform("rename", description, (InputField("read", "x"),), (Field("y"),)),
+        Write("write", "", end_point, "", (InputField("rename", "y"),)),
+    ]
+
+
+NEWER, OLDER, OLDEST = "aaaaaaaa" + "0" * 24, "bbbbbbbb" + "0" * 24, "cccccccc" + "0" * 24
+
+
+def test_merging_keeps_one_of_identical_operations() -> None:
+    one = graph.backward(renaming(B, "same"), EndPointField(B, "y"))
+    other = graph.backward([*renaming(B, "same"), Transform("idle", "", (), ())], EndPointField(B, "y"))
+    assert graph.merge([(NEWER, one), (OLDER, other)]) == one
+    assert graph.merge([(NEWER, one)]) == one
+    assert graph.merge([]) == Graph({}, {}, {})
+
+
+def test_merging_gives_the_newest_the_plain_name() -> None:
+    texts = ["new", "old", "oldest", "old"]
+    graphs = [graph.backward(renaming(B, text), EndPointField(B, "y")) for text in texts]
+    merged = graph.merge(list(zip([NEWER, OLDER, OLDEST, "d" * 32], graphs, strict=True)))
+    said = {name: operation.description for name, operation in merged.operations.items()}
+    assert said == {
+        "read": "",
+        "write": "",
+        "rename": "new",
+        "rename@bbbbbbbb": "old",
+        "rename@cccccccc": "oldest",
+    }
+    assert merged.connections == {
+        (("read", "x"), (name, "y"), name): Influence.DIRECT for name in said if name.startswith("rename")
+    }
+    assert merged.nodes["rename@bbbbbbbb", "y"].id == ("rename@bbbbbbbb", "y")
+
+
+def test_merging_joins_the_destinations_of_a_node() -> None:
+    graphs = [graph.forward(renaming(end_point, ""), EndPointField(A, "x")) for end_point in (B, C)]
+    merged = graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
+    assert merged.nodes["rename", "y"].destinations == {B, C}
+    assert merged.operations.keys() == {"read", "rename", "write", "write@bbbbbbbb"}
+
+
+def test_merging_tells_what_any_of_them_left_out() -> None:
+    whole = graph.backward(renaming(B, ""), EndPointField(B, "y"))
+    cut = graph.backward(renaming(B, ""), EndPointField(B, "y"), connections_max=0)
+    assert (whole.truncated, cut.truncated) == (False, True)
+    assert graph.merge([(NEWER, whole), (OLDER, cut)]).truncated
+
+
+@given(operation_sets(), operation_sets())
+def test_merging_loses_nothing_and_adds_nothing(
+    newer: tuple[Operation, ...], older: tuple[Operation, ...]
+) -> None:
+    for target in written_fields(newer) | written_fields(older):
+        graphs = [graph.backward(operations, target) for operations in (newer, older)]
+        merged = graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
+        assert graphs[0].operations.items() <= merged.operations.items()
+        identities = {identity(operation) for found in graphs for operation in found.operations.values()}
+        assert {identity(operation) for operation in merged.operations.values()} == identities
+        assert len(merged.operations) == len(identities)
+
+
+def identity(operation: Operation) -> tuple[object, ...]:
+    """Name, type, description, end point, inputs and outputs."""
+    end = getattr(operation, "source", None) or getattr(operation, "destination", None)
+    head = operation.name, type(operation), operation.description, end
+    return (*head, inputs_of(operation), outputs_of(operation))

@@ -1,0 +1,99 @@
+"""Do operations stand in an order that could have run, and are cycles found as by hand?"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import chain, names, operation_sets
+
+from fll_hbase.errors import InvalidLineage
+from fll_hbase.model import order
+from fll_hbase.model.operations import Field, InputField, Operation, Transform, inputs_of
+
+
+@st.composite
+def tangles(draw: st.DrawFn) -> list[Operation]:
+    """Transforms that take from any of them, themselves included, and from what is not there."""
+    known = draw(st.lists(names, min_size=1, max_size=7, unique=True))
+    origins = st.lists(st.sampled_from([*known, "nobody at all"]), max_size=3)
+    return [
+        Transform(name, "", tuple(InputField(origin, "x") for origin in draw(origins)), (Field("x"),))
+        for name in known
+    ]
+
+
+def reached(operations: list[Operation]) -> dict[str, set[str]]:
+    """Per operation all that feeds it, over any number of steps: a fixed point by hand."""
+    known = {operation.name for operation in operations}
+    feeds = {
+        operation.name: {taken.origin for taken in inputs_of(operation)} & known for operation in operations
+    }
+    for _ in known:
+        feeds = {name: found.union(*(feeds[origin] for origin in found)) for name, found in feeds.items()}
+    return feeds
+
+
+@given(operation_sets(), st.data())
+def test_every_operation_stands_after_its_origins(
+    operations: tuple[Operation, ...], data: st.DataObject
+) -> None:
+    ordered = order.topological(operations)
+    assert sorted(operation.name for operation in ordered) == sorted(op.name for op in operations)
+    place = {operation.name: number for number, operation in enumerate(ordered)}
+    for operation in operations:
+        assert all(place[taken.origin] < place[operation.name] for taken in inputs_of(operation))
+    assert order.topological(data.draw(st.permutations(operations))) == ordered
+
+
+@given(operation_sets(), st.data())
+def test_origins_that_are_not_given_are_ignored(
+    operations: tuple[Operation, ...], data: st.DataObject
+) -> None:
+    some = data.draw(st.lists(st.sampled_from(operations), unique_by=lambda operation: operation.name))
+    place = {operation.name: number for number, operation in enumerate(order.topological(some))}
+    assert place.keys() == {operation.name for operation in some}
+    for operation in some:
+        assert all(place.get(taken.origin, -1) < place[operation.name] for taken in inputs_of(operation))
+
+
+def test_where_the_order_is_free_it_is_by_name() -> None:
+    operations = [Transform(name, "", (), ()) for name in ("z", "b", "y")]
+    operations += [Transform(name, "", (InputField("b", "x"),), ()) for name in ("c", "a")]
+    assert [operation.name for operation in order.topological(operations)] == ["b", "a", "c", "y", "z"]
+
+
+@given(tangles())
+def test_cycles_are_the_operations_that_feed_one_another(operations: list[Operation]) -> None:
+    feeds = reached(operations)
+    expected = {
+        tuple(sorted(other for other in feeds if other in feeds[name] and name in feeds[other]))
+        for name in feeds
+        if name in feeds[name]
+    }
+    found = list(order.cycles(operations))
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+@given(tangles())
+def test_a_cycle_has_no_order(operations: list[Operation]) -> None:
+    cycles = list(order.cycles(operations))
+    if not cycles:
+        assert len(order.topological(operations)) == len(operations)
+        return
+    with pytest.raises(InvalidLineage) as caught:
+        order.topological(operations)
+    assert [fault.at for fault in caught.value.faults] == ["operations"] * len(cycles)
+    for names_, fault in zip(cycles, caught.value.faults, strict=True):
+        assert all(repr(name) in fault.detail for name in names_)
+
+
+def test_ten_thousand_operations_are_no_recursion() -> None:
+    operations = chain(10_000)
+    assert order.topological(operations[::-1]) == tuple(operations)
+    assert list(order.cycles(operations)) == []
+    last = operations[-2].name
+    closed = [Transform("t0", "", (InputField(last, "x"),), (Field("x"),)), *operations[1:-1]]
+    (cycle,) = order.cycles(closed)
+    assert len(cycle) == 9_999

@@ -1,0 +1,347 @@
+"""Do recorded runs survive the way into cells and back, and is what no cell holds refused by name?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import FEW_END_POINTS, infos, program_runs, recorded_runs
+
+from fll_hbase.errors import CorruptRow, TooLarge
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import day_of
+from fll_hbase.model import lineage
+from fll_hbase.model.checksum import checksum
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, State
+from fll_hbase.store import rows
+from fll_hbase.store.rows import Ends, Truth
+from fll_hbase.tables import Cell, Put, Row
+
+A, B, _ = FEW_END_POINTS
+CHECKSUM = "79655ecae1889b9a7c9d61af2fd3489b"
+
+
+def stored(puts: Iterable[Put]) -> dict[bytes, Row]:
+    """The rows that the puts come to."""
+    found: dict[bytes, Row] = {}
+    for put in puts:
+        found.setdefault(put.row, {})[put.column] = Cell(put.value, 0)
+    return found
+
+
+def data_row(info: FieldLineageInfo) -> Row:
+    ((key, row),) = stored(rows.content_of(info).data).items()
+    assert key == layout.data_row(info.checksum)
+    return row
+
+
+@given(infos())
+def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
+    row = data_row(info)
+    assert rows.field_map_of(row) == info.field_map
+    assert rows.ends_of(info.checksum, row) == Ends(info.checksum, info.sources, info.destinations)
+    names = rows.operation_names_of(row[layout.OPERATION_NAMES])
+    assert names == [operation.name for operation in info.operations]
+    operations = [rows.operation_of(row[layout.operation_column(name)]) for name in names]
+    assert tuple(operations) == info.operations
+    assert checksum(operations) == info.checksum
+
+
+@given(infos())
+def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageInfo) -> None:
+    row = data_row(info)
+    for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward)):
+        for field, bits in graphs.items():
+            cell = row[layout.graph_column(direction, field.end_point, field.name)]
+            assert sum(1 << number for number in rows.numbers_of(cell)) == bits
+
+
+@given(infos())
+def test_nothing_else_stands_in_a_data_row(info: FieldLineageInfo) -> None:
+    graphs = len(info.backward) + len(info.forward)
+    assert len(data_row(info)) == 5 + len(info.operations) + graphs
+
+
+def zipped(length: int) -> list[Operation]:
+    """Two chains whose operations alternate by name, behind `length` fields that are read by both.
+
+    So every set of operations behind a field is every other one of them.
+    """
+    made = tuple(Field(f"f{number:03}") for number in range(length))
+    operations: list[Operation] = [Read("r", "", A, "", made)]
+    for number in range(length):
+        origin = f"t{number - 2:04}" if number > 1 else "r"
+        operations.append(Transform(f"t{number:04}", "", (InputField(origin, "x"),), (Field("x"),)))
+    every = tuple(InputField("r", field.name) for field in made)
+    operations[1] = replace(operations[1], inputs=every)
+    last, before = f"t{length - 1:04}", f"t{length - 2:04}"
+    return [
+        *operations,
+        Write("w", "", B, "", (InputField(before, "x"),)),
+        Write("w2", "", A, "", (InputField(last, "x"),)),
+    ]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(40, True), (300, False), (600, False)])
+def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length: int, kept: bool) -> None:
+    info = lineage.of(zipped(length))
+    row = data_row(info)
+    graphs = [rows.ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
+    operations = [cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)]
+    assert (sum(map(len, graphs)) <= sum(map(len, operations))) == kept
+    assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (len(graphs) if kept else 0)
+
+
+@given(st.sets(st.integers(0, 300), min_size=1))
+def test_sets_of_numbers_read_back(numbers: set[int]) -> None:
+    value = rows.ranges(sum(1 << number for number in numbers))
+    assert list(rows.numbers_of(Cell(value, 0))) == sorted(numbers)
+
+
+def test_sets_of_numbers_are_ranges() -> None:
+    assert rows.ranges(0b10000111) == b"0-2,7"
+    assert rows.ranges(0b11) == b"0-1"
+    assert rows.ranges(2**10_000 - 1) == b"0-9999"
+
+
+@pytest.mark.parametrize("value", [b"", b"x", b"1,", b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
+def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
+    with pytest.raises(CorruptRow, match="operation numbers"):
+        list(rows.numbers_of(Cell(value, 0)))
+
+
+@given(program_runs, infos(transforms_max=0))
+def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
+    truth = Truth(info.checksum, run)
+    value = rows.encoded(truth)
+    assert rows.decoded(run.run, value) == truth
+    assert rows.claimed(value) == (info.checksum, run.start_ms, run.state.failed)
+
+
+@given(
+    st.binary(max_size=30)
+    | st.from_regex(rb"[a-f0-9]{2}\|[0-9]{1,3}\|(COMPLETE|FAIL)(\|[a-c%|]{0,3}){4,6}", fullmatch=True)
+)
+def test_any_other_truth_is_corrupt_and_nothing_else(value: bytes) -> None:
+    try:
+        truth = rows.decoded("run", value)
+    except CorruptRow:
+        return
+    assert rows.decoded("run", rows.encoded(truth)) == truth
+
+
+GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        GOOD + b"|more",
+        GOOD.rpartition(b"|")[0],
+        GOOD.replace(b"|5|", b"|five|"),
+        GOOD.replace(b"COMPLETE", b"DONE"),
+        GOOD.replace(b"COMPLETE", b"\xff"),
+        GOOD.replace(b"app", b"a p"),
+        GOOD.replace(CHECKSUM[:2].encode(), b"\xff"),
+    ],
+)
+def test_a_malformed_truth_is_corrupt(value: bytes) -> None:
+    assert rows.decoded("run", GOOD).checksum == CHECKSUM
+    with pytest.raises(CorruptRow):
+        rows.decoded("run", value)
+
+
+KEY = layout.run_row("run")
+
+
+def run_row(*documents: tuple[int, bytes]) -> Row:
+    return stored(rows.document_put(KEY, number, value) for number, value in documents)[KEY]
+
+
+def test_the_latest_document_has_the_highest_number() -> None:
+    row = run_row((1, b"one"), (10, b"ten"), (9, b"nine"))
+    assert rows.derived(row) == (3, 10, b"ten")
+    assert rows.derived({}) is None
+
+
+@given(st.permutations([b"a", b"b", b"c"]))
+def test_on_a_tie_all_readers_take_the_same_document(values: list[bytes]) -> None:
+    derived = rows.derived(run_row(*((4, value) for value in values)))
+    assert derived == rows.derived(run_row(*((4, value) for value in sorted(values))))
+    assert derived is not None
+    assert derived[:2] == (3, 4)
+
+
+def test_the_same_document_again_is_the_same_cell() -> None:
+    assert len(run_row((1, b"one"), (1, b"one"))) == 1
+
+
+def test_the_truth_is_that_of_the_greatest_count() -> None:
+    puts = [
+        rows.truth_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
+    ]
+    row = stored(puts)[KEY]
+    assert rows.truth_value(row) == b"eleven"
+    assert rows.truth_value(run_row((1, b"a document is no truth"))) is None
+
+
+def test_a_document_column_without_a_number_is_corrupt() -> None:
+    with pytest.raises(CorruptRow, match="not the column of a document"):
+        rows.derived({layout.DOCUMENT + b"first|x": Cell(b"", 0)})
+
+
+@given(recorded_runs)
+def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -> None:
+    run, info = recorded.run, recorded.info
+    truth, ends = Truth(info.checksum, run), rows.content_of(info).ends
+    directed = {
+        *((Direction.BACKWARD, e) for e in info.destinations),
+        *((Direction.FORWARD, e) for e in info.sources),
+    }
+    tail = layout.reference_tail(run.start_ms, run.run)
+    references = list(rows.reference_puts(truth, ends))
+    assert {put.row for put in references} == {
+        layout.references(*directed_end) + tail for directed_end in directed
+    }
+    kind = layout.FAILED_REFERENCE if run.state in (State.FAIL, State.ABORT) else layout.REFERENCE
+    assert {put.column for put in references} == {kind + info.checksum.encode()}
+    index = list(rows.index_puts(truth, ends))
+    day = layout.index_tail(day_of(run.start_ms), info.checksum)
+    assert {put.row for put in index} == {layout.index(*directed_end) + day for directed_end in directed}
+    witness = layout.FAILED_WITNESS if run.state.failed else layout.WITNESS
+    assert {put[1:] for put in index} == {(witness, tail)}
+    assert len(index) == len(references) == len(directed)
+
+
+@given(infos(), infos())
+@settings(max_examples=60)
+def test_catalogue_cells_say_the_same_in_any_order(one: FieldLineageInfo, other: FieldLineageInfo) -> None:
+    first, second = rows.content_of(one).catalogue, rows.content_of(other).catalogue
+    assert stored([*first, *second]) == stored([*second, *first])
+
+
+def test_unique_keeps_the_last_put_of_a_cell() -> None:
+    puts = [Put(b"r", b"d:x", b"1"), Put(b"r", b"d:y", b"2"), Put(b"r", b"d:x", b"3")]
+    assert sorted(rows.unique(puts)) == [Put(b"r", b"d:x", b"3"), Put(b"r", b"d:y", b"2")]
+
+
+@given(infos(), infos())
+@settings(max_examples=60)
+def test_content_is_the_same_only_where_every_operation_is(
+    one: FieldLineageInfo, other: FieldLineageInfo
+) -> None:
+    row, content = data_row(one), rows.content_of(one)
+    assert rows.same_content(row, content)
+    assert rows.same_content(row, rows.content_of(other)) == (one.operations == other.operations)
+    column = layout.operation_column(one.operations[0].name)
+    assert not rows.same_content({key: cell for key, cell in row.items() if key != column}, content)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"\xff",
+        b'{"sources":[]}',
+        b'{"sources":[["a"]],"destinations":[],"flows":[],"dropped":["0","0"]}',
+    ],
+)
+def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
+    with pytest.raises(CorruptRow, match="field map"):
+        rows.field_map_of({layout.FIELD_MAP: Cell(value, 0)})
+
+
+def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
+    said = json.loads(data_row(lineage.of(copying()))[layout.FIELD_MAP].value)
+    said["flows"][0][0] = 9
+    with pytest.raises(CorruptRow, match="field map"):
+        rows.field_map_of({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
+    with pytest.raises(CorruptRow, match="field map"):
+        rows.field_map_of({})
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"null", b"[1]", b'{"type":"SORT","name":"x","description":""}', b"\xff\xfe"]
+)
+def test_what_is_no_operation_is_corrupt(value: bytes) -> None:
+    with pytest.raises(CorruptRow, match="not an operation"):
+        rows.operation_of(Cell(value, 0))
+
+
+@pytest.mark.parametrize("value", [b"", b"null", b"5", b"\xff"])
+def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None:
+    with pytest.raises(CorruptRow, match="operation names"):
+        rows.operation_names_of(Cell(value, 0))
+    with pytest.raises(CorruptRow, match="list of end points"):
+        rows.ends_of(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
+
+
+OVERSIZED = "x" * (rows.CELL_BYTES_MAX + 1)
+
+
+def copying(**changes: object) -> list[Operation]:
+    """A READ named `big` and a WRITE, with one part of the READ replaced."""
+    read = Read("big", "", A, "", (Field("x"),))
+    return [replace(read, **changes), Write("w", "", B, "", (InputField("big", "x"),))]
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        pytest.param(copying(description=OVERSIZED), id="description"),
+        pytest.param(
+            [
+                Read("r", "", A, "", ()),
+                Write("w", "", B, "", ()),
+                Transform("gen", "", (), ()),
+                Transform("big", "", (InputField("gen", "x" * 2**22), InputField("gen", "y" * 2**22)), ()),
+            ],
+            id="inputs",
+        ),
+        pytest.param(copying(source_description=OVERSIZED), id="end point"),
+        pytest.param(copying(outputs=(Field("x", OVERSIZED),)), id="type"),
+        pytest.param(
+            copying(outputs=tuple(Field("f" * 2**20 + str(n)) for n in range(8))),
+            id="fields",
+        ),
+    ],
+)
+def test_an_operation_that_no_cell_holds_is_refused_by_name(operations: list[Operation]) -> None:
+    with pytest.raises(
+        TooLarge, match=r"operation 'big' is \d+ bytes long, one cell holds 8388608; split it"
+    ):
+        rows.content_of(lineage.of(operations))
+
+
+def test_a_cell_of_the_greatest_size_is_stored() -> None:
+    small = len(data_row(lineage.of(copying()))[layout.operation_column("big")].value)
+    info = lineage.of(copying(description="x" * (rows.CELL_BYTES_MAX - small)))
+    assert len(data_row(info)[layout.operation_column("big")].value) == rows.CELL_BYTES_MAX
+
+
+def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
+    reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
+    with pytest.raises(TooLarge, match=r"d:s is \d+ bytes long"):
+        rows.content_of(lineage.of([*reads, Write("w", "", B, "", ())]))
+
+
+def test_a_program_that_no_cell_holds_is_refused() -> None:
+    run = ProgramRun("ns", OVERSIZED, "", "spark", "nightly", "run", 5)
+    with pytest.raises(TooLarge):
+        rows.document_put(KEY, 1, rows.encoded(Truth(CHECKSUM, run)))
+
+
+def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
+    run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
+    ends = Ends(CHECKSUM, (replace(A, name="n" * 20_000),), ())
+    with pytest.raises(TooLarge, match="names too long"):
+        list(rows.reference_puts(Truth(CHECKSUM, run), ends))

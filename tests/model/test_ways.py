@@ -1,0 +1,214 @@
+"""Does the simple view keep the ends of the full graph, and all that stands on any way between?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
+
+from fll_hbase.model import graph, ways
+from fll_hbase.model.graph import Graph, NodeId, Way
+from fll_hbase.model.operations import (
+    EndPointField,
+    Field,
+    Influence,
+    InputField,
+    Operation,
+    Read,
+    Transform,
+    Write,
+    inputs_of,
+)
+
+from .test_graph import asked_backward, asked_forward, read_fields, written_fields
+
+A, B, C = FEW_END_POINTS
+
+
+def paths(found: Graph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
+    """Every path through the connections of a full graph, as operations and influences."""
+    if start == end:
+        yield []
+    for (one, other, operation), influence in found.connections.items():
+        if one == start:
+            for rest in paths(found, other, end):
+                yield [(operation, influence), *rest]
+
+
+def way(found: Graph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
+    """All operations on any path, and whether one path is direct from end to end; None without a path."""
+    between = list(paths(found, start, end))
+    if not between:
+        return None
+    direct = any(all(influence is Influence.DIRECT for _, influence in path) for path in between)
+    operations = {operation for path in between for operation, _ in path}
+    return operations, Influence.DIRECT if direct else Influence.INDIRECT
+
+
+def expected(full: Graph, starts: set[NodeId], ends: set[NodeId]) -> dict[tuple[NodeId, NodeId], object]:
+    found = {(s, e): way(full, s, e) for s in starts for e in ends if s != e}
+    return {between: said for between, said in found.items() if said}
+
+
+def told(simple: Graph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
+    return {ends: (set(found.operations), found.influence) for ends, found in simple.ways.items()}
+
+
+def could_have_run(operations: Mapping[str, Operation], names: tuple[str, ...]) -> bool:
+    ran: set[str] = set()
+    for name in names:
+        ran.add(name)
+        if any(taken.origin in names and taken.origin not in ran for taken in inputs_of(operations[name])):
+            return False
+    return True
+
+
+@given(operation_sets(), st.booleans())
+def test_simple_backward_keeps_sources_and_all_on_any_way(
+    operations: tuple[Operation, ...], indirect: bool
+) -> None:
+    for target in written_fields(operations):
+        full = graph.backward(operations, target, indirect=indirect)
+        simple = ways.simple_backward(operations, target, indirect=indirect)
+        asked = set(asked_backward(operations, target))
+        sources = {node.id for node in full.nodes.values() if node.source}
+        assert told(simple) == expected(full, sources, asked)
+        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in sources | asked}
+        assert simple.operations == full.operations
+        assert not simple.connections
+        assert all(could_have_run(simple.operations, found.operations) for found in simple.ways.values())
+
+
+@given(operation_sets(), st.booleans())
+def test_simple_forward_keeps_destinations_and_all_on_any_way(
+    operations: tuple[Operation, ...], indirect: bool
+) -> None:
+    for origin in read_fields(operations):
+        full = graph.forward(operations, origin, indirect=indirect)
+        simple = ways.simple_forward(operations, origin, indirect=indirect)
+        asked = set(asked_forward(operations, origin))
+        written = {node.id for node in full.nodes.values() if node.destinations}
+        assert told(simple) == expected(full, asked, written)
+        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in written | asked}
+        assert simple.operations == full.operations
+        assert not simple.connections
+        assert all(could_have_run(simple.operations, found.operations) for found in simple.ways.values())
+
+
+def test_a_field_that_was_only_used_to_filter_is_there_without_indirect_steps_too() -> None:
+    filtering = (InputField("r", "unlisted", Influence.INDIRECT, "filter"),)
+    operations = [Read("r", "", A, "", ()), Write("w", "", B, "", filtering)]
+    origin = EndPointField(A, "unlisted")
+    full = graph.forward(operations, origin, indirect=False)
+    assert list(full.nodes) == [("r", "unlisted")]
+    assert ways.simple_forward(operations, origin, indirect=False).nodes == full.nodes
+
+
+def test_a_read_wired_to_a_write_is_one_node_and_no_way() -> None:
+    operations = [Read("r", "", A, "", (Field("x"),)), Write("w", "", B, "", (InputField("r", "x"),))]
+    for simple in (
+        ways.simple_backward(operations, EndPointField(B, "x")),
+        ways.simple_forward(operations, EndPointField(A, "x")),
+    ):
+        assert (list(simple.nodes), simple.ways) == ([("r", "x")], {})
+        assert simple.nodes["r", "x"].destinations == {B}
+
+
+def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
+    operations = chain(10_000)
+    ends = ("t0", "x"), ("t9998", "x")
+    back = ways.simple_backward(operations, EndPointField(B, "x"))
+    forth = ways.simple_forward(operations, EndPointField(A, "x"))
+    assert back.ways == forth.ways == {ends: Way(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
+    assert ways.signature(operations, EndPointField(B, "x"))
+
+
+def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
+    operations = all_to_all(500, 100)
+    simple = ways.simple_backward(operations, EndPointField(B, "f0"))
+    assert len(simple.ways) == 100
+    assert {len(found.operations) for found in simple.ways.values()} == {500}
+    assert len(ways.simple_forward(operations, EndPointField(A, "f0")).ways) == 100
+
+
+def test_merging_ways_keeps_an_order_that_could_have_run() -> None:
+    newer, older = Way(("a", "c", "d"), Influence.INDIRECT), Way(("a", "b", "c", "e"), Influence.DIRECT)
+    assert newer.merged(older) == Way(("a", "b", "c", "d", "e"), Influence.DIRECT)
+    assert newer.merged(newer) == newer
+
+
+@given(operation_sets(), st.data())
+def test_a_signature_ignores_the_order_of_operations(
+    operations: tuple[Operation, ...], data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(operations))
+    for target in written_fields(operations):
+        assert ways.signature(shuffled, target) == ways.signature(operations, target)
+
+
+@given(operation_sets())
+def test_a_signature_changes_with_what_leads_into_the_field_alone(operations: tuple[Operation, ...]) -> None:
+    for target in written_fields(operations):
+        signature = ways.signature(operations, target)
+        leading = graph.backward(operations, target).operations
+        for operation in operations:
+            changed = ways.signature(with_other(operations, operation.name, said_otherwise), target)
+            assert (changed != signature) == (operation.name in leading)
+            beside = ways.signature(with_other(operations, operation.name, with_a_column_more), target)
+            assert beside == signature
+
+
+def with_other(
+    operations: tuple[Operation, ...], name: str, change: Callable[[Operation], Operation]
+) -> list[Operation]:
+    return [change(operation) if operation.name == name else operation for operation in operations]
+
+
+def said_otherwise(operation: Operation) -> Operation:
+    return replace(operation, description=operation.description + "!")
+
+
+def with_a_column_more(operation: Operation) -> Operation:
+    """One more output, or one more field written."""
+    if isinstance(operation, Write):
+        return replace(operation, inputs=(*operation.inputs, *(more(t) for t in operation.inputs[:1])))
+    return replace(operation, outputs=(*operation.outputs, Field("a column beside it")))
+
+
+def more(taken: InputField) -> InputField:
+    return InputField(taken.origin, "a column beside it")
+
+
+def making(*taken: InputField, end_point: object = A) -> list[Operation]:
+    assert end_point in FEW_END_POINTS
+    return [
+        Read("r", "", A if end_point is A else C, "", (Field("x"), Field("y"))),
+        Transform("t", "", taken, (Field("z"),)),
+        Write("w", "", B, "", (InputField("t", "z"),)),
+    ]
+
+
+X, Y = InputField("r", "x"), InputField("r", "y")
+X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (making(X, Y), making(Y, X), True),
+        (making(X, X), making(X), True),
+        (making(X), making(Y), False),
+        (making(X), making(X, Y), False),
+        (making(X), making(X_FILTERS), False),
+        (making(X_FILTERS, X), making(X), True),
+        (making(X), making(X, end_point=C), False),
+    ],
+    ids=["order", "twice", "other field", "one more", "influence", "direct wins", "end point"],
+)
+def test_what_makes_a_way_another(one: list[Operation], other: list[Operation], same: bool) -> None:
+    target = EndPointField(B, "z")
+    assert (ways.signature(one, target) == ways.signature(other, target)) == same

@@ -1,0 +1,228 @@
+"""What if one rule of the protocol were dropped: stores that are broken on purpose, one rule each.
+
+Most are the real store over a table that changes what passes through, so that they outlive its refactoring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from fll_hbase.errors import LineageError
+from fll_hbase.keys import layout
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import rows
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.recording import Recorded
+from fll_hbase.store.rows import Truth
+from fll_hbase.store.window import Asked, WindowReader
+from fll_hbase.tables import Batch, Put, Row, Sync, Table
+from fll_hbase.tables.base import Columns
+
+from .simulation import Make, open_store
+
+REFERENCES = (b"b|", b"f|")
+
+
+class Through:
+    """A table that passes everything on; mutants change one method."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        return self._table.get(row, columns=columns)
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        return self._table.rows(keys, columns=columns)
+
+    def scan(
+        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
+    ) -> Iterator[tuple[bytes, Row]]:
+        return self._table.scan(start, stop, columns=columns, limit=limit)
+
+    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+        self._table.write(self.changed(batches), sync=sync)
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return batches
+
+    def close(self) -> None:
+        self._table.close()
+
+
+class TruthBeforeReferences(Through):
+    """Says what is true before it can be found."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return sorted(batches, key=lambda batch: not any(map(_is_truth, batch)))
+
+
+class CatalogueAfterData(Through):
+    """Others find the content there, and rely on a catalogue that is not."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return sorted(batches, key=lambda batch: any(put.row.startswith(layout.END_POINTS) for put in batch))
+
+
+class DataAfterTruth(Through):
+    """References and truths name content that is still to come."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._held: list[Put] = []
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        kept = [[put for put in batch if not _is_data(put)] for batch in batches]
+        self._held += [put for batch in batches for put in batch if _is_data(put)]
+        if not any(map(_is_truth, (put for batch in kept for put in batch))):
+            return kept
+        held, self._held = self._held, []
+        return [*kept, held]
+
+
+class OneTruthCell(Through):
+    """The last writer wins, however late it comes."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        only = layout.truth_column(0, "")
+        return [[put._replace(column=only) if _is_truth(put) else put for put in batch] for batch in batches]
+
+
+class NumberlessDocuments(Through):
+    """Of two documents the greater digest counts, whichever came first."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return [[self._numberless(put) for put in batch] for batch in batches]
+
+    def _numberless(self, put: Put) -> Put:
+        if not put.column.startswith(layout.DOCUMENT):
+            return put
+        return put._replace(column=layout.document_column(1, put.column.rpartition(b"|")[2].decode()))
+
+
+class IndexRowsOnce(Through):
+    """An index row that exists is not put again; a reader may hold it for dead by now."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        return [[put for put in batch if not self._exists(put)] for batch in batches]
+
+    def _exists(self, put: Put) -> bool:
+        return put.row.startswith(b"i|") and put.column in self._table.get(put.row)
+
+
+class RunRowsOnce(Through):
+    """A reader that keeps run rows, as though they were as immutable as content."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._kept: dict[bytes, Row] = {}
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        self._kept |= self._table.rows([key for key in keys if key not in self._kept], columns=columns)
+        return {key: self._kept[key] for key in keys if key in self._kept}
+
+
+class WitnessesAlone(Through):
+    """A reader that takes an index row for dead where its witness is, and looks at no reference."""
+
+    def scan(
+        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
+    ) -> Iterator[tuple[bytes, Row]]:
+        if columns and start.startswith(REFERENCES):
+            return iter(())
+        return super().scan(start, stop, columns=columns, limit=limit)
+
+
+class DocumentsAreTruths(Through):
+    """A reader that believes what was said, though no pass has finished saying it."""
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        found = self._table.rows(keys, columns=columns)
+        return {key: self._said(row) if key.startswith(b"r|") else row for key, row in found.items()}
+
+    def _said(self, row: Row) -> Row:
+        latest = max(column for column in row if column.startswith(layout.DOCUMENT))
+        return {layout.truth_column(1, ""): row[latest]}
+
+
+class ReferencesAreTruths(WindowReader):
+    """A reader that never asks the run rows."""
+
+    def checksums(self, asked: Asked) -> frozenset[str]:
+        start, stop = layout.window(asked.direction, asked.end_point, asked.window)
+        kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if asked.failed else (layout.REFERENCE,)
+        columns = (column for _, row in self._table.scan(start, stop) for column in row)
+        return frozenset(column[4:].decode() for column in columns if column.startswith(kinds))
+
+    def newest_first(self, asked: Asked, checksums: Iterable[str]) -> list[str]:
+        return sorted(checksums)
+
+
+class ResendsAnsweredAtOnce(LineageStore):
+    """What was said before is not said again, though the pass that said it may have died."""
+
+    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
+        if all(map(self._said, runs)):
+            return [Recorded(run.info.checksum, run.run.run, False, False) for run in runs]
+        return super().record(runs)
+
+    def _said(self, run: RecordedRun) -> bool:
+        latest = rows.derived(self._table.get(layout.run_row(run.run.run)))
+        return latest is not None and latest.value == rows.encoded(Truth(run.info.checksum, run.run))
+
+
+def over(table_class: Callable[[Table], Table]) -> Make:
+    """The real store over a table that breaks a rule."""
+    return lambda table, clock: open_store(table_class(table), clock)
+
+
+def without_reading_again(table: Table, clock: Callable[[], int]) -> LineageStore:
+    """A writer that acknowledges without a second look at what it did, and when."""
+    store = open_store(table, clock)
+    store._recording._disturbed = lambda ready, began: []  # type: ignore[method-assign]
+    return store
+
+
+def without_deadline(table: Table, clock: Callable[[], int]) -> LineageStore:
+    """A writer that does not notice how long it took."""
+    stopped_ms = clock()
+    return open_store(table, lambda: stopped_ms)
+
+
+def trusting_references(table: Table, clock: Callable[[], int]) -> LineageStore:
+    store = open_store(table, clock)
+    store._windows.__class__ = ReferencesAreTruths
+    return store
+
+
+def answering_resends(table: Table, clock: Callable[[], int]) -> LineageStore:
+    return open_store(table, clock, ResendsAnsweredAtOnce)
+
+
+def _is_truth(put: Put) -> bool:
+    return put.column.startswith(layout.TRUTH)
+
+
+def _is_data(put: Put) -> bool:
+    return put.row.startswith(b"c|")
+
+
+WRITERS: dict[str, Make] = {
+    "truth before references": over(TruthBeforeReferences),
+    "catalogue after data": over(CatalogueAfterData),
+    "data after truth": over(DataAfterTruth),
+    "one truth cell": over(OneTruthCell),
+    "documents without numbers": over(NumberlessDocuments),
+    "index rows put once": over(IndexRowsOnce),
+    "no second look": without_reading_again,
+    "no deadline": without_deadline,
+    "resends answered at once": answering_resends,
+}
+READERS: dict[str, Make] = {
+    "run rows kept": over(RunRowsOnce),
+    "witnesses alone": over(WitnessesAlone),
+    "documents for truths": over(DocumentsAreTruths),
+    "references for truths": trusting_references,
+}
+TIMED = frozenset(("index rows put once", "no second look", "no deadline"))
+"""What shows only where much time passes."""

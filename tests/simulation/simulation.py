@@ -1,0 +1,153 @@
+"""What happens in one schedule: clients and readers at once, then quiet, then everything is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
+from typing import TypeAlias
+
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.tables import Put, Table
+
+from . import checks, faults, quiet
+from .actors import Client, Reader
+from .checks import Violation
+from .faults import CALM, Faults
+from .history import History
+from .scheduler import Crash, Scheduler
+from .simtable import SimTable
+from .world import World
+
+GRACE_MS = 3_600_000
+QUESTIONS_MEANWHILE = 20
+PAUSE_STEPS_MAX = 25
+QUESTIONS_AT_END = 5
+
+Make: TypeAlias = Callable[[Table, Callable[[], int]], LineageStore]
+"""How a process opens its store, given the table and its clock."""
+
+Draw: TypeAlias = Callable[[Random], Faults]
+
+
+class Failure(AssertionError):
+    """A schedule that broke an invariant, with all that is needed to see it again."""
+
+    def __init__(self, seed: int, trace: Sequence[object], cause: Exception) -> None:
+        self.seed = seed
+        self.kind = cause.kind if isinstance(cause, Violation) else type(cause).__name__
+        self.steps = len(trace)
+        lines = "\n".join(map(str, trace))
+        super().__init__(f"seed {seed}\n{lines}\nseed {seed}: {type(cause).__name__}: {cause}")
+
+
+def open_store(
+    table: Table, clock: Callable[[], int], kind: type[LineageStore] = LineageStore
+) -> LineageStore:
+    """The store as it is."""
+    return kind(table, limits=Limits(grace_ms=GRACE_MS), clock=clock)
+
+
+def run(
+    seed: int, *, writers: Make = open_store, readers: Make = open_store, draw: Draw = faults.drawn
+) -> Scheduler:
+    """Run one schedule. Raises Failure."""
+    simulation = Simulation(seed, writers, readers)
+    try:
+        simulation.run(draw)
+    except Exception as error:
+        raise Failure(seed, simulation.scheduler.trace, error) from error
+    return simulation.scheduler
+
+
+class Simulation:
+    """One schedule, determined by its seed."""
+
+    def __init__(self, seed: int, writers: Make, readers: Make) -> None:
+        self.scheduler = Scheduler(seed, deadline_ms=GRACE_MS // 2)
+        self._random = self.scheduler.random
+        self._open_to_write, self._open_to_read = writers, readers
+        self._table = SimTable(self.scheduler)
+        self._table.on_put = self._founded
+        self._world = World(self._random)
+        self._history = History()
+        self._open: list[LineageStore] = []
+        self._readers = [self._reader() for _ in range(self._random.randint(1, 2))]
+
+    def run(self, draw: Draw) -> None:
+        """Raises Violation, or whatever the store should not have raised."""
+        self.scheduler.faults = draw(self._random)
+        for number in range(self._random.randint(1, 4)):
+            self.scheduler.spawn(f"client {number}", self._client)
+        for number, reader in enumerate(self._readers):
+            self.scheduler.spawn(f"reader {number}", partial(self._ask, reader))
+        self.scheduler.run()
+        self._quiet()
+        self._check()
+
+    def _writing(self) -> LineageStore:
+        """The store of a new process, with its own clock, or of one that others write through."""
+        if not self._open or self.scheduler.chance(0.8):
+            self._open.append(self._open_to_write(self._table, self.scheduler.clock(self.scheduler.skew())))
+        return self._open[-1]
+
+    def _reading(self) -> LineageStore:
+        return self._open_to_read(self._table, self.scheduler.clock(self.scheduler.skew()))
+
+    def _reader(self) -> Reader:
+        return Reader(self.scheduler, self._history, self._reading())
+
+    def _client(self) -> None:
+        client = Client(self.scheduler, self._history, self._writing)
+        for _ in range(self._random.randint(1, 3)):
+            client.send([self._world.document() for _ in range(self._random.choice((1, 1, 2, 3)))])
+
+    def _ask(self, reader: Reader) -> None:
+        try:
+            for _ in range(QUESTIONS_MEANWHILE):
+                self.scheduler.pause(PAUSE_STEPS_MAX)
+                reader.ask(self._world.question())
+        except Crash:
+            reader.store = self._reading()
+
+    def _quiet(self) -> None:
+        """All that is in flight lands; what was not acknowledged is left, or sent again until it is."""
+        self.scheduler.faults = CALM
+        self.scheduler.settle()
+        self._history.close(self.scheduler.note("quiet"))
+        if self.scheduler.chance(0.5):
+            self.scheduler.leap(GRACE_MS)
+            for reader in self._readers * 3:
+                reader.ask(self._world.question())
+        if self.scheduler.chance(0.5):
+            for number, call in enumerate(self._history.unacknowledged()):
+                self._history.reopen(call)
+                client = Client(self.scheduler, self._history, self._writing)
+                self.scheduler.spawn(f"again {number}", partial(client.insist, call))
+            self.scheduler.run()
+
+    def _founded(self, put: Put) -> None:
+        checks.founded(put, self._table.everything())
+
+    def _check(self) -> None:
+        """Everybody gives the answers that brute force gives over one document per run."""
+        fresh = self._reader()
+        documents = self._documents(fresh)
+        for question in self._world.everything():
+            quiet.same(fresh, question, documents)
+            for reader in self._readers:
+                quiet.same_contents(reader, question, documents)
+        for question in [self._world.question() for _ in range(QUESTIONS_AT_END)]:
+            for reader in (fresh, *self._readers):
+                quiet.same(reader, question, documents)
+        checks.catalogued(fresh.store.catalogue, self._history.acknowledged())
+        checks.single_truths(self._table.everything())
+
+    def _documents(self, fresh: Reader) -> list[RecordedRun]:
+        documents = quiet.documents(fresh)
+        now = self.scheduler.tick()
+        certain = {run for run, may_be in self._history.possible(now, now).items() if may_be.certain}
+        if lost := certain - documents.keys():
+            raise Violation("lost", f"{sorted(lost)}: no list of runs has them")
+        return list(documents.values())

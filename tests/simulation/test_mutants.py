@@ -1,0 +1,30 @@
+"""Would the simulation notice: every rule of the protocol that is dropped breaks some schedule."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import faults, mutants, simulation
+from .simulation import Draw, Failure, Make
+
+SCHEDULES = 1000
+
+
+@pytest.mark.parametrize("rule", mutants.WRITERS)
+def test_a_writer_that_drops_a_rule_is_found(rule: str) -> None:
+    draw = faults.drowsy if rule in mutants.TIMED else faults.drawn
+    assert _found(mutants.WRITERS[rule], simulation.open_store, draw)
+
+
+@pytest.mark.parametrize("rule", mutants.READERS)
+def test_a_reader_that_drops_a_rule_is_found(rule: str) -> None:
+    assert _found(simulation.open_store, mutants.READERS[rule], faults.drawn)
+
+
+def _found(writers: Make, readers: Make, draw: Draw) -> Failure | None:
+    for seed in range(SCHEDULES):
+        try:
+            simulation.run(seed, writers=writers, readers=readers, draw=draw)
+        except Failure as failure:
+            return failure
+    return None

@@ -1,0 +1,1 @@
+"""Does every engine keep the promises of the Table protocol, and its own?"""

@@ -1,0 +1,60 @@
+"""Do several processes share a table, and does one that dies or stalls leave the others whole?"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from itertools import groupby
+
+import pytest
+
+from fll_hbase.tables import Put, open_table
+
+from .workers import CELLS_A_BATCH, batch, heard, process, writes_and_reads, writes_until_killed
+
+PROCESSES, WRITES = 3, 40
+
+
+def test_several_processes_read_and_write_at_once(shared_url: str) -> None:
+    table = open_table(shared_url)
+    with ExitStack() as stack:
+        others = [
+            stack.enter_context(process(writes_and_reads, shared_url, number, WRITES))[1]
+            for number in range(PROCESSES)
+        ]
+        assert [heard(reports) for reports in others] == ["open"] * PROCESSES
+        for reports in others:
+            reports.send("go")
+        for step in range(WRITES):
+            table.write([[Put(b"process9|%04d" % step, b"d:x", b"%d" % step)]])
+        assert [heard(reports) for reports in others] == [WRITES] * PROCESSES
+    found = [key.split(b"|")[0] for key, _ in table.scan(b"process", b"procest")]
+    assert {name: len(list(same)) for name, same in groupby(found)} == {
+        b"process%d" % number: WRITES for number in (*range(PROCESSES), 9)
+    }
+    last = {column: cell.value for column, cell in table.get(b"shared", columns=(b"d:",)).items()}
+    assert last == {b"d:%d" % number: b"%d" % (WRITES - 1) for number in range(PROCESSES)}
+    table.close()
+
+
+@pytest.mark.parametrize("acknowledged", [1, 4, 9])
+def test_a_killed_writer_leaves_whole_batches_and_all_that_it_acknowledged(
+    shared_url: str, acknowledged: int
+) -> None:
+    with process(writes_until_killed, shared_url, 0) as (child, reports):
+        seen = [heard(reports) for _ in range(acknowledged)]
+        child.kill()
+        child.join()
+        while reports.poll():
+            try:
+                seen.append(reports.recv())
+            except EOFError:
+                break
+    table = open_table(shared_url)
+    rows = list(table.scan(b"batch", b"batci"))
+    found = {number: len(list(same)) for number, same in groupby(rows, key=lambda item: int(item[0][5:10]))}
+    assert set(seen) <= found.keys() <= {*seen, len(seen)}
+    assert {found[number] for number in seen} == {CELLS_A_BATCH}
+    assert all(row[b"d:x"].value == b"%d" % int(key[5:10]) for key, row in rows)
+    table.write([batch(len(seen))])
+    assert len(list(table.scan(b"batch", b"batci"))) == (len(seen) + 1) * CELLS_A_BATCH
+    table.close()

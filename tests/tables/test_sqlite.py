@@ -1,0 +1,240 @@
+"""What does the embedded engine promise besides: bounded waits, whole transactions, files left alone."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from fll_hbase.errors import BadSetting, StoreAway
+from fll_hbase.tables import Put, Table
+from fll_hbase.tables.sqlite import SqliteTable
+
+from .workers import CELLS_A_BATCH, batch, go_on, heard, holds_a_turn, process, stopped, writes_until_killed
+
+BUSY_SECONDS = 0.3
+LONG_SECONDS = 15
+"""Far more than a bounded wait takes on a busy machine, far less than for ever."""
+
+
+@pytest.fixture
+def impatient(path: Path) -> Iterator[Table]:
+    table = SqliteTable(str(path), busy_seconds=BUSY_SECONDS)
+    table.write([[Put(b"before", b"d:x", b"1")]])
+    yield table
+    table.close()
+
+
+@contextmanager
+def gives_up() -> Iterator[None]:
+    """Whatever is tried raises StoreAway, after the bounded wait and not before."""
+    began = time.monotonic()
+    with pytest.raises(StoreAway, match="try again"):
+        yield
+    assert BUSY_SECONDS * 0.9 <= time.monotonic() - began < LONG_SECONDS
+
+
+def test_writers_give_up_on_a_stopped_process_and_go_on_once_it_does(impatient: Table, path: Path) -> None:
+    with process(holds_a_turn, f"{path}.lock") as (child, reports):
+        stopped(child)
+        for _ in range(2):
+            with gives_up():
+                impatient.write([[Put(b"meanwhile", b"d:x", b"1")]])
+        assert impatient.get(b"before")
+        assert not impatient.get(b"meanwhile")
+        go_on(child)
+        assert heard(reports) == "given back"
+        impatient.write([[Put(b"after", b"d:x", b"1")]])
+        assert [key for key, _ in impatient.scan(b"a", b"z")] == [b"after", b"before"]
+
+
+def test_writers_go_on_once_a_stopped_process_is_killed(impatient: Table, path: Path) -> None:
+    with process(holds_a_turn, f"{path}.lock") as (child, _):
+        stopped(child)
+        with gives_up():
+            impatient.write([[Put(b"meanwhile", b"d:x", b"1")]])
+        child.kill()
+        child.join()
+        impatient.write([[Put(b"after", b"d:x", b"1")]])
+        assert impatient.get(b"after")
+
+
+def test_a_file_is_opened_beside_a_stopped_process(impatient: Table, path: Path) -> None:
+    with process(holds_a_turn, f"{path}.lock") as (child, _):
+        stopped(child)
+        with closing(SqliteTable(str(path), busy_seconds=BUSY_SECONDS)) as opened:
+            assert opened.get(b"before")
+
+
+def test_making_a_file_gives_up_on_a_stopped_process(path: Path) -> None:
+    with process(holds_a_turn, f"{path}.lock") as (child, _):
+        stopped(child)
+        with gives_up():
+            SqliteTable(str(path), busy_seconds=BUSY_SECONDS)
+
+
+def test_writers_give_up_on_a_stranger_that_locks_the_database(impatient: Table, path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as stranger:
+        stranger.execute("BEGIN IMMEDIATE")
+        with gives_up():
+            impatient.write([[Put(b"meanwhile", b"d:x", b"1")]])
+        assert impatient.get(b"before")
+        stranger.execute("ROLLBACK")
+    impatient.write([[Put(b"after", b"d:x", b"1")]])
+    assert impatient.get(b"after")
+
+
+@pytest.fixture
+def busy_in_memory() -> Iterator[Table]:
+    """A table in memory whose one connection another thread holds."""
+    table = SqliteTable(":memory:", busy_seconds=BUSY_SECONDS)
+    with table._turn.held(LONG_SECONDS):
+        yield table
+    table.close()
+
+
+def test_in_memory_reads_and_writes_give_up_too(busy_in_memory: Table) -> None:
+    for call in (lambda: busy_in_memory.get(b"a"), lambda: busy_in_memory.write([])):
+        with gives_up():
+            call()
+
+
+def test_in_memory_scans_give_up_too(busy_in_memory: Table) -> None:
+    with gives_up():
+        list(busy_in_memory.scan(b"a", b"z"))
+
+
+def test_a_killed_writer_leaves_no_part_of_a_batch(path: Path) -> None:
+    table = SqliteTable(str(path))
+    for round_ in range(4):
+        with process(writes_until_killed, f"sqlite:///{path}", round_ * 1_000) as (child, reports):
+            heard(reports)
+            time.sleep(0.007 * round_)
+            child.kill()
+            child.join()
+    cells: dict[bytes, int] = {}
+    for key, _ in table.scan(b"batch", b"batci"):
+        cells[key[:10]] = cells.get(key[:10], 0) + 1
+    assert len(cells) >= 4
+    assert set(cells.values()) == {CELLS_A_BATCH}
+    table.close()
+
+
+def test_a_write_that_fails_in_the_middle_leaves_nothing(impatient: Table) -> None:
+    broken = [Put(b"x", b"d:x", b"1"), Put(b"y", b"d:x", None), Put(b"z", b"d:x", b"1")]  # type: ignore[arg-type]
+    with pytest.raises(StoreAway):
+        impatient.write([broken])
+    assert [key for key, _ in impatient.scan(b"", b"\xff")] == [b"before"]
+    impatient.write([batch(1)])
+    assert len(list(impatient.scan(b"batch", b"batci"))) == CELLS_A_BATCH
+
+
+def test_cells_are_there_when_the_file_is_opened_again(path: Path) -> None:
+    with closing(SqliteTable(str(path))) as table:
+        table.write([batch(1)])
+        written = dict(table.scan(b"batch", b"batci"))
+    with closing(SqliteTable(str(path))) as table:
+        assert dict(table.scan(b"batch", b"batci")) == written
+
+
+def test_a_table_in_memory_is_its_own(path: Path) -> None:
+    with closing(SqliteTable(":memory:")) as one, closing(SqliteTable(":memory:")) as other:
+        one.write([[Put(b"a", b"d:x", b"1")]])
+        assert not other.get(b"a")
+
+
+def foreign(path: Path, version: int) -> bytes:
+    """A database of somebody else, and its bytes."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs (a)")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.commit()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("version", [2, 99])
+def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
+    foreign(path, version)
+    with pytest.raises(BadSetting, match=rf"is of version {version}, this program reads 1"):
+        SqliteTable(str(path))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+
+
+def test_a_file_of_another_version_is_left_alone(path: Path) -> None:
+    content = foreign(path, 99)
+    with pytest.raises(BadSetting):
+        SqliteTable(str(path))
+    assert path.read_bytes() == content
+
+
+def test_what_is_no_database_is_away_and_says_which_file(path: Path) -> None:
+    path.write_bytes(b"name,age\n" * 1_000)
+    with pytest.raises(StoreAway, match=r"cells\.db: file is not a database; check the file"):
+        SqliteTable(str(path))
+    assert path.read_bytes() == b"name,age\n" * 1_000
+
+
+def test_a_folder_is_made_and_a_file_in_its_place_is_told(tmp_path: Path) -> None:
+    deep = tmp_path / "not" / "there" / "cells.db"
+    with closing(SqliteTable(str(deep))) as table:
+        table.write([batch(1)])
+    with pytest.raises(StoreAway, match="check the file and its disk"):
+        SqliteTable(str(deep / "cells.db"))
+
+
+def write_in_child(table: Table) -> None:
+    table.write([[Put(b"child", b"d:x", b"%d" % os.getpid())]])
+    assert table.get(b"parent")
+
+
+def test_a_table_opened_before_a_fork_serves_both_sides(impatient: Table) -> None:
+    impatient.write([[Put(b"parent", b"d:x", b"1")]])
+    assert impatient.get(b"parent")
+    child = multiprocessing.get_context("fork").Process(target=write_in_child, args=(impatient,))
+    child.start()
+    child.join(LONG_SECONDS)
+    assert child.exitcode == 0
+    assert impatient.get(b"child")[b"d:x"].value == b"%d" % child.pid
+    impatient.write([[Put(b"parent", b"d:x", b"2")]])
+    assert impatient.get(b"parent")[b"d:x"].value == b"2"
+
+
+def test_threads_that_ended_leave_nothing_open(impatient: Table) -> None:
+    def open_files() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    def read_in_a_thread() -> None:
+        thread = threading.Thread(target=lambda: impatient.get(b"before"))
+        thread.start()
+        thread.join()
+
+    read_in_a_thread()
+    before = open_files()
+    for _ in range(20):
+        read_in_a_thread()
+    assert open_files() <= before + 4
+
+
+def test_closing_gives_back_all_files(path: Path) -> None:
+    gc.collect()
+    before = len(os.listdir("/dev/fd"))
+    table = SqliteTable(str(path))
+    table.write([batch(1)])
+    threads = [threading.Thread(target=lambda: table.get(b"before")) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    table.close()
+    table.close()
+    assert len(os.listdir("/dev/fd")) <= before

@@ -1,0 +1,186 @@
+"""Is there one writer at a time, over threads and processes, and does nobody wait for ever?"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from fll_hbase.tables.turn import Turn
+
+from .workers import go_on, heard, holds_a_turn, process, stopped, takes_a_turn
+
+SOON, LONG = 0.2, 20.0
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> str:
+    return str(tmp_path / "cells.lock")
+
+
+Make = Callable[[], Turn]
+
+
+@pytest.fixture(params=["file", "threads alone"])
+def turn(request: pytest.FixtureRequest, lock: str) -> Turn:
+    return Turn(lock if request.param == "file" else None)
+
+
+def is_free(turn: Turn) -> bool:
+    """Whether another thread gets its turn soon."""
+
+    def attempt() -> bool:
+        try:
+            with turn.held(SOON):
+                return True
+        except TimeoutError:
+            return False
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(attempt).result()
+
+
+def test_one_thread_at_a_time(turn: Turn) -> None:
+    inside: list[int] = []
+    most = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            with turn.held(LONG):
+                inside.append(number)
+                most.append(len(inside))
+                time.sleep(0)
+                inside.remove(number)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert most == [1] * 200
+
+
+def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: Turn) -> None:
+    with turn.held(LONG):
+        began = time.monotonic()
+        assert not is_free(turn)
+        assert SOON * 0.9 <= time.monotonic() - began < LONG
+    assert is_free(turn)
+
+
+def test_an_error_inside_gives_the_turn_back(turn: Turn) -> None:
+    with pytest.raises(ZeroDivisionError), turn.held(LONG):
+        raise ZeroDivisionError
+    assert is_free(turn)
+
+
+def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
+    one, other = Turn(lock), Turn(lock)
+    with one.held(LONG):
+        assert not is_free(other)
+        assert not is_free(other)
+    assert is_free(other)
+    with other.held(LONG):
+        assert not is_free(one)
+    assert is_free(one)
+
+
+def test_turns_of_other_files_do_not(lock: str) -> None:
+    with Turn(lock).held(LONG):
+        assert is_free(Turn(lock + "2"))
+        assert is_free(Turn(None))
+
+
+def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
+    one, other = Turn(lock), Turn(lock)
+    had = threading.Event()
+
+    def wait() -> None:
+        with other.held(LONG):
+            had.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        with one.held(LONG):
+            waiting = pool.submit(wait)
+            assert not had.wait(SOON)
+        waiting.result(LONG)
+    assert had.is_set()
+    assert is_free(one)
+
+
+def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
+    one, other = Turn(lock), Turn(lock)
+    with (
+        one.held(LONG),
+        pytest.raises(TimeoutError, match=r"other processes wrote for 0\.2 s"),
+        other.held(SOON),
+    ):
+        pass
+    deadline = time.monotonic() + LONG
+    while not is_free(one):
+        assert time.monotonic() < deadline
+    assert is_free(other)
+
+
+def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
+    turn = Turn(lock)
+    with process(takes_a_turn, lock, LONG) as (child, reports):
+        assert heard(reports) == "held"
+        assert not is_free(turn)
+        reports.send("enough")
+        child.join(LONG)
+        assert is_free(turn)
+    with turn.held(LONG), process(takes_a_turn, lock, SOON) as (_, reports):
+        assert heard(reports) == "not had"
+
+
+def test_a_killed_process_holds_nothing(lock: str) -> None:
+    with process(takes_a_turn, lock, LONG) as (child, reports):
+        assert heard(reports) == "held"
+        child.kill()
+        child.join(LONG)
+    assert is_free(Turn(lock))
+
+
+def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
+    turn = Turn(lock)
+    with process(holds_a_turn, lock) as (child, reports):
+        stopped(child)
+        assert not is_free(turn)
+        assert not is_free(turn)
+        go_on(child)
+        assert heard(reports) == "given back"
+        assert is_free(turn)
+
+
+def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: Turn) -> None:
+    with turn.held(LONG):
+        pass
+    turn.close()
+    turn.close()
+    assert is_free(turn)
+
+
+def hold_in_child(reports: Connection, turn: Turn) -> None:
+    with turn.held(LONG):
+        reports.send("held")
+        reports.recv()
+
+
+def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
+    turn = Turn(lock)
+    with turn.held(LONG):
+        pass
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    child = fork.Process(target=hold_in_child, args=(theirs, turn))
+    child.start()
+    assert heard(ours) == "held"
+    assert not is_free(turn)
+    ours.send("enough")
+    child.join(LONG)
+    assert child.exitcode == 0
+    assert is_free(turn)
