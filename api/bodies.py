@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO
 
 from flask import Request
-from werkzeug.exceptions import UnsupportedMediaType
+from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 
 from fll_hbase.errors import Fault, LineageError, TooLarge, UnreadableDocument
 
@@ -82,6 +82,8 @@ def _lines(body: BinaryIO, line_bytes_max: int, bytes_max: int) -> Iterator[Line
                 yield Line(raw)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield Line(b"", _broken(error))
+    except UnreadableDocument as error:
+        yield Line(b"", error)
 
 
 def _check_length(request: Request, bytes_max: int) -> None:
@@ -114,6 +116,9 @@ class _Raw(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._stream.read(len(buffer))
+        try:
+            data = self._stream.read(len(buffer))
+        except (OSError, HTTPException) as error:
+            raise UnreadableDocument([Fault("", f"the body broke off: {error}")]) from error
         buffer[: len(data)] = data
         return len(data)

@@ -21,7 +21,7 @@ from fll_hbase.errors import BadQuestion, Fault
 from fll_hbase.model.runs import Direction, Window
 from fll_hbase.store.lineage_store import BOTH
 
-_WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
+_WHOLE = re.compile(r"[0-9]{1,1000}", re.ASCII)
 
 
 class Moment(ma.fields.String):
@@ -67,6 +67,15 @@ class WindowQuery(NoQuery):
         load_default=None, metadata={"description": "Epoch seconds or `now-7d`; default `now-30d`"}
     )
     end = Moment(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
+
+    @ma.validates_schema(skip_on_field_errors=False)
+    def _in_order(self, data: dict[str, Any], **_: Any) -> None:
+        """Told beside the faults of other parameters; nothing to say where a time cannot be read."""
+        if "start" in data and "end" in data:
+            try:
+                times.window(data["start"], data["end"], now_ms=_now_ms())
+            except BadQuestion as error:
+                raise ValidationError({fault.at: [fault.detail] for fault in error.faults}) from error
 
     @ma.post_load
     def _window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -133,23 +142,21 @@ class Parser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        g.asked = parsed(
-            req.environ.get("QUERY_STRING", ""),
-            {field.data_key or name for name, field in schema.fields.items()},
-        )
+        known = {field.data_key or name for name, field in schema.fields.items()}
+        g.asked, faults = parsed(req.environ.get("QUERY_STRING", ""), known)
+        if faults:
+            raise BadQuestion([*faults, *_told(schema.validate(g.asked))])
         return dict(g.asked)
 
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
-        messages = error.messages_dict.get("query", {})
-        raise BadQuestion(
-            Fault(name, " ".join(map(str, told))) for name, told in sorted(messages.items())
-        ) from error
+        raise BadQuestion(_told(error.messages_dict.get("query", {}))) from error
 
 
-def parsed(raw: str, known: set[str]) -> dict[str, str]:
-    """The parameters of a query string. Raises BadQuestion naming every fault."""
+def parsed(raw: str, known: set[str]) -> tuple[dict[str, str], list[Fault]]:
+    """The parameters of a query string, and what is wrong with it as such."""
     faults: list[Fault] = []
     given: dict[str, str] = {}
+    knows = f"this question knows {', '.join(sorted(known)) or 'none'}"
     for piece in filter(None, raw.split("&")):
         name, _, value = piece.partition("=")
         try:
@@ -158,14 +165,16 @@ def parsed(raw: str, known: set[str]) -> dict[str, str]:
             faults.append(Fault(name, str(error)))
             continue
         if name not in known:
-            said = ", ".join(sorted(known)) or "none"
-            faults.append(Fault(name, f"is no parameter of this question, which knows {said}"))
+            faults.append(Fault(name, f"is no parameter; {knows}"))
         elif name in given:
-            faults.append(Fault(name, "is given more than once"))
-        given[name] = value
-    if faults:
-        raise BadQuestion(faults)
-    return given
+            faults.append(Fault(name, f"is given more than once; {knows}"))
+        else:
+            given[name] = value
+    return given, faults
+
+
+def _told(messages: dict[Any, Any]) -> list[Fault]:
+    return [Fault(str(name), " ".join(map(str, told))) for name, told in sorted(messages.items())]
 
 
 def cursor(*parts: str) -> str:

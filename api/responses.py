@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 import xxhash
-from flask import Flask, Response, g, request
+from flask import Flask, Request, Response, g, request
 
 COMPRESSED_BYTES_MIN = 1024
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
@@ -62,5 +62,11 @@ def _finish(response: Response) -> Response:
             tag += "-gzip"
     if readable:
         response.set_etag(tag)
-        response.make_conditional(request)
+        if request.if_none_match:
+            response.make_conditional(_only_if_none_match(request))
     return response
+
+
+def _only_if_none_match(asked: Request) -> dict[str, str]:
+    """The one condition that is heeded: others make no sense of answers that have no past."""
+    return {"REQUEST_METHOD": asked.method, "HTTP_IF_NONE_MATCH": asked.headers["If-None-Match"]}

@@ -58,7 +58,7 @@ class RunSchema(Document):
     startTime = fields.Integer(
         required=True,
         strict=True,
-        validate=validate.Range(min=0, max=START_LIMIT_MS, max_inclusive=False),
+        validate=validate.Range(min=0, max=START_LIMIT_MS - 1),
         metadata={"description": "Milliseconds since 1970"},
     )
     state = fields.String(
@@ -155,7 +155,9 @@ class OperationField(OneOf):
 class LineageDocumentSchema(Document):
     """A run with its operations."""
 
-    namespace = Text(metadata={"description": "Needed where there is no URL; else it must agree"})
+    namespace = Text(
+        bytes_max=ID_BYTES_MAX, metadata={"description": "Needed where there is no URL; else it must agree"}
+    )
     run = fields.Nested(RunSchema, required=True)
     operations = fields.List(OperationField(), required=True)
 
@@ -196,7 +198,9 @@ class DestinationSchema(DescribedEndPointSchema):
 class FirstDesignDocumentSchema(Document):
     """A run in the first design's form."""
 
-    namespace = Text(metadata={"description": "Needed where there is no URL; else it must agree"})
+    namespace = Text(
+        bytes_max=ID_BYTES_MAX, metadata={"description": "Needed where there is no URL; else it must agree"}
+    )
     run = fields.Nested(RunSchema, required=True)
     destination = fields.Nested(DestinationSchema, required=True)
     operations = fields.List(fields.Nested(FirstDesignOperationSchema), required=True)

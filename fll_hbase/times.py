@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from math import ceil
 
 from fll_hbase.errors import BadQuestion, Fault
 from fll_hbase.model.runs import START_LIMIT_MS, Window
@@ -35,15 +36,15 @@ def window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     return Window(_milliseconds(moments[0]), _milliseconds(moments[1]))
 
 
-def seconds(text: str, *, now_ms: int) -> Decimal:
+def seconds(text: str, *, now_ms: int) -> Fraction:
     """Seconds since 1970, exactly. Raises ValueError for what is no time, or before 1970."""
     if _SECONDS.fullmatch(text):
-        return Decimal(text)
+        return Fraction(text)
     said = _NOW.fullmatch(text)
     if said is None:
         detail = "is no time: give epoch seconds, `now`, or a sum such as `now-1d+30m` (units s m h d)"
         raise ValueError(f"{text[:100]!r} {detail}")
-    moment = Decimal(now_ms) / 1000
+    moment = Fraction(now_ms, 1000)
     for sign, count, unit in _STEP.findall(said[1]):
         moment += int(sign + count) * _UNIT_SECONDS[unit]
     if moment < 0:
@@ -51,6 +52,6 @@ def seconds(text: str, *, now_ms: int) -> Decimal:
     return moment
 
 
-def _milliseconds(moment: Decimal) -> int:
+def _milliseconds(moment: Fraction) -> int:
     """Rounded up, so that a start after a run's millisecond leaves the run out; no run starts later."""
-    return min(int((moment * 1000).to_integral_value(ROUND_CEILING)), START_LIMIT_MS)
+    return min(ceil(moment * 1000), START_LIMIT_MS)

@@ -16,7 +16,6 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    inputs_of,
     outputs_of,
 )
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, State, Window
@@ -155,9 +154,3 @@ def all_to_all(transforms: int, fields: int) -> list[Operation]:
         *(Transform(f"t{n}", "", taken(f"t{n - 1}"), made) for n in range(1, transforms + 1)),
         Write("w", "", FEW_END_POINTS[1], "", taken(f"t{transforms}")),
     ]
-
-
-def fields_named(operations: tuple[Operation, ...]) -> set[str]:
-    """Every field name that stands anywhere in the operations."""
-    listed = {field.name for operation in operations for field in outputs_of(operation)}
-    return listed | {field.name for operation in operations for field in inputs_of(operation)}

@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
-from test_faults import WRONG, WRONG_FIRST_DESIGN, said, with_wrong
+from test_faults import WRONG, WRONG_FIRST_DESIGN, with_wrong
+from test_faults import said as told
 
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
@@ -160,12 +161,12 @@ class TestShapesToRecord:
             for at, value in WRONG
             if (at, value) not in (("run.startTime", 1.0), ("operations.1.inputs.0.kind", "filter"))
         ],
-        ids=said,
+        ids=told,
     )
     def test_what_is_400(self, recordable: jsonschema_rs.Validator, at: str, value: Any) -> None:
         assert not recordable.is_valid(with_wrong(worked(), at, value))
 
-    @pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=said)
+    @pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=told)
     def test_likewise_in_the_first_designs_form(
         self, recordable: jsonschema_rs.Validator, at: str, value: Any
     ) -> None:

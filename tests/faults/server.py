@@ -15,6 +15,7 @@ from types import TracebackType
 
 START_SECONDS = 40.0
 PROBE_SECONDS = 2.0
+_READ_MARKS = range(123, 128)
 
 
 class Server:
@@ -176,6 +177,17 @@ def writing(store: Path) -> int | None:
             case [_, "FLOCK", _, _, pid, place, *_] if int(place.rpartition(":")[2]) == inode:
                 return int(pid)
     return None
+
+
+def reading(store: Path) -> set[int]:
+    """The processes that hold a snapshot of the file: SQLite's read marks are five bytes of `-shm`."""
+    inode = os.stat(f"{store}-shm").st_ino
+    found = set()
+    for line in Path("/proc/locks").read_text().splitlines():
+        match line.split():
+            case [_, "POSIX", _, "READ", pid, place, first, _] if int(place.rpartition(":")[2]) == inode:
+                found.update({int(pid)} if int(first) in _READ_MARKS else ())
+    return found
 
 
 def _group(leader: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from .server import Server, eventually
 
 ROUNDS = 3
 PROGRESS_RUNS = 200
-FIRST_STARTS = 3
+KILLED_AFTER_SECONDS = (0.001, 0.003, 0.006, 0.01)
 
 
 def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str], None]) -> None:
@@ -43,15 +42,14 @@ def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str]
 
 def test_killed_while_it_makes_its_file(store: Path) -> None:
     ledger = Ledger()
-    chance = random.Random(3)
     with Server(store) as server:
-        for _ in range(FIRST_STARTS):
+        for seconds in KILLED_AFTER_SECONDS:
             server.kill()
             for path in store.parent.glob(f"{store.name}*"):
                 path.unlink()
             server.start(wait=False)
             eventually(store.exists, 20, "the file is being made")
-            time.sleep(chance.uniform(0, 0.02))
+            time.sleep(seconds)
             server.kill()
             server.start()
         Writer([server.port], ledger, seed=1, lines=100).turn()

@@ -20,6 +20,8 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 
+from . import naive
+
 A, B, _ = FEW_END_POINTS
 
 READ = Read("read", "", A, "", (Field("x"),))
@@ -105,3 +107,18 @@ def test_unlisted_inputs_are_told_each_at_its_place(operations: tuple[Operation,
         if (taken.origin, taken.name) not in listed
     ]
     assert [fault.at for fault in lineage.unlisted_inputs(operations)] == expected
+
+
+@given(operation_sets())
+def test_with_unlisted_outputs_every_input_is_listed(operations: tuple[Operation, ...]) -> None:
+    every = lineage.with_unlisted_outputs(operations)
+    assert every.keys() == {operation.name for operation in operations}
+    assert list(lineage.unlisted_inputs(list(every.values()))) == []
+    for operation in operations:
+        listing = every[operation.name]
+        listed = [field.name for field in outputs_of(operation)]
+        assert outputs_of(listing)[: len(listed)] == outputs_of(operation)
+        added = {field.name for field in outputs_of(listing)[len(listed) :]}
+        assert added == naive.made_by(operations, operation) - set(listed)
+        if not added:
+            assert listing == operation

@@ -75,6 +75,9 @@ CONTENTS = tuple(
         )
     )
 )
+ALIKE = 3
+"""So many of them, the first, are about the same end points."""
+
 BY_CHECKSUM = {info.checksum: info for info in CONTENTS}
 OWN_FIELDS = {info.checksum: own_field(number) for number, info in enumerate(CONTENTS)}
 
@@ -117,7 +120,10 @@ class World:
         most = random.choice((1, 2, 2, 4))
         self._runs = RUNS[: random.randint(1, most + 1)]
         self._starts = random.sample(STARTS_MS, random.randint(1, most))
-        self._contents = random.sample(CONTENTS, random.randint(1, most))
+        alike = random.random() < 0.5
+        self._contents = random.sample(
+            CONTENTS[:ALIKE] if alike else CONTENTS, random.randint(1, min(most + 1, ALIKE))
+        )
         self._versions = random.choice((("1",), ("1", "2")))
         self._states = random.choice(
             ((State.COMPLETE,), (State.COMPLETE, State.COMPLETE, State.FAIL, State.RUNNING, State.ABORT))

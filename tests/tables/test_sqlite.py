@@ -203,6 +203,7 @@ def test_a_table_opened_before_a_fork_serves_both_sides(impatient: Table) -> Non
     child = multiprocessing.get_context("fork").Process(target=write_in_child, args=(impatient,))
     child.start()
     child.join(LONG_SECONDS)
+    child.kill()
     assert child.exitcode == 0
     assert impatient.get(b"child")[b"d:x"].value == b"%d" % child.pid
     impatient.write([[Put(b"parent", b"d:x", b"2")]])

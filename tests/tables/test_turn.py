@@ -5,13 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
+from fll_hbase.tables import turn as turns
 from fll_hbase.tables.turn import Turn
 
 from .workers import go_on, heard, holds_a_turn, process, stopped, takes_a_turn
@@ -22,9 +22,6 @@ SOON, LONG = 0.2, 20.0
 @pytest.fixture
 def lock(tmp_path: Path) -> str:
     return str(tmp_path / "cells.lock")
-
-
-Make = Callable[[], Turn]
 
 
 @pytest.fixture(params=["file", "threads alone"])
@@ -75,6 +72,45 @@ def test_an_error_inside_gives_the_turn_back(turn: Turn) -> None:
     with pytest.raises(ZeroDivisionError), turn.held(LONG):
         raise ZeroDivisionError
     assert is_free(turn)
+
+
+def outcomes(turn: Turn, seconds: float, *, threads: int, inside_seconds: float = 0) -> list[Future[None]]:
+    """Threads that wait for their turn, and then keep it for a while."""
+
+    def wait(outcome: Future[None]) -> None:
+        try:
+            with turn.held(seconds):
+                time.sleep(inside_seconds)
+            outcome.set_result(None)
+        except TimeoutError as error:
+            outcome.set_exception(error)
+
+    started: list[Future[None]] = [Future() for _ in range(threads)]
+    for outcome in started:
+        threading.Thread(target=wait, args=(outcome,), daemon=True).start()
+    return started
+
+
+def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "STUCK_SECONDS", SOON)
+    with turn.held(LONG):
+        waiting = outcomes(turn, LONG, threads=turns.PATIENT_MAX + 3)
+        deadline = time.monotonic() + LONG / 2
+        while sum(one.done() for one in waiting) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(2 * SOON)
+        gave_up = [one for one in waiting if one.done()]
+        assert [type(one.exception()) for one in gave_up] == [TimeoutError] * 3
+    patient = [one for one in waiting if one not in gave_up]
+    assert [one.exception(LONG) for one in patient] == [None] * turns.PATIENT_MAX
+
+
+def test_where_the_turn_moves_on_nobody_gives_up_early(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "STUCK_SECONDS", 1.0)
+    waiting = outcomes(turn, LONG, threads=4 * turns.PATIENT_MAX, inside_seconds=0.1)
+    assert [one.exception(LONG) for one in waiting] == [None] * len(waiting)
 
 
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
@@ -178,9 +214,12 @@ def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
     ours, theirs = fork.Pipe()
     child = fork.Process(target=hold_in_child, args=(theirs, turn))
     child.start()
-    assert heard(ours) == "held"
-    assert not is_free(turn)
-    ours.send("enough")
-    child.join(LONG)
-    assert child.exitcode == 0
-    assert is_free(turn)
+    try:
+        assert heard(ours) == "held"
+        assert not is_free(turn)
+        ours.send("enough")
+        child.join(LONG)
+        assert child.exitcode == 0
+        assert is_free(turn)
+    finally:
+        child.kill()

@@ -1,0 +1,113 @@
+"""Are times read, and questions refused, as the ancestor does, where the design has not decided otherwise?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase import times
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from .ancestor import case_id, cases
+
+DECIDED_OTHERWISE = {
+    "http-field-no-direction": 200,
+    "http-direction-case": 400,
+    "http-missing-end": 200,
+    "http-unknown-dataset": 404,
+}
+"""Every parameter has a default, values are case-sensitive, and what was never seen is 404."""
+
+KNOWN = [("ns1", "test"), ("default", "dummy")]
+FAR = "now+99999d"
+
+of_times = pytest.mark.parametrize("case", cases("time"), ids=case_id)
+of_http = pytest.mark.parametrize("case", cases("http"), ids=case_id)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[FlaskClient]:
+    """A store that knows the end points of the cases, but nothing of their windows."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
+    for number, (namespace, name) in enumerate(KNOWN):
+        answer = client.post(f"/v3/namespaces/{namespace}/lineage", json=document(f"run {number}", name))
+        assert answer.status_code == 201
+    yield client
+    store.close()
+
+
+def document(run: str, name: str) -> dict[str, Any]:
+    """A run long after the windows of the cases."""
+    taken = [{"origin": "read", "name": "a"}]
+    return {
+        "run": {"application": "a", "type": "b", "program": "c", "run": run, "startTime": 1_700_000_000_000},
+        "operations": [
+            {"type": "READ", "name": "read", "source": {"name": name}, "outputs": ["a"]},
+            {"type": "WRITE", "name": "write", "destination": {"name": "copy"}, "inputs": taken},
+        ],
+    }
+
+
+def asked(request: dict[str, Any]) -> str:
+    """The high-level question, which stands for every question of the ancestor about a data set."""
+    said = {"level" if name == "levels" else name: value for name, value in request.items()}
+    given = {
+        name: said[name] for name in ("start", "end", "direction", "level") if said.get(name) is not None
+    }
+    of = request["endpoint"]
+    return f"/v3/namespaces/{of['ns']}/endpoints/{of['name']}/fields/lineage?{urlencode(given)}"
+
+
+def known(text: str) -> str:
+    """A question with that start, whose window no end before it makes a fault."""
+    return f"/v3/namespaces/ns1/endpoints/test/fields/lineage?start={quote(text)}&end={quote(FAR)}"
+
+
+@of_times
+def test_a_time_is_that_second(case: dict[str, Any]) -> None:
+    now_ms = case["now_s"] * 1000
+    if "error" in case["expect"]:
+        with pytest.raises(ValueError, match=r"is no time|is before 1970"):
+            times.seconds(case["expression"], now_ms=now_ms)
+    else:
+        assert times.seconds(case["expression"], now_ms=now_ms) == case["expect"]["seconds"]
+
+
+@of_times
+def test_a_question_takes_what_is_a_time_and_refuses_the_rest(
+    client: FlaskClient, case: dict[str, Any]
+) -> None:
+    answer = client.get(known(case["expression"]))
+    assert answer.status_code == (400 if "error" in case["expect"] else 200)
+    if answer.status_code == 400:
+        assert [fault["at"] for fault in answer.json["errors"]] == ["start"]
+
+
+@of_http
+def test_a_question_is_answered_with_that_status(client: FlaskClient, case: dict[str, Any]) -> None:
+    answer = client.get(asked(case["request"]))
+    assert answer.status_code == DECIDED_OTHERWISE.get(case["id"], case["expect"]["status"])
+    if answer.status_code == 200 and case["request"].get("end") is not None:
+        assert answer.json == []
+    if answer.status_code == 400:
+        assert answer.mimetype == "application/problem+json"
+        assert answer.json["errors"]
+
+
+@of_http
+def test_an_end_point_never_seen_is_refused_or_404(client: FlaskClient, case: dict[str, Any]) -> None:
+    never = {**case["request"], "endpoint": {"ns": "nosuchns", "name": "nosuch"}}
+    expected = DECIDED_OTHERWISE.get(case["id"], case["expect"]["status"])
+    assert client.get(asked(never)).status_code == (400 if expected == 400 else 404)
+
+
+def test_what_is_decided_otherwise_is_otherwise() -> None:
+    expected = {case["id"]: case["expect"]["status"] for case in cases("http")}
+    assert all(expected[name] != status for name, status in DECIDED_OTHERWISE.items())
