@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO
 
 from flask import Request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 
 from fll_hbase.errors import Fault, LineageError, TooLarge, UnreadableDocument
@@ -118,7 +119,7 @@ class _Raw(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         try:
             data = self._stream.read(len(buffer))
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ParseException) as error:
             raise UnreadableDocument([Fault("", f"the body broke off: {error}")]) from error
         buffer[: len(data)] = data
         return len(data)
