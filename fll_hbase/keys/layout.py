@@ -125,6 +125,13 @@ def checksum_in(index_key: bytes) -> bytes:
     return index_key[-CHECKSUM_DIGITS:]
 
 
+def checksum_text(checksum: bytes) -> str:
+    """What `checksum_in` found, as text. Raises CorruptRow where it is no checksum."""
+    if len(checksum) != CHECKSUM_DIGITS or checksum.strip(b"0123456789abcdef"):
+        raise CorruptRow(f"{checksum!r} at the end of an index key is no checksum")
+    return checksum.decode()
+
+
 def day_in(index_key: bytes) -> int:
     """The day that a key of the day index is of. Raises CorruptRow."""
     return day_from(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])

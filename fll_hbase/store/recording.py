@@ -15,6 +15,7 @@ from cachetools import LRUCache
 
 from fll_hbase.errors import ChecksumConflict, LineageError, StoreAway, TooLarge
 from fll_hbase.keys import layout
+from fll_hbase.keys.codec import measured
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import rows
@@ -82,8 +83,8 @@ class Recording:
     def _record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
         refused: dict[str, LineageError] = {}
         every = [_pending(run) for run in runs]
-        self._read_before(every)
-        pending = every
+        pending = [run for run in every if isinstance(run, _Pending)]
+        self._read_before(pending)
         for _ in range(PASSES_MAX):
             began = self._clock()
             contents = self._contents_to_put(pending, began, refused)
@@ -91,7 +92,7 @@ class Recording:
             self._announce(pending, contents, began)
             pending = self._finish(pending, began)
             if not pending:
-                return [refused.get(run.info.checksum) or run.outcome() for run in every]
+                return [_answer(run, refused) for run in every]
         raise StoreAway(f"run {pending[0].own.run.run!r} is being written by others all the time; try again")
 
     def _read_before(self, every: Iterable[_Pending]) -> None:
@@ -239,9 +240,23 @@ class _Known:
             self._until_ms.pop(checksum, None)
 
 
-def _pending(recorded: RecordedRun) -> _Pending:
-    own = Truth(recorded.info.checksum, recorded.run)
-    return _Pending(layout.run_row(recorded.run.run), own, recorded.info, rows.encoded(own))
+def _pending(recorded: RecordedRun) -> _Pending | LineageError:
+    """The run on its way, or why no row holds it."""
+    info, own = recorded.info, Truth(recorded.info.checksum, recorded.run)
+    ends = Ends(info.checksum, info.sources, info.destinations)
+    try:
+        measured(
+            b" " * rows.longest_prefix_bytes(ends) + layout.reference_tail(own.run.start_ms, own.run.run)
+        )
+        return _Pending(layout.run_row(own.run.run), own, info, rows.encoded(own))
+    except TooLarge as error:
+        return error
+
+
+def _answer(run: _Pending | LineageError, refused: dict[str, LineageError]) -> Recorded | LineageError:
+    if isinstance(run, LineageError):
+        return run
+    return refused.get(run.info.checksum) or run.outcome()
 
 
 def _count(found: dict[bytes, Row], run: _Pending) -> int:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fll_hbase.errors import CorruptRow, TooLarge
@@ -29,6 +30,8 @@ from fll_hbase.model.operations import (
 from fll_hbase.model.runs import Direction, ProgramRun, State
 from fll_hbase.model.summary import FieldMap, Flow
 from fll_hbase.tables import Cell, Put, Row
+
+_RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 
 CELL_BYTES_MAX = 8 * 2**20
 """HBase refuses cells at about 10 MiB, and with them every row of the batch."""
@@ -161,6 +164,12 @@ def reference_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
         yield Put(measured(layout.references(direction, end_point) + tail), column, program)
 
 
+@lru_cache(maxsize=4_096)
+def longest_prefix_bytes(ends: Ends) -> int:
+    """What the longest reference key of a content takes before its tail."""
+    return max(len(layout.references(direction, end_point)) for direction, end_point in ends.directed())
+
+
 def index_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
     """One row per end point, day and content; its witness is the run."""
     run = truth.run
@@ -188,7 +197,7 @@ def operation_of(cell: Cell) -> Operation:
     """The operation of one cell. Raises CorruptRow."""
     try:
         return checksums.parsed(cell.value)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptRow(f"{cell.value[:200]!r} is not an operation") from error
 
 
@@ -196,18 +205,17 @@ def operation_names_of(cell: Cell) -> list[str]:
     """All operation names of a data row, sorted. Raises CorruptRow."""
     try:
         return [str(name) for name in json.loads(cell.value)]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation names") from error
 
 
 def numbers_of(cell: Cell) -> Iterator[int]:
     """The operations of a graph cell, as numbers into the sorted names. Raises CorruptRow."""
-    for piece in cell.value.decode("ascii", "replace").split(","):
+    if not _RANGES.fullmatch(cell.value):
+        raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
+    for piece in cell.value.decode().split(","):
         first, _, last = piece.partition("-")
-        try:
-            yield from range(int(first), int(last or first) + 1)
-        except ValueError as error:
-            raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers") from error
+        yield from range(int(first), int(last or first) + 1)
 
 
 def same_content(row: Row, content: Content) -> bool:

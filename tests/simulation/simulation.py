@@ -23,7 +23,7 @@ from .world import World
 GRACE_MS = 3_600_000
 QUESTIONS_MEANWHILE = 20
 PAUSE_STEPS_MAX = 25
-QUESTIONS_AT_END = 5
+QUESTIONS_AT_END = 3
 
 Make: TypeAlias = Callable[[Table, Callable[[], int]], LineageStore]
 """How a process opens its store, given the table and its clock."""

@@ -1,0 +1,91 @@
+"""What happens to runs that cannot be stored, and to rows that cannot be read: told one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
+from fll_hbase.keys import layout
+from fll_hbase.model import lineage
+from fll_hbase.model.operations import EndPoint, EndPointField, Field, InputField, Read, Write
+from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.recording import Recorded
+from fll_hbase.tables import Put, Table, open_table
+
+SOURCE, DESTINATION = EndPoint("ns", "source"), EndPoint("ns", "destination")
+DAY = Window(0, DAY_MS)
+
+
+def copying(run: str, *, start_ms: int = 5, application: str = "app", field: str = "f") -> RecordedRun:
+    operations = [
+        Read("read", "", SOURCE, "", (Field(field),)),
+        Write("write", "", DESTINATION, "", (InputField("read", field),)),
+    ]
+    return RecordedRun(
+        ProgramRun("ns", application, "", "spark", "copy", run, start_ms), lineage.of(operations)
+    )
+
+
+@pytest.fixture()
+def table() -> Table:
+    return open_table("sqlite:///:memory:")
+
+
+@pytest.mark.parametrize(
+    "oversized",
+    [copying("r" * 40_000), copying("long", application="a" * 9_000_000)],
+    ids=["run", "application"],
+)
+def test_a_run_that_no_row_holds_is_refused_alone(table: Table, oversized: RecordedRun) -> None:
+    store = LineageStore(table)
+    first, refused, last = store.record([copying("one"), oversized, copying("two")])
+    assert isinstance(first, Recorded)
+    assert isinstance(refused, TooLarge)
+    assert isinstance(last, Recorded)
+    listed = store.runs(DESTINATION, DAY, limit=10).runs
+    assert {run.run.run for run in listed} == {"one", "two"}
+
+
+def test_two_contents_under_one_checksum_are_never_merged(table: Table) -> None:
+    run = copying("one")
+    row = layout.data_row(run.info.checksum)
+    table.write([[Put(row, layout.operation_column("read"), b'{"another": "content"}')]])
+    before = list(table.scan(b"", b"\x7f"))
+    (answer,) = LineageStore(table).record([run])
+    assert isinstance(answer, ChecksumConflict)
+    assert list(table.scan(b"", b"\x7f")) == before
+
+
+def test_a_missing_data_row_is_told(table: Table) -> None:
+    run = copying("one")
+    LineageStore(table).record([run])
+    held = open_table("sqlite:///:memory:")
+    for key, row in table.scan(b"", b"\x7f"):
+        if key != layout.data_row(run.info.checksum):
+            held.write([[Put(key, column, cell.value) for column, cell in row.items()]])
+    with pytest.raises(CorruptRow, match=run.info.checksum):
+        LineageStore(held).lineage(DESTINATION, DAY)
+
+
+@pytest.mark.parametrize("tail", [b"nonsense", b"fffffff0|" + b"\xff" * 32, b"fffffff0|" + b"G" * 32])
+def test_an_index_key_that_is_none_is_told(table: Table, tail: bytes) -> None:
+    store = LineageStore(table)
+    store.record([copying("one")])
+    key = layout.index(Direction.BACKWARD, DESTINATION) + b"ffffffff"[: -len(tail)] + tail
+    table.write([[Put(key, layout.WITNESS, layout.reference_tail(5, "one"))]])
+    with pytest.raises(CorruptRow):
+        store.lineage(DESTINATION, Window(0, 2**60))
+
+
+def test_a_dead_witness_hides_no_other_run_of_its_day(table: Table) -> None:
+    """The witness of a content moved to another content; the day holds another run that kept it."""
+    store = LineageStore(table)
+    kept, moved = copying("kept", start_ms=5), copying("moved", start_ms=6)
+    store.record([kept])
+    store.record([moved])
+    store.record([copying("moved", start_ms=6, field="g")])
+    answer = store.field_lineage(EndPointField(DESTINATION, "f"), DAY)
+    assert answer.checksums == (kept.info.checksum,)
+    newest = store.lineage(DESTINATION, Window(6, 7), directions=[Direction.BACKWARD])
+    assert {pair for entry in newest.entries for pair in entry.relation.direct} == {("g", "g")}
