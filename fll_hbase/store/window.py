@@ -106,7 +106,10 @@ class WindowReader:
         entries: dict[bytes, list[_Entry]] = {}
         for entry in self._table.scan(start, stop, columns=columns):
             entries.setdefault(layout.checksum_in(entry[0]), []).append(entry)
-        return {checksum.decode(): self._dead.without(asked, rows_) for checksum, rows_ in entries.items()}
+        return {
+            layout.checksum_text(checksum): self._dead.without(asked, rows_)
+            for checksum, rows_ in entries.items()
+        }
 
     def _confirmed(self, asked: Asked, tails: Sequence[bytes]) -> set[str]:
         """The contents that the run rows of the candidates really have."""
