@@ -17,7 +17,7 @@ class Server:
     def __init__(self, store: Path, *, workers: int = 2) -> None:
         self.store = store
         self.port = _free_port()
-        command = [sys.executable, "-m", "fll_hbase.cli", "serve", "--store", f"sqlite:///{store}"]
+        command = [str(Path(sys.executable).with_name("fll")), "serve", "--store", f"sqlite:///{store}"]
         options = ["--port", str(self.port), "--workers", str(workers)]
         self._process = subprocess.Popen([*command, *options])
         deadline = time.monotonic() + 30

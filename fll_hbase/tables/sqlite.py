@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from fll_hbase.errors import BadSetting, StoreAway
 from fll_hbase.tables.base import Batch, Cell, Columns, Put, Row, Sync
@@ -48,7 +46,7 @@ ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded
 
 
 class _Connection(sqlite3.Connection):
-    """Can be referred to weakly, and knows its process."""
+    """Knows its process."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -60,17 +58,6 @@ class _Connection(sqlite3.Connection):
         return self._pid == os.getpid()
 
 
-class _Reader:
-    """The connection that one thread reads with: closed when the thread ends and lets go of this."""
-
-    def __init__(self, connection: _Connection) -> None:
-        self.connection = connection
-
-    def __del__(self) -> None:
-        if self.connection.own:
-            self.connection.close()
-
-
 class SqliteTable:
     """A table in one SQLite file, or in memory for one process."""
 
@@ -79,10 +66,10 @@ class SqliteTable:
         self._busy_seconds = busy_seconds
         self._in_memory = path == MEMORY
         self._turn = Turn(None if self._in_memory else path + ".lock")
-        self._readers = threading.local()
+        self._idle: list[_Connection] = []
         self._writer: _Connection | None = None
         self._log: tuple[int, int] | None = None
-        self._opened: WeakSet[_Connection] = WeakSet()
+        self._opened: list[_Connection] = []
         with self._errors():
             if not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +85,7 @@ class SqliteTable:
             for begin in range(0, len(keys), KEYS_A_QUERY):
                 some = keys[begin : begin + KEYS_A_QUERY]
                 query = f"{_SELECT} WHERE row IN ({_marks(some)}){where}"
-                for row, column, value, stamp in connection.execute(query, [*some, *parameters]):
+                for row, column, value, stamp in connection.execute(query, [*some, *parameters]).fetchall():
                     found.setdefault(row, {})[column] = Cell(value, stamp)
         return found
 
@@ -127,7 +114,7 @@ class SqliteTable:
 
     def close(self) -> None:
         self._turn.close()
-        for connection in list(self._opened):
+        for connection in self._opened:
             if connection.own:
                 connection.close()
         self._opened.clear()
@@ -190,15 +177,20 @@ class SqliteTable:
         if self._in_memory:
             with self._turn.held(self._busy_seconds):
                 yield self._writing()
-        else:
-            yield self._reader()
+            return
+        connection = self._idle_reader()
+        try:
+            yield connection
+        finally:
+            self._idle.append(connection)
 
-    def _reader(self) -> _Connection:
-        """This thread's connection."""
-        reader: _Reader | None = getattr(self._readers, "reader", None)
-        if reader is None or not reader.connection.own:
-            reader = self._readers.reader = _Reader(self._connect(_READER_CACHE_KIB))
-        return reader.connection
+    def _idle_reader(self) -> _Connection:
+        """The reader used last, whose pages are still at hand; never one that was opened before a fork."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.own:
+                return connection
+        return self._connect(_READER_CACHE_KIB)
 
     def _writing(self) -> _Connection:
         """The one connection of this process that writes, for whoever has the turn."""
@@ -218,7 +210,7 @@ class SqliteTable:
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        self._opened.add(connection)
+        self._opened.append(connection)
         return connection
 
     @contextmanager

@@ -332,6 +332,18 @@ class TestBounds:
             assert said["truncated"] is truncated
             assert len(said["connections"]) <= most
 
+    def test_a_dry_run_is_complete_or_says_so(self, client: FlaskClient) -> None:
+        fields = [f"f{number}" for number in range(510)]
+        operations = [
+            reading("read", "a", *fields),
+            transforming("mix", taken("read", *fields), *fields),
+            writing("write", "b", *taken("mix", *fields)),
+        ]
+        said = record(client, {"run": run(), "operations": operations}, dryRun="true").json
+        (entry,) = said["lineage"]
+        assert len(entry["fieldmap"]) == len(fields) ** 2 or said.get("truncated") is True
+        assert not record(client, worked(), dryRun="true").json.get("truncated")
+
     def test_the_bound_of_runs(self, make_client: MakeClient) -> None:
         client = make_client(Limits(runs_max=2))
         for number in range(2):

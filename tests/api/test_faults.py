@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from asking import nothing_stored, places, problem, record, recorded, send
+from asking import batch, nothing_stored, path, places, problem, record, recorded, send
 from conftest import MakeClient
 from documents import (
     START_LIMIT_MS,
@@ -22,6 +22,11 @@ from documents import (
     writing,
 )
 from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.keys import layout
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Put, Table, open_table
 
 ABSENT: Any = object()
 
@@ -271,6 +276,44 @@ def test_a_document_of_the_very_limit_is_taken_and_one_byte_more_is_413(make_cli
     small = make_client(document_bytes_max=len(raw) - 1)
     problem(send(small, raw), 413)
     assert nothing_stored(small)
+
+
+class TestWhatCannotBeStored:
+    """Well-formed lineage that the store must not take."""
+
+    def test_an_operation_that_no_cell_holds_is_413_and_leaves_no_trace(self, client: FlaskClient) -> None:
+        huge = copying("a", "b", "x")
+        huge["operations"][0]["description"] = "x" * (9 * 2**20)
+        problem(record(client, huge), 413)
+        assert nothing_stored(client)
+        others = (
+            encoded(copying("c", "d", "x", run=run("r2"))),
+            encoded(copying("e", "f", "x", run=run("r3"))),
+        )
+        answers = batch(client, others[0] + encoded(huge) + others[1])
+        assert [said["status"] for said in answers] == [201, 413, 201]
+        problem(client.get(path("ns1", "endpoints", "a", "fields")), 404)
+
+    def test_one_checksum_for_two_contents_is_409(self) -> None:
+        table = open_table("sqlite:///:memory:")
+        client = create_app(LineageStore(table)).test_client()
+        checksum, other = recorded(client, copying("a", "b", "x"), copying("c", "d", "y", run=run("r2")))
+        forge(table, checksum, other)
+        fresh = create_app(LineageStore(table)).test_client()
+        problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
+        answers = batch(
+            fresh, encoded(copying("a", "b", "x", run=run("r4")), copying("e", "f", "x", run=run("r5")))
+        )
+        assert [said["status"] for said in answers] == [409, 201]
+        problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
+        table.close()
+
+
+def forge(table: Table, checksum: str, other: str) -> None:
+    """Put the content of another checksum where the first has its own."""
+    cells = table.get(layout.data_row(other))
+    row = layout.data_row(checksum)
+    table.write([[Put(row, column, cell.value) for column, cell in cells.items()]])
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ import re
 from typing import Any
 
 import pytest
-from asking import ALL, found, lineage, nothing_stored, path, problem, record, recorded, target
+from asking import ALL, found, lineage, nothing_stored, path, problem, record, recorded, send, target
 from documents import (
     START_LIMIT_MS,
     Json,
     copying,
+    encoded,
     first_design,
     reading,
     run,
@@ -21,6 +22,7 @@ from documents import (
     writing,
 )
 from flask.testing import FlaskClient
+from wire import Server
 
 RUN_BYTES_MAX, NAME_BYTES_MAX = 1024, 4096
 
@@ -160,6 +162,16 @@ def test_warnings_come_again_with_the_same_run(client: FlaskClient) -> None:
     assert again["recorded"] is False
     assert again["warnings"] == first["warnings"]
     assert len(first["warnings"]) == 3
+
+
+def test_warnings_stand_in_the_same_order_whichever_process_answers(
+    client: FlaskClient, server: Server
+) -> None:
+    document = worked(**{f"unknown {number}": number for number in range(12)})
+    here = send(client, encoded(document), "lineage?dryRun=true").json["warnings"]
+    there = server.post(path("ns1", "lineage", dryRun="true"), encoded(document)).json["warnings"]
+    assert len(here) == 12
+    assert here == there
 
 
 def test_an_unlisted_input_is_told_and_treated_as_listed(client: FlaskClient) -> None:

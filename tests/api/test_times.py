@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from asking import ALL, faults, found, lineage, path, problem, recorded
+from asking import ALL, faults, found, lineage, path, places, problem, recorded
 from documents import copying, run
 from flask.testing import FlaskClient
 
@@ -344,6 +344,7 @@ class TestOtherValues:
         assert set(faults(thousands.get(path(*DETAILED, view=value)))) == {"view"}
 
     def test_a_search_needs_something_to_search(self, client: FlaskClient) -> None:
+        assert places(client.get("/v3/search?q=%FF"), 400) == ["q"]
         assert set(faults(client.get("/v3/search"))) == {"q"}
         assert set(faults(client.get("/v3/search?q="))) == {"q"}
 
