@@ -145,7 +145,9 @@ class Parser(FlaskParser):
         known = {field.data_key or name for name, field in schema.fields.items()}
         g.asked, faults = parsed(req.environ.get("QUERY_STRING", ""), known)
         if faults:
-            raise BadQuestion([*faults, *_told(schema.validate(g.asked))])
+            told = {fault.at for fault in faults}
+            others = _told(schema.validate(g.asked))
+            raise BadQuestion([*faults, *(fault for fault in others if fault.at not in told)])
         return dict(g.asked)
 
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:

@@ -255,6 +255,8 @@ class DryRunSchema(ma.Schema):
     checksum = fields.String(required=True)
     lineage = fields.List(fields.Nested(EntrySchema), required=True)
     warnings = fields.List(fields.Nested(FaultSchema), required=True)
+    truncated = fields.Boolean()
+    truncatedBy = fields.List(fields.String())
 
 
 class NodeSchema(ma.Schema):

@@ -23,7 +23,7 @@ from fll_hbase.model.operations import (
     type_of,
 )
 from fll_hbase.model.runs import Direction, Window
-from fll_hbase.model.summary import Relation
+from fll_hbase.model.summary import Relation, Relations
 from fll_hbase.store.catalogue import CataloguedEndPoint, CataloguedField, Found
 from fll_hbase.store.lineage_store import BOTH, FieldAnswer, FieldWays, ListedRun
 from fll_hbase.store.recording import Recorded
@@ -127,23 +127,26 @@ def recorded(answer: Recorded, warnings: Sequence[Fault] = ()) -> Json:
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[Fault] = ()) -> Json:
     """What would be recorded: each pair of end points once, as forward; generated ones as backward."""
+    forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
+    backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
     entries = [
-        Entry(relation, 1, Direction.FORWARD)
-        for source in info.sources
-        for relation in _relations(info, source, Direction.FORWARD)
+        Entry(relation, 1, Direction.FORWARD) for found in forward for relation in found.by_ends.values()
     ]
     entries += [
         Entry(relation, 1, Direction.BACKWARD)
-        for destination in info.destinations
-        for relation in _relations(info, destination, Direction.BACKWARD)
+        for found in backward
+        for relation in found.by_ends.values()
         if relation.source is None
     ]
-    return {
+    body: Json = {
         "operations": [described(operation) for operation in info.operations],
         "checksum": info.checksum,
         "lineage": [_entry(entry) for entry in in_order(entries)],
         "warnings": faults(warnings),
     }
+    if any(found.truncated for found in (*forward, *backward)):
+        body |= {"truncated": True, "truncatedBy": [f"pairs_max={DRY_RUN_PAIRS_MAX}"]}
+    return body
 
 
 def faults(said: Iterable[Fault]) -> list[Json]:
@@ -151,10 +154,9 @@ def faults(said: Iterable[Fault]) -> list[Json]:
     return [{"at": fault.at, "detail": fault.detail} for fault in said]
 
 
-def _relations(info: FieldLineageInfo, of: EndPoint, direction: Direction) -> Iterable[Relation]:
+def _relations(info: FieldLineageInfo, of: EndPoint, direction: Direction) -> Relations:
     backward = direction is Direction.BACKWARD
-    relations = summary.relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
-    return relations.by_ends.values()
+    return summary.relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
 
 
 def _entry(entry: Entry) -> Json:

@@ -26,8 +26,9 @@ class Checks:
         if not isinstance(value, dict):
             self.fault(at, f"must be an object, is {_kind(value)}")
             return {}
-        for name in value.keys() - known:
-            self.warnings.append(Fault(inside(at, name), "unknown member, ignored"))
+        for name in value:
+            if name not in known:
+                self.warnings.append(Fault(inside(at, name), "unknown member, ignored"))
         return value
 
     def items(self, holder: dict[str, Any], name: str, at: str, *, required: bool = False) -> list[Any]:

@@ -114,7 +114,7 @@ def read_run(checks: Checks, members: dict[str, Any], namespace: str) -> Program
         checks.fault("run", "missing")
     known = ("application", "version", "type", "program", "run", "startTime", "state")
     said = checks.members(members.get("run", {}), "run", known)
-    if not said and "run" not in members:
+    if not isinstance(members.get("run"), dict):
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     return ProgramRun(
         namespace=namespace,

@@ -208,6 +208,7 @@ class Writer(Client):
         pending = list(versions)
         tries = 0
         while pending and not self._abandoned.is_set():
+            assert time.monotonic() - began < FINISH_SECONDS, f"{len(pending)} runs are not acknowledged"
             tries += 1
             pending = self._pending(pending)
             if pending:
