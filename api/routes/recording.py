@@ -64,9 +64,7 @@ def record(query: dict[str, Any], namespace: str) -> Response:
     reading = _reader().read(raw, namespace=namespace)
     if query["dry_run"]:
         return responses.json(answers.dry_run(reading.recorded.info, reading.warnings))
-    (answer,) = store().record([reading.recorded])
-    if isinstance(answer, LineageError):
-        raise answer
+    answer = store().record_one(reading.recorded)
     return responses.json(answers.recorded(answer, reading.warnings), _status(answer))
 
 

@@ -17,6 +17,7 @@ from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.model.summary import Relations
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
+from fll_hbase.store.gathering import Gathering
 from fll_hbase.store.recording import Recorded, Recording
 from fll_hbase.store.rows import Truth
 from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
@@ -97,6 +98,7 @@ class LineageStore:
         self._limits = limits
         self._contents = Contents(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
         self._recording = Recording(table, clock=clock, grace_ms=limits.grace_ms)
+        self._gathering = Gathering(self._recording.record)
         self._windows = WindowReader(table, self._contents, clock=clock, grace_ms=limits.grace_ms)
         self.catalogue = Catalogue(table)
 
@@ -106,6 +108,13 @@ class LineageStore:
         Raises StoreAway: then any of them may have landed, and sending all again is safe.
         """
         return self._recording.record(runs)
+
+    def record_one(self, run: RecordedRun) -> Recorded:
+        """Record one run, together with those of other threads; durable when this returns.
+
+        Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreAway as `record` does.
+        """
+        return self._gathering.record(run)
 
     def lineage(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -49,11 +49,12 @@ class WindowReader:
         self._table = table
         self._contents = contents
         self._clock = clock
-        self._half_grace_ms = grace_ms // 2
+        self._grace_ms = grace_ms
         self._dead = _Dead()
 
     def checksums(self, asked: Asked) -> frozenset[str]:
         """Every content that a run of the window has."""
+        began_ms = self._clock()
         entries = self._index(asked)
         newest, oldest = layout.start_bounds(asked.window)
         found = self._confirmed(
@@ -66,9 +67,10 @@ class WindowReader:
             found |= self._confirmed(asked, others)
             for day, on_day in _by_day(entries, missing - found):
                 wanted = on_day.keys() - found
-                live = self._first_references(asked, day, wanted)
-                found |= live.keys()
-                self._remember_dead(asked, day, [on_day[checksum] for checksum in wanted - live.keys()])
+                for tails in self._pages(asked, day, wanted):
+                    found |= self._confirmed(asked, tails)
+                    wanted -= found
+                self._remember_dead(asked, day, [on_day[checksum] for checksum in wanted], began_ms)
         return frozenset(found)
 
     def newest_first(self, asked: Asked, checksums: Iterable[str]) -> list[str]:
@@ -137,29 +139,35 @@ class WindowReader:
         """Per content the place of its newest run in the window on one day."""
         wanted = set(checksums)
         first: dict[str, bytes] = {}
-        part = _part(asked, day)
-        start, stop = layout.window(asked.direction, asked.end_point, part.window)
+        for tails in self._pages(asked, day, wanted):
+            for tail, value in self._values(tails).items():
+                claim = rows.claimed(value)
+                place = layout.reference_tail(claim.start_ms, layout.parsed_tail(tail).run)
+                if place == tail and claim.checksum in wanted and self._admits(asked, claim):
+                    first.setdefault(claim.checksum, place)
+            wanted -= first.keys()
+        return first
+
+    def _pages(self, asked: Asked, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
+        """The references of one day, newest first, that name a content still wanted; more at each step."""
+        start, stop = layout.window(asked.direction, asked.end_point, _part(asked.window, day))
         prefix = layout.references(asked.direction, asked.end_point)
         batch = 1
         while wanted:
             page = list(self._table.scan(start, stop, columns=_reference_columns(wanted, asked), limit=batch))
-            for tail, value in self._values([key[len(prefix) :] for key, _ in page]).items():
-                claim = rows.claimed(value)
-                if claim.checksum in wanted and self._admits(part, claim):
-                    place = layout.reference_tail(claim.start_ms, layout.parsed_tail(tail).run)
-                    first[claim.checksum] = min(place, first.get(claim.checksum, place))
+            yield [key[len(prefix) :] for key, _ in page]
             if len(page) < batch:
-                break
-            wanted -= first.keys()
+                return
             start = page[-1][0] + b"\x00"
             batch = min(2 * batch, BATCH_RUNS_MAX)
-        return first
 
-    def _remember_dead(self, asked: Asked, day: int, entries: Iterable[_Entry]) -> None:
-        """No run of that day has that content, unless a pass still under way is about to say so."""
-        whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
-        if day < DAY_MAX and _part(asked, day).window == whole_day:
-            settled_ms = self._clock() - self._half_grace_ms
+    def _remember_dead(self, asked: Asked, day: int, entries: Iterable[_Entry], began_ms: int) -> None:
+        """No run of that day has that content, unless a pass under way when it was asked says so yet.
+
+        No pass takes as long as the grace period, however skewed the clocks.
+        """
+        if day < DAY_MAX and _part(asked.window, day) == Window(day * DAY_MS, (day + 1) * DAY_MS):
+            settled_ms = began_ms - self._grace_ms
             self._dead.remember(asked, [entry for entry in entries if _stamp_ms(entry) < settled_ms])
 
 
@@ -213,11 +221,10 @@ def _by_day(
     yield from sorted(days.items(), reverse=True)
 
 
-def _part(asked: Asked, day: int) -> Asked:
-    """The question narrowed to one day; the last day has no end."""
-    start_ms = max(asked.window.start_ms, day * DAY_MS)
-    stop_ms = asked.window.stop_ms if day == DAY_MAX else min(asked.window.stop_ms, (day + 1) * DAY_MS)
-    return replace(asked, window=Window(start_ms, stop_ms))
+def _part(window: Window, day: int) -> Window:
+    """The part of a window on one day; the last day has no end."""
+    stop_ms = window.stop_ms if day == DAY_MAX else min(window.stop_ms, (day + 1) * DAY_MS)
+    return Window(max(window.start_ms, day * DAY_MS), stop_ms)
 
 
 def _reference_columns(checksums: Collection[str], asked: Asked) -> list[bytes]:
