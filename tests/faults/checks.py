@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from .clients import Caller, Client
+from .caller import Caller
+from .clients import Client
 from .ledger import CONTENTS, EVER, SINK, SOURCE, Ledger, Version, Window, version, window
 from .questions import Lineage, Question, Runs, Ways, wrong
 from .server import Server

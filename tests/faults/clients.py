@@ -2,115 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
 from itertools import count
-from typing import Any
 
-from .ledger import NAMESPACE, Ledger, Version, version
-from .questions import Question, some_question, wrong
+from .caller import RECORDED, Broken, Caller, Tally
+from .ledger import Ledger, Version, version
+from .questions import some_question, wrong
 
-LINEAGE = f"/v3/namespaces/{NAMESPACE}/lineage"
-RECORDED = (200, 201)
-STORE_AWAY = 503
 RETRY_SECONDS = 0.02
 THINK_SECONDS = 0.02
 FINISH_SECONDS = 60.0
-
-
-class Broken(Exception):
-    """No whole answer came; what was sent may have landed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
-@dataclass(slots=True)
-class Tally:
-    """What one client lived through."""
-
-    answers: int = 0
-    broken: int = 0
-    refused: list[float] = field(default_factory=list)
-    """Seconds until a 503, be it the answer or a line of it."""
-
-    retry_after: set[str] = field(default_factory=set)
-    """What answers with 503 said; lines of a batch have no such header."""
-
-    last_seconds: float = 0.0
-
-    outage_seconds: float = 0.0
-    """The longest time from a request that came to nothing until its resend was answered."""
-
-    slowest_seconds: float = 0.0
-    """The longest that one answer took."""
-
-
-class Caller:
-    """One connection, opened anew after it broke."""
-
-    def __init__(self, port: int, *, patience_seconds: float) -> None:
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=patience_seconds)
-        self.tally = Tally()
-
-    def call(self, method: str, path: str, body: bytes | None = None, *, kind: str = "json") -> Answer:
-        """One request and its whole answer. Raises Broken."""
-        headers = {"Content-Type": f"application/{kind}"} if body is not None else {}
-        began = time.monotonic()
-        try:
-            self._connection.request(method, path, body, headers)
-            response = self._connection.getresponse()
-            answer = Answer(response.status, dict(response.getheaders()), response.read())
-        except (OSError, HTTPException) as error:
-            self._connection.close()
-            self.tally.broken += 1
-            raise Broken(f"{method} {path}: {error!r}") from error
-        self.tally.answers += 1
-        self.tally.last_seconds = time.monotonic() - began
-        self.tally.slowest_seconds = max(self.tally.slowest_seconds, self.tally.last_seconds)
-        if answer.status == STORE_AWAY:
-            self.tally.retry_after.add(answer.headers.get("Retry-After", ""))
-        return answer
-
-    def ask(self, question: Question) -> list[Hashable]:
-        """All pages of an answer. Raises Broken; AssertionError for any status but 200."""
-        found: list[Hashable] = []
-        path = question.path()
-        while path:
-            answer = self.call("GET", path)
-            assert answer.status == 200, f"{question}: {answer.status} {answer.body[:300]!r}"
-            assert "Truncated" not in answer.headers, f"{question}: truncated"
-            found += question.found(json.loads(answer.body))
-            path = answer.headers.get("Link", "").partition(">")[0].lstrip("<")
-        return found
-
-    def record(self, versions: Sequence[Version]) -> list[int]:
-        """Send a batch, or a single POST where there is but one; the status of each. Raises Broken."""
-        if len(versions) == 1:
-            answer = self.call("POST", LINEAGE, versions[0].document())
-            said = [{**json.loads(answer.body), "status": answer.status}]
-        else:
-            body = b"\n".join(each.document() for each in versions)
-            answer = self.call("POST", LINEAGE + "/batch", body, kind="x-ndjson")
-            assert answer.status == 200, f"a batch: {answer.status} {answer.body[:300]!r}"
-            said = [json.loads(line) for line in answer.body.splitlines()]
-        assert len(said) == len(versions), f"{len(said)} answers to {len(versions)} documents"
-        statuses = [_status(line, each) for line, each in zip(said, versions, strict=True)]
-        if STORE_AWAY in statuses:
-            self.tally.refused.append(self.tally.last_seconds)
-        return statuses
+STARTED: list[Client] = []
 
 
 class Client(threading.Thread):
@@ -270,8 +176,16 @@ class Reader(Client):
 
 
 def start(clients: Iterable[Client]) -> None:
+    """Set all to work; whatever becomes of the test, its end is theirs."""
     for client in clients:
+        STARTED.append(client)
         client.start()
+
+
+def abandon_all() -> None:
+    """Let all that were started give up: a client left behind would write to the next test's server."""
+    while STARTED:
+        STARTED.pop().abandon()
 
 
 @contextmanager
@@ -288,11 +202,3 @@ def finish(clients: Iterable[Client]) -> None:
     """Let all come to the end of their turns. Raises what went wrong in any."""
     for client in clients:
         client.finish()
-
-
-def _status(line: dict[str, Any], sent: Version) -> int:
-    """The status of one document, which is acknowledged or was not recorded for a while."""
-    status: int = line["status"]
-    assert status in (*RECORDED, STORE_AWAY), f"{sent}: {line}"
-    assert status == STORE_AWAY or line["run"] == sent.run, f"{sent}: answered as {line}"
-    return status

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from .clients import abandon_all
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Where a store may be made."""
     return tmp_path / "lineage.db"
+
+
+@pytest.fixture(autouse=True)
+def no_client_left() -> Iterator[None]:
+    """No client outlives its test."""
+    yield
+    abandon_all()
 
 
 @pytest.fixture

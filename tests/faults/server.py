@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import TracebackType
 
+from .processes import eventually, free_port, group, has_socket, server_end, state, writing
+
 START_SECONDS = 40.0
 PROBE_SECONDS = 2.0
-_READ_MARKS = range(123, 128)
 
 
 class Server:
     """`fll serve` over a file on a port of its own, in a process group of its own."""
 
-    def __init__(self, store: Path, *, workers: int = 2, port: int | None = None) -> None:
+    def __init__(self, store: Path, *, workers: int = 2) -> None:
         self.store = store
-        self.port = port or free_port()
+        self.port = free_port()
         self._workers = workers
         self._process: subprocess.Popen[bytes] | None = None
-
-    @classmethod
-    def beside(cls, other: Server) -> Server:
-        """Another server over the same file."""
-        return cls(other.store)
 
     def __enter__(self) -> Server:
         self.start()
@@ -54,7 +48,7 @@ class Server:
             self.wait_ready()
 
     def wait_ready(self) -> None:
-        eventually(self.answers, START_SECONDS, f"the server answers; its log: {self.log()}")
+        self._eventually(self.answers, START_SECONDS, "the server answers")
 
     def wait_whole(self, seconds: float = START_SECONDS) -> None:
         """Wait until there are as many workers as there should be, and each has answered."""
@@ -65,7 +59,7 @@ class Server:
             workers = self.workers()
             return len(workers) == self._workers and answered.issuperset(workers)
 
-        eventually(whole, seconds, f"each of {self._workers} workers answers; its log: {self.log()}")
+        self._eventually(whole, seconds, f"each of {self._workers} workers answers")
 
     @property
     def master(self) -> int:
@@ -78,7 +72,7 @@ class Server:
 
     def answers(self) -> bool:
         """Whether it answers on a fresh connection, in the time that a supervisor would give it."""
-        assert self.alive(), f"the server ended; its log: {self.log()}"
+        assert self.alive(), f"the server ended: {self.log()}"
         return self._answering() is not None
 
     def workers(self) -> list[int]:
@@ -96,8 +90,15 @@ class Server:
 
     def writer(self) -> int:
         """The worker that has the turn to write, as soon as one has."""
-        eventually(self.writes, 10, "some worker writes")
-        return writing(self.store) or self.writer()
+        seen: list[int] = []
+
+        def writes() -> bool:
+            pid = writing(self.store)
+            seen.extend([pid] if pid in self.workers() else [])
+            return bool(seen)
+
+        eventually(writes, 10, "some worker writes")
+        return seen[0]
 
     def writes(self) -> bool:
         """Whether one of the workers has the turn to write."""
@@ -107,10 +108,10 @@ class Server:
         """SIGKILL to the master and all workers at once."""
         if self._process is None:
             return
-        if self._process.poll() is None:
+        if self._process.poll() is None or group(self.master):
             os.killpg(self.master, signal.SIGKILL)
             self._process.wait(10)
-        eventually(lambda: not _group(self.master), 10, "no process of the server is left")
+        eventually(lambda: not group(self.master), 10, "no process of the server is left")
         self._process = None
 
     def terminate(self, seconds: float) -> int:
@@ -124,6 +125,12 @@ class Server:
         path = self.store.with_suffix(".log")
         return path.read_text(errors="replace") if path.exists() else ""
 
+    def _eventually(self, holds: Callable[[], bool], seconds: float, what: str) -> None:
+        try:
+            eventually(holds, seconds, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; its log: {self.log()}") from error
+
     def _command(self) -> list[str]:
         fll = str(Path(sys.executable).with_name("fll"))
         options = ["--store", f"sqlite:///{self.store}", "--port", str(self.port)]
@@ -136,84 +143,9 @@ class Server:
             connection.request("GET", "/readyz")
             if connection.getresponse().status != 200:
                 return None
-            inode = _inode(self.port, connection.sock.getsockname()[1]) if connection.sock else ""
-            return {pid for pid in self.workers() if _holds(pid, inode)}
-        except OSError:
+            inode = server_end(self.port, connection.sock.getsockname()[1]) if connection.sock else ""
+            return {pid for pid in self.workers() if has_socket(pid, inode)}
+        except (OSError, HTTPException):
             return None
         finally:
             connection.close()
-
-
-def eventually(holds: Callable[[], bool], seconds: float, what: str) -> float:
-    """Wait for something; the seconds it took. Raises AssertionError when it takes too long."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
-        time.sleep(0.005)
-    return time.monotonic() - began
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def state(pid: int) -> str:
-    """The letter that the kernel gives the state of a process, empty where there is none: T is stopped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-
-
-def writing(store: Path) -> int | None:
-    """The process that has the turn to write, if any."""
-    inode = os.stat(f"{store}.lock").st_ino
-    for line in Path("/proc/locks").read_text().splitlines():
-        match line.split():
-            case [_, "FLOCK", _, _, pid, place, *_] if int(place.rpartition(":")[2]) == inode:
-                return int(pid)
-    return None
-
-
-def reading(store: Path) -> set[int]:
-    """The processes that hold a snapshot of the file: SQLite's read marks are five bytes of `-shm`."""
-    inode = os.stat(f"{store}-shm").st_ino
-    found = set()
-    for line in Path("/proc/locks").read_text().splitlines():
-        match line.split():
-            case [_, "POSIX", _, "READ", pid, place, first, _] if int(place.rpartition(":")[2]) == inode:
-                found.update({int(pid)} if int(first) in _READ_MARKS else ())
-    return found
-
-
-def _group(leader: int) -> list[int]:
-    members = []
-    for path in Path("/proc").glob("[0-9]*"):
-        pid = int(path.name)
-        try:
-            if os.getpgid(pid) == leader and state(pid) not in ("", "Z", "X"):
-                members.append(pid)
-        except ProcessLookupError:
-            continue
-    return members
-
-
-def _inode(server_port: int, client_port: int) -> str:
-    """The server's end of a connection on 127.0.0.1, as the kernel lists it."""
-    ends = [f"0100007F:{port:04X}" for port in (server_port, client_port)]
-    for line in Path("/proc/net/tcp").read_text().splitlines():
-        words = line.split()
-        if words[1:3] == ends:
-            return words[9]
-    return ""
-
-
-def _holds(pid: int, inode: str) -> bool:
-    try:
-        return any(os.readlink(path) == f"socket:[{inode}]" for path in Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:
-        return False

@@ -12,7 +12,8 @@ from fll_hbase.tables import Put, open_table
 from . import checks
 from .clients import Client, Reader, Writer, finish, paused, start
 from .ledger import Ledger
-from .server import Server, eventually
+from .processes import eventually
+from .server import Server
 
 ROUNDS = 3
 PROGRESS_RUNS = 200

@@ -12,7 +12,8 @@ from pathlib import Path
 from . import checks
 from .clients import Client, Reader, Writer, finish, start
 from .ledger import Ledger
-from .server import Server, eventually
+from .processes import eventually
+from .server import Server
 
 KILLS = 20
 PROGRESS_RUNS = 30

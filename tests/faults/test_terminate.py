@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import checks
-from .clients import Caller, Client, Reader, Writer, finish, paused, start
+from .caller import Caller
+from .clients import Client, Reader, Writer, finish, paused, start
 from .ledger import Ledger, version
-from .server import Server, eventually
+from .processes import eventually
+from .server import Server
 
 GRACEFUL_SECONDS = 30.0
 SLACK_SECONDS = 4.0

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import checks
-from .clients import RECORDED, Caller, Client, Reader, Writer, finish, start
+from .caller import RECORDED, Caller
+from .clients import Client, Reader, Writer, finish, start
 from .ledger import EVER, Ledger, Version, version
+from .processes import eventually
 from .questions import Runs
-from .server import Server, eventually
+from .server import Server
 
 PROGRESS_RUNS = 500
 CONTESTS, CONTESTED_RUNS = 12, 15
@@ -19,7 +21,7 @@ CONTESTS, CONTESTED_RUNS = 12, 15
 
 def test_two_servers_write_at_once(store: Path, tell: Callable[[str], None]) -> None:
     ledger = Ledger()
-    with Server(store) as one, Server.beside(one) as other:
+    with Server(store) as one, Server(store) as other:
         clients = _clients([one.port, other.port], ledger)
         start(clients)
         contested = _contests(one, other, ledger)
@@ -34,9 +36,25 @@ def test_two_servers_write_at_once(store: Path, tell: Callable[[str], None]) -> 
         checks.sound(store)
 
 
+def test_two_servers_make_the_file_at_once(store: Path) -> None:
+    ledger = Ledger()
+    servers = [Server(store), Server(store)]
+    try:
+        for server in servers:
+            server.start(wait=False)
+        for server in servers:
+            server.wait_whole()
+        Writer([server.port for server in servers], ledger, seed=1, lines=100).turn()
+        for server in servers:
+            checks.all_there(server, ledger)
+    finally:
+        for server in servers:
+            server.kill()
+
+
 def test_one_of_two_servers_is_killed(store: Path, tell: Callable[[str], None]) -> None:
     ledger = Ledger()
-    with Server(store) as one, Server.beside(one) as other:
+    with Server(store) as one, Server(store) as other:
         clients = _clients([one.port, other.port], ledger)
         start(clients)
         for victim in (one, other):

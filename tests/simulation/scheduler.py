@@ -87,7 +87,7 @@ class Scheduler:
         """A clock that is ahead by `skew_ms`."""
         return lambda: self.now_ms + skew_ms
 
-    def skew(self) -> int:
+    def skew_ms(self) -> int:
         """How far some machine's clock is ahead of time."""
         return self.random.choice((self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS), SKEW_MAX_MS, -SKEW_MAX_MS))
 
@@ -114,9 +114,9 @@ class Scheduler:
         self._hub.switch()
 
     def step(self, doing: str, key: bytes) -> None:
-        """Let others come between. Raises Crash or StoreAway by chance."""
+        """Let others come between, if an actor takes the step. Raises Crash or StoreAway by chance."""
         actor = getcurrent()
-        if actor is self._hub:
+        if actor not in self._names:
             return
         if self.chance(self.faults.stall):
             self._stalled[actor] = self._tick + self.random.randrange(STALL_STEPS_MAX)

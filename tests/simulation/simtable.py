@@ -25,11 +25,11 @@ PAGE_ROWS = (1, 2, 3, 1000)
 class SimTable:
     """A Table whose every step goes through the scheduler."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, *, skews_ms: Sequence[int] = ()) -> None:
         self._scheduler = scheduler
         self._rows: dict[bytes, Row] = {}
         self._keys: list[bytes] = []
-        self._skews = [scheduler.skew() for _ in range(SERVERS)]
+        self._skews_ms = skews_ms or [scheduler.skew_ms() for _ in range(SERVERS)]
         self.on_put: Callable[[Put], None] = lambda put: None
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
@@ -101,7 +101,7 @@ class SimTable:
 
     def _land(self, puts: Sequence[Put]) -> None:
         row = self._row(puts[0].row)
-        stamp_ms = self._scheduler.now_ms + self._skews[hash_of(puts[0].row) % SERVERS]
+        stamp_ms = self._scheduler.now_ms + self._skews_ms[hash_of(puts[0].row) % len(self._skews_ms)]
         for put in puts:
             old = row.get(put.column)
             if old is None or old.stamp_ms <= stamp_ms:

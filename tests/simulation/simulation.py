@@ -89,11 +89,13 @@ class Simulation:
     def _writing(self) -> LineageStore:
         """The store of a new process, with its own clock, or of one that others write through."""
         if not self._open or self.scheduler.chance(0.8):
-            self._open.append(self._open_to_write(self._table, self.scheduler.clock(self.scheduler.skew())))
+            self._open.append(
+                self._open_to_write(self._table, self.scheduler.clock(self.scheduler.skew_ms()))
+            )
         return self._open[-1]
 
     def _reading(self) -> LineageStore:
-        return self._open_to_read(self._table, self.scheduler.clock(self.scheduler.skew()))
+        return self._open_to_read(self._table, self.scheduler.clock(self.scheduler.skew_ms()))
 
     def _reader(self) -> Reader:
         return Reader(self.scheduler, self._history, self._reading())
