@@ -55,7 +55,7 @@ bench: setup
 lock:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --extra test --strip-extras --generate-hashes --allow-unsafe \
+	$(BIN)/pip-compile --quiet --extra hbase --extra test --strip-extras --generate-hashes --allow-unsafe \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.lock setup.cfg
 
 clean:

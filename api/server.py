@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 from flask import Flask
@@ -9,28 +10,15 @@ from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
 from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import Limits, LineageStore
-from fll_hbase.tables import open_table
+from fll_hbase.store.opening import open_store
 
 _IN_MEMORY = "sqlite:///:memory:"
 
 
-def open_store(settings: Settings) -> LineageStore:
-    """The store that the settings name. Raises BadSetting or StoreAway."""
-    limits = Limits(
-        level_max=settings.level_max,
-        pairs_max=settings.pairs_max,
-        connections_max=settings.connections_max,
-        runs_max=settings.runs_max,
-        cache_bytes=settings.cache_bytes,
-        grace_ms=settings.grace_ms,
-    )
-    return LineageStore(open_table(settings.store), limits=limits)
-
-
 def serve(settings: Settings) -> None:
     """Serve until told to stop. Raises BadSetting or StoreAway before anything listens."""
-    open_store(settings).close()
+    with closing(open_store(settings)) as store:
+        store.ready()
     _Server(settings).run()
 
 

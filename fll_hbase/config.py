@@ -21,6 +21,8 @@ class Settings:
     store: str = "sqlite:///data/field_level_lineage.db"
     host: str = "127.0.0.1"
     port: int = 8080
+    store_timeout_ms: int = 10_000
+    store_connections_max: int = 16
     workers: int = 2
     threads: int = 8
     document_bytes_max: int = 16 * 2**20
