@@ -1,11 +1,27 @@
-"""How all tests run: hypothesis without deadlines, and the same examples every time under CI."""
+"""What all tests share: how hypothesis runs, the same examples every time under CI; and one HBase."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
+from clusters import Cluster
+from engines import Hbase
 from hypothesis import settings
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session")
+def hbase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hbase]:
+    """A real HBase: the one that FLL_TEST_HBASE names as `host:port`, else one of its own."""
+    running = os.environ.get("FLL_TEST_HBASE")
+    if running:
+        yield Hbase(running)
+        return
+    with Cluster(tmp_path_factory.mktemp("hbase")) as cluster:
+        (port,) = cluster.start().gateways
+        yield Hbase(f"127.0.0.1:{port}")

@@ -8,37 +8,74 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
 from wire import Server
 
 from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import Limits, LineageStore
-from fll_hbase.tables import open_table
+from fll_hbase.tables import Table, open_table
 
 MakeClient = Callable[..., FlaskClient]
+MakeTable = Callable[[], Table]
+MakeUrl = Callable[[], str]
 
 DOCUMENT_BYTES_MAX = 2**20
 BATCH_BYTES_MAX = 4 * 2**20
 """Limits of the real server, small enough to go beyond."""
 
 
-@pytest.fixture
-def make_client() -> Iterator[MakeClient]:
-    """Makes clients of an app over a store in memory, with these settings and limits."""
-    opened: list[LineageStore] = []
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """The engine under the store of a test; every test of the store runs on each."""
+    said: str = request.param
+    return said
 
-    def make(limits: Limits | None = None, **settings: int) -> FlaskClient:
-        store = LineageStore(open_table("sqlite:///:memory:"), limits=limits)
-        opened.append(store)
-        return create_app(store, Settings(**settings)).test_client()  # type: ignore[arg-type]
+
+@pytest.fixture(scope="session")
+def fresh_url(
+    engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> MakeUrl:
+    """Makes URLs of stores that were never used."""
+    if engine == "hbase":
+        hbase: Hbase = request.getfixturevalue("hbase")
+        return hbase.fresh
+    return lambda: f"sqlite:///{tmp_path_factory.mktemp('fresh')}/store.db"
+
+
+@pytest.fixture
+def make_table(engine: str, request: pytest.FixtureRequest) -> Iterator[MakeTable]:
+    """Makes empty tables, for this test alone."""
+    numbers = count()
+    opened: list[Table] = []
+
+    def make() -> Table:
+        if engine == "hbase":
+            url = request.getfixturevalue("hbase").emptied(next(numbers))
+        else:
+            url = "sqlite:///:memory:"
+        opened.append(open_table(url))
+        return opened[-1]
 
     yield make
-    for store in opened:
-        store.close()
+    for table in opened:
+        table.close()
+
+
+@pytest.fixture
+def make_client(make_table: MakeTable) -> MakeClient:
+    """Makes clients of an app over an empty store each, with these settings and limits."""
+
+    def make(limits: Limits | None = None, **settings: int) -> FlaskClient:
+        store = LineageStore(make_table(), limits=limits)
+        return create_app(store, Settings(**settings)).test_client()  # type: ignore[arg-type]
+
+    return make
 
 
 @pytest.fixture
@@ -48,13 +85,13 @@ def client(make_client: MakeClient) -> FlaskClient:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`fll serve` over a store of its own, as anyone would start it."""
     directory = tmp_path_factory.mktemp("server")
     port = _free_port()
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
-            [_fll(), "serve", "--store", f"sqlite:///{directory}/store.db", "--port", str(port)],
+            [_fll(), "serve", "--store", fresh_url(), "--port", str(port)],
             env={
                 **os.environ,
                 "FLL_DOCUMENT_BYTES_MAX": str(DOCUMENT_BYTES_MAX),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from asking import batch, nothing_stored, path, places, problem, record, recorded, send
-from conftest import MakeClient
+from conftest import MakeClient, MakeTable
 from documents import (
     START_LIMIT_MS,
     Json,
@@ -26,7 +26,7 @@ from flask.testing import FlaskClient
 from api import create_app
 from fll_hbase.keys import layout
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Put, Table, open_table
+from fll_hbase.tables import Put, Table
 
 ABSENT: Any = object()
 
@@ -294,8 +294,8 @@ class TestWhatCannotBeStored:
         assert [said["status"] for said in answers] == [201, 413, 201]
         problem(client.get(path("ns1", "endpoints", "a", "fields")), 404)
 
-    def test_one_checksum_for_two_contents_is_409(self) -> None:
-        table = open_table("sqlite:///:memory:")
+    def test_one_checksum_for_two_contents_is_409(self, make_table: MakeTable) -> None:
+        table = make_table()
         client = create_app(LineageStore(table)).test_client()
         checksum, other = recorded(client, copying("a", "b", "x"), copying("c", "d", "y", run=run("r2")))
         forge(table, checksum, other)
@@ -306,7 +306,6 @@ class TestWhatCannotBeStored:
         )
         assert [said["status"] for said in answers] == [409, 201]
         problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
-        table.close()
 
 
 def forge(table: Table, checksum: str, other: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from asking import ALL, batch, found, lineage, nothing_stored, path, problem, record, recorded, send, sound
+from conftest import MakeTable
 from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -98,8 +99,8 @@ class TestProblems:
         if answered.status_code != 200:
             problem(answered, 412)
 
-    def test_a_row_that_cannot_be_read_tells_no_insides(self, tmp_path: Path) -> None:
-        table = SqliteTable(str(tmp_path / "store.db"))
+    def test_a_row_that_cannot_be_read_tells_no_insides(self, make_table: MakeTable) -> None:
+        table = make_table()
         client = create_app(LineageStore(table)).test_client()
         recorded(client, worked())
         rows = list(table.scan(b"", b"\xff"))
@@ -107,7 +108,6 @@ class TestProblems:
         fresh = create_app(LineageStore(table)).test_client()
         said = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
         problem(said, 500)
-        table.close()
 
 
 class TestEntityTags:

@@ -64,8 +64,11 @@ Door = Callable[..., Answer]
 
 
 @pytest.fixture(params=["test client", "server"])
-def door(request: pytest.FixtureRequest) -> Door:
-    """Takes a method, a target and a body, and gives the answer: in this process, or over a socket."""
+def door(engine: str, request: pytest.FixtureRequest) -> Door:
+    """Takes a method, a target and a body, and gives the answer: in this process, or over a socket.
+
+    It asks for either by name, so that it must say itself that both run on every `engine`.
+    """
     if request.param == "server":
         server: Server = request.getfixturevalue("server")
         return lambda method, target, body=b"": server.exchange(

@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 import schemathesis
 from asking import ALL, path, record, recorded, target
+from conftest import MakeUrl
 from documents import START_LIMIT_MS, Json, copying, first_design, worked
 from flask import Flask
 from flask.testing import FlaskClient
@@ -40,9 +41,9 @@ MOMENTS = {"start": ["0", "1", "now-7d", "1442863938"], "end": ["now", "now+1d",
 
 
 @pytest.fixture(scope="module")
-def app() -> Iterator[Flask]:
+def app(fresh_url: MakeUrl) -> Iterator[Flask]:
     """An app whose store holds what the questions below are about."""
-    store = LineageStore(open_table("sqlite:///:memory:"))
+    store = LineageStore(open_table(fresh_url()))
     app = create_app(store)
     client = app.test_client()
     recorded(client, worked(), first_design(), copying("people", "a/b", "first_name", "x"))

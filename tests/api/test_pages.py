@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from asking import ALL, batch, faults, found, next_of, pages, path, problem, recorded, target
-from conftest import MakeClient
+from conftest import MakeClient, MakeUrl
 from documents import Json, copying, encoded, reading, run, taken, writing
 from flask.testing import FlaskClient
 
@@ -207,9 +207,9 @@ class TestCursors:
 
 
 @pytest.fixture(scope="module")
-def many() -> Iterator[FlaskClient]:
+def many(fresh_url: MakeUrl) -> Iterator[FlaskClient]:
     """End points, namespaces and fields of every awkward name."""
-    store = LineageStore(open_table("sqlite:///:memory:"))
+    store = LineageStore(open_table(fresh_url()))
     client = create_app(store).test_client()
     body = encoded(_all_in_one([{"name": name} for name in AWKWARD], "names"))
     body += encoded(_all_in_one([{"namespace": name, "name": "e"} for name in AWKWARD], "namespaces"))

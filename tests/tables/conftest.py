@@ -1,27 +1,34 @@
-"""Which engines keep the contract: one fixture per engine; HBase joins here."""
+"""Which engines keep the contract: one fixture for all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from engines import Hbase
 
 from fll_hbase.tables import Table, open_table
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "hbase"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
-    """A fresh table of each engine."""
-    path = tmp_path / "cells.db" if request.param == "file" else ":memory:"
-    opened = open_table(f"sqlite:///{path}")
-    yield opened
-    opened.close()
+    """An empty table of each engine."""
+    if request.param == "hbase":
+        url = request.getfixturevalue("hbase").emptied()
+    else:
+        url = f"sqlite:///{tmp_path / 'cells.db' if request.param == 'file' else ':memory:'}"
+    with closing(open_table(url)) as opened:
+        yield opened
 
 
-@pytest.fixture(params=["file"])
+@pytest.fixture(params=["file", "hbase"])
 def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a fresh table of each engine that several processes can open."""
+    if request.param == "hbase":
+        hbase: Hbase = request.getfixturevalue("hbase")
+        return hbase.fresh()
     return f"sqlite:///{tmp_path / 'cells.db'}"
 
 

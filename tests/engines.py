@@ -1,0 +1,66 @@
+"""Where do tests find a store of each engine: files and memory for SQLite, a real cluster for HBase."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from itertools import count
+
+import happybase
+
+from fll_hbase.tables import addresses, hbase
+
+ENGINES = ("sqlite", "hbase")
+CLEAR_SECONDS = 0.005
+"""A delete hides puts of the same millisecond."""
+
+
+class Hbase:
+    """A running HBase, and tables in it for tests."""
+
+    def __init__(self, gateways: str) -> None:
+        """`gateways` is `host:port[,host:port]`."""
+        self.gateways = gateways
+        self._prefix = f"test_{time.time_ns():x}"
+        self._numbers = count()
+        self._emptied: list[str] = []
+
+    @property
+    def place(self) -> addresses.Place:
+        """Its gateways, and a table that need not be there."""
+        return addresses.parsed(self.url("any"))
+
+    def url(self, table: str) -> str:
+        return f"hbase://{self.gateways}/{table}"
+
+    def unused(self) -> str:
+        """The URL of a table that is not there."""
+        return self.url(f"{self._prefix}_{next(self._numbers)}")
+
+    def fresh(self) -> str:
+        """The URL of a table that was never used."""
+        url = self.unused()
+        self.make(url)
+        return url
+
+    def make(self, url: str) -> None:
+        assert hbase.create(addresses.parsed(url), compression="NONE")
+
+    def drop(self, url: str) -> None:
+        place = addresses.parsed(url)
+        with closing(happybase.Connection(*place.gateways[0])) as connection:
+            connection.delete_table(place.table, disable=True)
+
+    def emptied(self, number: int = 0) -> str:
+        """The URL of a table without rows: by number always the same, because to make one takes a second."""
+        while len(self._emptied) <= number:
+            self._emptied.append(self.fresh())
+        place = addresses.parsed(self._emptied[number])
+        with closing(happybase.Connection(*place.gateways[0])) as connection:
+            table = connection.table(place.table)
+            keys = [key for key, _ in table.scan(filter="KeyOnlyFilter()")]
+            with table.batch() as batch:
+                for key in keys:
+                    batch.delete(key)
+        time.sleep(CLEAR_SECONDS if keys else 0)
+        return self._emptied[number]

@@ -1,0 +1,91 @@
+"""What stands between a client and a gateway: a real one, but for what a test does to the connections."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+
+
+class Gate:
+    """Passes bytes to a gateway and back. It can hold replies back, end connections, and count them."""
+
+    def __init__(self, gateway: tuple[str, int]) -> None:
+        self._gateway = gateway
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self.delay_seconds = 0.0
+        self.accepted = 0
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Gate:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shut()
+        self.end_connections()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def open_connections(self) -> int:
+        """Connections that neither side has ended."""
+        with self._lock:
+            return len(self._pairs)
+
+    def shut(self) -> None:
+        """Take no more connections."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def end_connections(self) -> None:
+        """End them all, as a gateway does with idle ones, or one that dies with every one."""
+        with self._lock:
+            pairs, self._pairs = self._pairs, []
+        for pair in pairs:
+            for end in pair:
+                _end(end)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            pair = client, socket.create_connection(self._gateway)
+            with self._lock:
+                self._pairs.append(pair)
+                self.accepted += 1
+            for source, target, delayed in ((client, pair[1], False), (pair[1], client, True)):
+                threading.Thread(target=self._pass, args=(pair, source, target, delayed), daemon=True).start()
+
+    def _pass(
+        self,
+        pair: tuple[socket.socket, socket.socket],
+        source: socket.socket,
+        target: socket.socket,
+        delayed: bool,
+    ) -> None:
+        with suppress(OSError):
+            while said := source.recv(65_536):
+                time.sleep(self.delay_seconds if delayed else 0)
+                target.sendall(said)
+        with self._lock:
+            self._pairs = [each for each in self._pairs if each is not pair]
+        for end in pair:
+            _end(end)
+
+
+def _end(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()

@@ -1,0 +1,283 @@
+"""What is special about HBase: its traps, its gateways' faults, and what is said of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+
+import happybase
+import pytest
+from engines import Hbase
+
+from fll_hbase.errors import BadSetting, StoreAway, TooLarge
+from fll_hbase.tables import Put, addresses, open_table
+from fll_hbase.tables.base import Table
+from fll_hbase.tables.gateways import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS
+
+from .gates import Gate
+
+MANY = 60
+
+
+@pytest.fixture
+def url(hbase: Hbase) -> str:
+    """The URL of an empty table."""
+    return hbase.emptied()
+
+
+@pytest.fixture
+def gate(hbase: Hbase) -> Iterator[Gate]:
+    """A gate before the first gateway."""
+    with Gate(hbase.place.gateways[0]) as opened:
+        yield opened
+
+
+def through(*gates: Gate | str, url: str) -> str:
+    """The URL of the same table behind these gates."""
+    hosts = ",".join(gate if isinstance(gate, str) else gate.address for gate in gates)
+    return f"hbase://{hosts}/{addresses.parsed(url).table}"
+
+
+@contextmanager
+def opened(url: str, *, timeout_ms: int = 10_000, connections_max: int = 16) -> Iterator[Table]:
+    with closing(open_table(url, timeout_ms=timeout_ms, connections_max=connections_max)) as table:
+        yield table
+
+
+def put(row: bytes, value: bytes = b"1") -> Put:
+    return Put(row, b"d:x", value)
+
+
+def value(table: Table, row: bytes) -> bytes:
+    return table.get(row)[b"d:x"].value
+
+
+class TestTheTable:
+    """Whether there is one that keeps what is put into it."""
+
+    def test_none(self, hbase: Hbase) -> None:
+        with opened(hbase.url("never_made")) as table:
+            for _ in range(2):
+                with pytest.raises(BadSetting, match=r"no table 'never_made'; `fll table create`"):
+                    table.get(b"a")
+
+    @pytest.mark.parametrize(
+        ("families", "mends"),
+        [
+            ({"d": {}, "o": {"max_versions": 1}}, "{NAME => 'd', VERSIONS => '1'}"),
+            (
+                {"d": {"max_versions": 1, "time_to_live": 86_400}, "o": {"max_versions": 2}},
+                "{NAME => 'd', TTL => 'FOREVER'}, {NAME => 'o', VERSIONS => '1'}",
+            ),
+            ({"d": {"max_versions": 1}}, "{NAME => 'o', VERSIONS => '1', BLOOMFILTER => 'ROW'"),
+        ],
+        ids=["three versions", "expiry", "a family is missing"],
+    )
+    def test_one_that_would_lose_lineage(
+        self, hbase: Hbase, families: dict[str, dict[str, object]], mends: str
+    ) -> None:
+        url = hbase.unused()
+        place = addresses.parsed(url)
+        with closing(happybase.Connection(*place.gateways[0])) as connection:
+            connection.create_table(place.table, families)
+        with opened(url) as table:
+            with pytest.raises(BadSetting) as caught:
+                table.write([[put(b"a")]])
+            assert f"alter '{place.table}', {mends}" in str(caught.value)
+
+    def test_one_that_is_removed_under_way_and_made_again(self, hbase: Hbase) -> None:
+        url = hbase.fresh()
+        with opened(url) as table:
+            table.write([[put(b"a")]])
+            hbase.drop(url)
+            with pytest.raises(StoreAway) as caught:
+                table.get(b"a")
+            assert "TableNotFoundException" in str(caught.value)
+            hbase.make(url)
+            table.write([[put(b"b")]])
+            assert value(table, b"b") == b"1"
+
+
+class TestSizes:
+    """How much goes into one call, and into one cell."""
+
+    def test_a_batch_larger_than_a_call(self, url: str) -> None:
+        with opened(url) as table:
+            table.write([[put(b"row%02d" % number, b"%02d" % number * 2**19) for number in range(12)]])
+            for number in range(12):
+                assert value(table, b"row%02d" % number) == b"%02d" % number * 2**19
+
+    def test_more_cells_than_a_call_takes(self, url: str) -> None:
+        with opened(url) as table:
+            table.write([[put(b"row%05d" % number) for number in range(20_001)]])
+            assert sum(1 for _ in table.scan(b"row", b"rox")) == 20_001
+
+    def test_the_largest_cell_that_lineage_has(self, url: str) -> None:
+        with opened(url) as table:
+            table.write([[put(b"a", b"x" * 8 * 2**20)]])
+            assert value(table, b"a") == b"x" * 8 * 2**20
+
+    def test_a_cell_that_hbase_refuses(self, url: str) -> None:
+        with opened(url) as table:
+            with pytest.raises(TooLarge) as caught:
+                table.write([[put(b"a", b"x" * 11 * 2**20)]])
+            assert "\n" not in str(caught.value), "no stack trace"
+            assert table.get(b"a") == {}
+
+
+class TestConnections:
+    """What becomes of connections that break, hang or are many."""
+
+    def test_a_reply_that_comes_late_is_nobody_elses(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), timeout_ms=400) as table:
+            table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
+            gate.delay_seconds = 0.8
+            with pytest.raises(StoreAway, match="did not answer in time"):
+                table.get(b"a")
+            gate.delay_seconds = 0.0
+            for _ in range(5):
+                assert value(table, b"b") == b"of b"
+                time.sleep(0.2)
+
+    def test_connections_that_the_gateway_ended_are_made_anew(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url)) as table:
+            table.write([[put(b"a")]])
+            with ThreadPoolExecutor(4) as pool:
+                list(pool.map(lambda _: table.get(b"a"), range(40)))
+            gate.end_connections()
+            assert value(table, b"a") == b"1"
+            gate.end_connections()
+            table.write([[put(b"a", b"2")]])
+            assert value(table, b"a") == b"2"
+
+    def test_a_gateway_that_is_gone_is_passed_over(self, hbase: Hbase, url: str, gate: Gate) -> None:
+        with opened(through(gate, hbase.gateways, url=url)) as table:
+            for step in range(4):
+                table.write([[put(b"a", b"%d" % step)]])
+            gate.shut()
+            gate.end_connections()
+            for step in range(20):
+                table.write([[put(b"a", b"%d" % step)]])
+                assert value(table, b"a") == b"%d" % step
+
+    def test_where_none_is_left_it_is_told_soon_and_heals(self, url: str, gate: Gate) -> None:
+        gone = Gate(("127.0.0.1", 1))
+        gone.shut()
+        with opened(through(gate, gone, url=url)) as table:
+            table.write([[put(b"a")]])
+            with Gate(addresses.parsed(url).gateways[0]) as other:
+                gate.shut()
+                gate.end_connections()
+                began = time.monotonic()
+                with pytest.raises(StoreAway) as caught:
+                    table.get(b"a")
+                assert time.monotonic() - began < 3
+                assert "Connection refused" in str(caught.value)
+                assert gate.address in str(caught.value)
+                assert gone.address in str(caught.value)
+                with opened(through(gone, other, url=url)) as second:
+                    assert value(second, b"a") == b"1"
+
+    def test_a_gateway_that_hangs_is_left_in_time_and_then_passed_over(
+        self, hbase: Hbase, url: str, gate: Gate
+    ) -> None:
+        with opened(through(gate, hbase.gateways, url=url), timeout_ms=500) as table:
+            while gate.accepted == 0:
+                with ThreadPoolExecutor(4) as pool:
+                    list(pool.map(lambda _: table.rows([b"a"]), range(8)))
+            gate.delay_seconds = 3.0
+            outcomes = []
+            for _ in range(20):
+                began = time.monotonic()
+                try:
+                    table.get(b"a")
+                    outcomes.append("answered")
+                except StoreAway:
+                    outcomes.append("away")
+                assert time.monotonic() - began < 2
+            assert outcomes.count("away") <= 3
+            assert outcomes[-5:] == ["answered"] * 5
+
+    def test_where_many_wait_others_do_not_wait_as_long(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), timeout_ms=20_000) as table:
+            table.write([[put(b"a")]])
+            gate.delay_seconds = 60.0
+            for _ in range(STUCK_MAX):
+                _ask_in_vain(table)
+            time.sleep(STUCK_SECONDS + 0.2)
+            began = time.monotonic()
+            with pytest.raises(StoreAway):
+                table.get(b"a")
+            assert time.monotonic() - began < STUCK_SECONDS + 2
+            gate.delay_seconds = 0.0
+            gate.end_connections()
+            assert value(table, b"a") == b"1", "it heals"
+
+    def test_no_more_connections_than_allowed(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), connections_max=3) as table:
+            table.write([[put(b"row%02d" % number) for number in range(MANY)]])
+            seen = []
+
+            def ask(number: int) -> None:
+                assert value(table, b"row%02d" % number) == b"1"
+                seen.append(gate.open_connections)
+
+            with ThreadPoolExecutor(12) as pool:
+                list(pool.map(ask, range(MANY)))
+            assert max(seen) <= 3
+
+    def test_a_connection_that_is_not_to_be_had_is_told_in_time(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), connections_max=1) as table:
+            table.write([[put(b"a")]])
+            gate.delay_seconds = 30.0
+            _ask_in_vain(table)
+            time.sleep(0.2)
+            began = time.monotonic()
+            with pytest.raises(StoreAway, match="all 1 connections"):
+                table.get(b"a")
+            assert time.monotonic() - began < CONNECT_SECONDS + 2
+            gate.end_connections()
+
+    def test_a_closed_table_leaves_no_connection(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url)) as table:
+            table.write([[put(b"a")]])
+            assert gate.open_connections == 1
+        deadline = time.monotonic() + 5
+        while gate.open_connections and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert gate.open_connections == 0
+
+
+def _ask_in_vain(table: Table) -> None:
+    """Ask in a thread, for as long as it takes."""
+
+    def ask() -> None:
+        with suppress(StoreAway):
+            table.get(b"a")
+
+    threading.Thread(target=ask, daemon=True).start()
+
+
+def test_a_forked_process_leaves_the_connections_of_its_parent_alone(url: str) -> None:
+    with opened(url) as table:
+        table.write([[put(b"a", b"of the parent")]])
+        fork = multiprocessing.get_context("fork")
+        child = fork.Process(target=_in_child, args=(table,))
+        child.start()
+        for _ in range(50):
+            assert value(table, b"a") == b"of the parent"
+        child.join(30)
+        assert child.exitcode == 0
+        assert value(table, b"of the child") == b"%d" % child.pid
+        assert value(table, b"a") == b"of the parent"
+
+
+def _in_child(table: Table) -> None:
+    for _ in range(50):
+        table.write([[put(b"of the child", b"%d" % os.getpid())]])
+        assert value(table, b"of the child") == b"%d" % os.getpid()
