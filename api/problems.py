@@ -14,6 +14,7 @@ from api.responses import encoded
 from fll_hbase import answers
 from fll_hbase.errors import (
     BadQuestion,
+    BadSetting,
     ChecksumConflict,
     CorruptRow,
     Fault,
@@ -45,6 +46,7 @@ _TABLE: dict[type[LineageError], _Meaning] = {
     ChecksumConflict: _Meaning(HTTPStatus.CONFLICT, "checksum-conflict", "Checksum conflict"),
     TooLarge: _Meaning(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "Too large"),
     StoreAway: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
+    BadSetting: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
     CorruptRow: _Meaning(HTTPStatus.INTERNAL_SERVER_ERROR, "corrupt-row", "Corrupt row"),
 }
 _INTERNAL = _Meaning(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Internal error")
@@ -84,7 +86,7 @@ def _lineage_error(error: LineageError) -> Response:
     if told["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _log.error("%s: %s", type(error).__name__, error)
     response = _response(told)
-    if isinstance(error, StoreAway):
+    if told["status"] == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(current_app.config["FLL_RETRY_AFTER_SECONDS"])
     return response
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -15,10 +16,14 @@ from fll_hbase.store.opening import open_store
 _IN_MEMORY = "sqlite:///:memory:"
 
 
-def serve(settings: Settings) -> None:
-    """Serve until told to stop. Raises BadSetting or StoreAway before anything listens."""
+def serve(settings: Settings, *, begin: Callable[[], None]) -> None:
+    """Serve until told to stop; `begin` is called once the store has answered.
+
+    Raises BadSetting or StoreAway before anything listens.
+    """
     with closing(open_store(settings)) as store:
         store.ready()
+    begin()
     _Server(settings).run()
 
 

@@ -14,7 +14,7 @@ from api.queries import RecordQuery
 from api.routes.blueprint import Blueprint, settings, store
 from api.schemas import RecordedSchema
 from fll_hbase import answers
-from fll_hbase.errors import LineageError, StoreAway
+from fll_hbase.errors import BadSetting, LineageError, StoreAway
 from fll_hbase.sources.document import Reading
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.recording import Recorded
@@ -112,7 +112,7 @@ def _record(batch: Iterable[Line], namespace: str) -> list[dict[str, Any]]:
     recorded: Iterator[Recorded | LineageError]
     try:
         recorded = iter(store().record([reading.recorded for reading in good]))
-    except StoreAway as error:
+    except (StoreAway, BadSetting) as error:
         recorded = iter([error] * len(good))
     return [
         problems.body(reading) if isinstance(reading, LineageError) else _told(next(recorded), reading)

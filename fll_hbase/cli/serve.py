@@ -24,6 +24,6 @@ Example:
 def serve(*, store: str | None, host: str | None, port: int | None, workers: int | None) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
     settings = config.from_environment(store=store, host=host, port=port, workers=workers)
-    note(f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs")
+    told = f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs"
     # api and cli stand side by side and import nothing of each other; this is where one starts the other.
-    import_module("api.server").serve(settings)
+    import_module("api.server").serve(settings, begin=lambda: note(told))

@@ -22,7 +22,7 @@ from wire import Server, answer, head
 from api import create_app
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Put
+from fll_hbase.tables import Put, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 
 FIELDS = [f"field {number}" for number in range(200)]
@@ -324,12 +324,18 @@ class TestHealth:
 class TestAStoreThatIsAway:
     """503 with `Retry-After`, and nothing is lost or half done."""
 
-    @pytest.fixture
-    def away(self, tmp_path: Path) -> Iterator[FlaskClient]:
-        """A client of an app whose store was removed from under it."""
-        table = SqliteTable(str(tmp_path / "gone" / "store.db"), busy_seconds=0.2)
+    @pytest.fixture(params=["the file was removed", "no gateway", "no table"])
+    def away(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FlaskClient]:
+        """A client of an app whose store is not there."""
+        urls = {
+            "the file was removed": f"sqlite:///{tmp_path}/gone/store.db",
+            "no gateway": "hbase://127.0.0.1:1,127.0.0.1:2/lineage",
+        }
+        url = urls.get(request.param) or request.getfixturevalue("hbase").unused()
+        table = open_table(url, timeout_ms=400)
         client = create_app(LineageStore(table), Settings(retry_after_seconds=7)).test_client()
-        shutil.rmtree(tmp_path / "gone")
+        if request.param == "the file was removed":
+            shutil.rmtree(tmp_path / "gone")
         yield client
         table.close()
 
