@@ -12,12 +12,13 @@ from pathlib import Path
 
 
 class Server:
-    """`fll serve` on a free port of 127.0.0.1."""
+    """`fll serve` over a store on a free port of 127.0.0.1."""
 
-    def __init__(self, store: Path, *, workers: int = 2) -> None:
+    def __init__(self, store: str, *, workers: int = 2) -> None:
+        """`store` is its URL."""
         self.store = store
         self.port = _free_port()
-        command = [str(Path(sys.executable).with_name("fll")), "serve", "--store", f"sqlite:///{store}"]
+        command = [str(Path(sys.executable).with_name("fll")), "serve", "--store", store]
         options = ["--port", str(self.port), "--workers", str(workers)]
         self._process = subprocess.Popen([*command, *options])
         deadline = time.monotonic() + 30
@@ -27,10 +28,7 @@ class Server:
             time.sleep(0.05)
 
     def connect(self) -> http.client.HTTPConnection:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
-        connection.connect()
-        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
+        return connect(self.port)
 
     def resident_bytes(self) -> int:
         """Memory of the server and all its workers."""
@@ -43,7 +41,9 @@ class Server:
         return 1024 * sum(map(int, listed.stdout.split()))
 
     def stored_bytes(self) -> int:
-        return sum(os.stat(path).st_size for path in self.store.parent.glob(self.store.name + "*"))
+        """What a SQLite store takes on disk."""
+        path = Path(self.store.removeprefix("sqlite:///"))
+        return sum(os.stat(file).st_size for file in path.parent.glob(path.name + "*"))
 
     def stop(self) -> None:
         self._process.terminate()
@@ -54,6 +54,14 @@ class Server:
             return call(self.connect(), "GET", "/readyz")[0] == 200
         except OSError:
             return False
+
+
+def connect(port: int) -> http.client.HTTPConnection:
+    """A connection to a server of this machine."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+    connection.connect()
+    connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 def call(
