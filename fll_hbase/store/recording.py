@@ -152,7 +152,6 @@ class Recording:
         """Derive and put the truths of all; returns the runs whose pass must start over."""
         self._derive(pending)
         ends = self._all_ends(pending)
-        index: list[Put] = []
         references: list[Put] = []
         truths: list[Put] = []
         ready: list[_Pending] = []
@@ -161,12 +160,15 @@ class Recording:
             if run.truth is None or run.truth.checksum not in ends:
                 again.append(self._superseding(run))
                 continue
-            run_ends = ends[run.truth.checksum]
-            index += rows.index_puts(run.truth, run_ends)
-            references += rows.reference_puts(run.truth, run_ends)
+            references += rows.reference_puts(run.truth, ends[run.truth.checksum])
             truths.append(rows.truth_put(run.key, run.count, run.truth_value))
             ready.append(run)
-        self._table.write([rows.unique(index), references, truths])
+        index = [
+            put
+            for truth in rows.witnesses(run.truth for run in ready if run.truth)
+            for put in rows.index_puts(truth, ends[truth.checksum])
+        ]
+        self._table.write([index, references, truths])
         return again + self._disturbed(ready, began)
 
     def _derive(self, pending: Iterable[_Pending]) -> None:

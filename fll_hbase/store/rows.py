@@ -170,6 +170,13 @@ def longest_prefix_bytes(ends: Ends) -> int:
     return max(len(layout.references(direction, end_point)) for direction, end_point in ends.directed())
 
 
+def witnesses(truths: Iterable[Truth]) -> Iterable[Truth]:
+    """Of the runs that share their index rows, the last one."""
+    return {
+        (truth.checksum, truth.run.state.failed, day_of(truth.run.start_ms)): truth for truth in truths
+    }.values()
+
+
 def index_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
     """One row per end point, day and content; its witness is the run."""
     run = truth.run

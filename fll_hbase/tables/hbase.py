@@ -7,7 +7,7 @@ the cells; a put is durable when it is answered, so that `sync` makes no differe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
@@ -194,11 +194,15 @@ def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
     """The last put of each cell, whole rows at a time, as much as one call takes."""
     rows: dict[bytes, dict[bytes, bytes]] = {}
     for row, column, value in batch:
-        rows.setdefault(row, {})[column] = value
+        cells = rows.get(row)
+        if cells is None:
+            rows[row] = {column: value}
+        else:
+            cells[column] = value
     part: dict[bytes, dict[bytes, bytes]] = {}
     size_bytes = cells_count = 0
     for row, cells in rows.items():
-        row_bytes = _size_bytes(row, cells.items())
+        row_bytes = sum(len(row) + len(column) + len(value) for column, value in cells.items())
         if part and (size_bytes + row_bytes > CALL_BYTES or cells_count + len(cells) > CALL_CELLS):
             yield part
             part, size_bytes, cells_count = {}, 0, 0
@@ -207,10 +211,6 @@ def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
         cells_count += len(cells)
     if part:
         yield part
-
-
-def _size_bytes(row: bytes, cells: Iterable[tuple[bytes, bytes]]) -> int:
-    return sum(len(row) + len(column) + len(value) for column, value in cells)
 
 
 def _meant(error: JavaError, name: str) -> TooLarge | StoreAway:
