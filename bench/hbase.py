@@ -42,6 +42,8 @@ def bench(sizes: Sequence[int]) -> None:
         try:
             for size, server in servers.items():
                 said(f"ingest of {size:,} runs by batches", recording.ingest(server, size), "runs/s")
+            bytes_stored = hbase.stored_bytes(f"runs_{sizes[-1]}")
+            said(f"bytes a run in store files, {sizes[-1]:,} runs", bytes_stored / sizes[-1], "B")
             _against_bare(hbase)
             rest = asking.window(
                 servers, "30-day question", WINDOW, bar="at most 25", ratio_bar="at most 1.3"
@@ -64,6 +66,7 @@ class _Hbase:
     """A running HBase that nobody else uses."""
 
     def __init__(self, data: Path) -> None:
+        self._data = data
         ports = _free_ports(4)
         names = ("ZK_PORT", "MASTER_PORT", "RS_BASE", "THRIFT_PORT")
         self._environment = {**os.environ, "HBASE_DATA": str(data), "HBASE_HEAP": "2g"}
@@ -72,6 +75,13 @@ class _Hbase:
 
     def launch(self, *command: str, told: str = "") -> None:
         subprocess.run([LAUNCHER, *command], env=self._environment, check=True, input=told, text=True)
+
+    def stored_bytes(self, name: str) -> int:
+        """What a table takes on disk once it is written out and compacted."""
+        self.launch("tool", "flush", name)
+        self.launch("tool", "compact", name)
+        files = self._data.glob(f"root/data/default/{name}/**/*")
+        return sum(file.stat().st_size for file in files if file.is_file())
 
     def made(self, name: str) -> str:
         """The URL of a new table, split and encoded as `fll table ddl` has it."""
@@ -90,22 +100,30 @@ def _running(data: Path) -> Iterator[_Hbase]:
 
 
 def _against_bare(hbase: _Hbase) -> None:
-    """The same runs over HTTP, and their cells put by as many bare clients, which need no barriers."""
+    """The same runs over HTTP, and their cells put by bare clients, which read nothing and need no barriers."""
     server = Server(hbase.made("over_http"))
     try:
         over_http = recording.ingest(server, BARE_RUNS)
     finally:
         server.stop()
-    clients = recording.BATCHERS
+    for clients in (1, recording.BATCHERS):
+        cells, bare = _bare(hbase.made(f"bare_{clients}"), clients)
+        said(f"the same {cells / BARE_RUNS:.2f} cells a run put by bare clients: {clients}", bare, "runs/s")
+        bar = "at least 0.5" if clients == 1 else ""
+        said(
+            f"ingest from {recording.BATCHERS} clients over bare clients: {clients}",
+            over_http / bare,
+            "x",
+            bar,
+        )
+
+
+def _bare(url: str, clients: int) -> tuple[int, float]:
+    """Cells put, and runs a second."""
     barrier = multiprocessing.Barrier(clients)
-    url = hbase.made("bare")
     with multiprocessing.Pool(clients, initializer=_share, initargs=(barrier,)) as pool:
         outcomes = pool.starmap(_put_bare, [(url, client, clients) for client in range(clients)], chunksize=1)
-    cells = sum(count for count, _ in outcomes)
-    bare = BARE_RUNS / max(seconds for _, seconds in outcomes)
-    said(f"cells of a run, of {BARE_RUNS:,} runs", cells / BARE_RUNS, "cells")
-    said(f"the same cells put by {clients} bare clients", bare, "runs/s")
-    said("ingest over bare clients", over_http / bare, "x", "at least 0.5")
+    return sum(cells for cells, _ in outcomes), BARE_RUNS / max(seconds for _, seconds in outcomes)
 
 
 def _share(barrier: Any) -> None:
