@@ -100,7 +100,7 @@ def _running(data: Path) -> Iterator[_Hbase]:
 
 
 def _against_bare(hbase: _Hbase) -> None:
-    """The same runs over HTTP, and their cells put by bare clients, which read nothing and need no barriers."""
+    """The same runs over HTTP, and their cells put by bare clients, without reads or barriers."""
     server = Server(hbase.made("over_http"))
     try:
         over_http = recording.ingest(server, BARE_RUNS)
