@@ -21,6 +21,10 @@ class Broken(Exception):
     """No whole answer came; what was sent may have landed."""
 
 
+class Away(Exception):
+    """The answer to a question was 503; only clients that expect it heed it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer."""
@@ -36,6 +40,9 @@ class Tally:
 
     answers: int = 0
     broken: int = 0
+    late: int = 0
+    """How many of the broken ones broke because patience came to its end."""
+
     refused: list[float] = field(default_factory=list)
     """Seconds until a 503, be it the answer or a line of it."""
 
@@ -69,6 +76,7 @@ class Caller:
         except (OSError, HTTPException) as error:
             self._connection.close()
             self.tally.broken += 1
+            self.tally.late += isinstance(error, TimeoutError)
             raise Broken(f"{method} {path}: {error!r}") from error
         self.tally.answers += 1
         self.tally.last_seconds = time.monotonic() - began
@@ -78,11 +86,14 @@ class Caller:
         return answer
 
     def ask(self, question: Question) -> list[Hashable]:
-        """All pages of an answer. Raises Broken; AssertionError for any status but 200."""
+        """All pages of an answer. Raises Broken, Away; AssertionError for any status but 200 and 503."""
         found: list[Hashable] = []
         path = question.path()
         while path:
             answer = self.call("GET", path)
+            if answer.status == STORE_AWAY:
+                self.tally.refused.append(self.tally.last_seconds)
+                raise Away(f"{question}: {answer.body[:300]!r}")
             assert answer.status == 200, f"{question}: {answer.status} {answer.body[:300]!r}"
             assert "Truncated" not in answer.headers, f"{question}: truncated"
             found += question.found(json.loads(answer.body))

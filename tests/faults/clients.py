@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 
-from .caller import RECORDED, Broken, Caller, Tally
+from .caller import RECORDED, Away, Broken, Caller, Tally
 from .ledger import Ledger, Version, version
-from .questions import some_question, wrong
+from .questions import Question, some_question, wrong
 
 RETRY_SECONDS = 0.02
 THINK_SECONDS = 0.02
@@ -32,6 +32,8 @@ class Client(threading.Thread):
         self._finishing = threading.Event()
         self._abandoned = threading.Event()
         self._failure: BaseException | None = None
+        self.done = 0
+        """How often it was given what it wanted: all of a batch acknowledged, or a right answer."""
 
     def run(self) -> None:
         try:
@@ -92,16 +94,20 @@ class Writer(Client):
         lines: int,
         replaces: bool = False,
         patience_seconds: float = 30.0,
+        gives_up_seconds: float = FINISH_SECONDS,
+        think_seconds: float = THINK_SECONDS,
     ) -> None:
         super().__init__(ports, ledger, seed=seed, patience_seconds=patience_seconds)
         self._names = (f"w{seed}-{number}" for number in count())
         self._lines = lines
         self._replaces = replaces
+        self._gives_up_seconds = gives_up_seconds
+        self._think_seconds = think_seconds
         self._last: list[str] = []
         self._tries = 0
 
     def turn(self) -> None:
-        time.sleep(THINK_SECONDS)
+        time.sleep(self._think_seconds)
         again = self._replaces and self._last and self._chance.random() < 0.5
         names = self._last if again else [next(self._names) for _ in range(self._lines)]
         self._last = names
@@ -114,7 +120,9 @@ class Writer(Client):
         pending = list(versions)
         tries = 0
         while pending and not self._abandoned.is_set():
-            assert time.monotonic() - began < FINISH_SECONDS, f"{len(pending)} runs are not acknowledged"
+            assert time.monotonic() - began < self._gives_up_seconds, (
+                f"{len(pending)} runs are not acknowledged"
+            )
             tries += 1
             pending = self._pending(pending)
             if pending:
@@ -123,6 +131,7 @@ class Writer(Client):
         if tries > 1:
             tally = self._callers[0].tally
             tally.outage_seconds = max(tally.outage_seconds, time.monotonic() - began)
+        self.done += not pending
 
     def _pending(self, versions: list[Version]) -> list[Version]:
         """Send once; what is still to be sent again."""
@@ -142,13 +151,25 @@ class Writer(Client):
 
 
 class Reader(Client):
-    """Asks for windows all the time, and checks every answer against what was known around it."""
+    """Asks for windows all the time, and checks every answer against what was known around it.
+
+    What came to nothing is asked again; 503 is an answer only to one that is `forgiving`.
+    """
 
     def __init__(
-        self, ports: Sequence[int], ledger: Ledger, *, seed: int, patience_seconds: float = 30.0
+        self,
+        ports: Sequence[int],
+        ledger: Ledger,
+        *,
+        seed: int,
+        patience_seconds: float = 30.0,
+        think_seconds: float = 0.0,
+        forgiving: bool = False,
     ) -> None:
         super().__init__(ports, ledger, seed=seed, patience_seconds=patience_seconds)
-        self.asked = 0
+        self._think_seconds = think_seconds
+        self._forgiven = (Broken, Away) if forgiving else (Broken,)
+        self._question: Question | None = None
         self._broken_at: float | None = None
 
     def turn(self) -> None:
@@ -156,19 +177,22 @@ class Reader(Client):
         if not known:
             time.sleep(RETRY_SECONDS)  # an end point that nobody named yet is 404
             return
-        question = some_question(known, self._chance)
+        time.sleep(self._think_seconds)
+        question = self._question or some_question(known, self._chance)
         caller = self._chance.choice(self._callers)
         began = time.monotonic()
         before = self._ledger.now()
         try:
             found = caller.ask(question)
-        except Broken:
+        except self._forgiven:
+            self._question = question
             self._broken_at = self._broken_at or began
             time.sleep(RETRY_SECONDS)
             return
         reason = wrong(question, found, *self._ledger.bounds(before))
         assert not reason, reason
-        self.asked += 1
+        self.done += 1
+        self._question = None
         if self._broken_at is not None:
             tally = caller.tally
             tally.outage_seconds = max(tally.outage_seconds, time.monotonic() - self._broken_at)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 READ_MARKS = range(123, 128)
 """The bytes of `-shm` that SQLite locks to hold a snapshot."""
+
+
+ESTABLISHED = "01"
+"""The state of a connection that neither end has closed."""
 
 
 def eventually(holds: Callable[[], bool], seconds: float, what: str) -> float:
@@ -69,6 +73,13 @@ def group(leader: int) -> list[int]:
         except ProcessLookupError:
             continue
     return members
+
+
+def connected(pids: Iterable[int], port: int) -> bool:
+    """Whether one of the processes holds a connection to a port on 127.0.0.1."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    inodes = [words[9] for words in lines if words[2:4] == [f"0100007F:{port:04X}", ESTABLISHED]]
+    return any(has_socket(pid, inode) for pid in pids for inode in inodes)
 
 
 def server_end(server_port: int, client_port: int) -> str:

@@ -18,10 +18,12 @@ PROBE_SECONDS = 2.0
 
 
 class Server:
-    """`fll serve` over a file on a port of its own, in a process group of its own."""
+    """`fll serve` over a store on a port of its own, in a process group of its own."""
 
-    def __init__(self, store: Path, *, workers: int = 2) -> None:
+    def __init__(self, store: Path, *, workers: int = 2, url: str = "") -> None:
+        """The store is the file, unless `url` names another; the log lies beside the file."""
         self.store = store
+        self._url = url or f"sqlite:///{store}"
         self.port = free_port()
         self._workers = workers
         self._process: subprocess.Popen[bytes] | None = None
@@ -50,16 +52,19 @@ class Server:
     def wait_ready(self) -> None:
         self._eventually(self.answers, START_SECONDS, "the server answers")
 
-    def wait_whole(self, seconds: float = START_SECONDS) -> None:
-        """Wait until there are as many workers as there should be, and each has answered."""
+    def wait_whole(
+        self, seconds: float = START_SECONDS, *, path: str = "/readyz", status: int = 200
+    ) -> list[int]:
+        """Wait until there are as many workers as there should be, and each has answered so; the workers."""
         answered: set[int] = set()
 
         def whole() -> bool:
-            answered.update(self._answering() or ())
+            answered.update(self._answering(path, status) or ())
             workers = self.workers()
             return len(workers) == self._workers and answered.issuperset(workers)
 
-        self._eventually(whole, seconds, f"each of {self._workers} workers answers")
+        self._eventually(whole, seconds, f"each of {self._workers} workers answers {path} with {status}")
+        return self.workers()
 
     @property
     def master(self) -> int:
@@ -118,6 +123,11 @@ class Server:
         """SIGTERM to the master; its exit code, if it is had in time."""
         assert self._process is not None
         self._process.terminate()
+        return self.ends(seconds)
+
+    def ends(self, seconds: float) -> int:
+        """The exit code of the master, if it ends in time."""
+        assert self._process is not None
         return self._process.wait(seconds)
 
     def log(self) -> str:
@@ -133,15 +143,15 @@ class Server:
 
     def _command(self) -> list[str]:
         fll = str(Path(sys.executable).with_name("fll"))
-        options = ["--store", f"sqlite:///{self.store}", "--port", str(self.port)]
+        options = ["--store", self._url, "--port", str(self.port)]
         return [fll, "serve", *options, "--workers", str(self._workers)]
 
-    def _answering(self) -> set[int] | None:
-        """The workers that hold a fresh connection on which they answered, or None without an answer."""
+    def _answering(self, path: str = "/readyz", status: int = 200) -> set[int] | None:
+        """The workers that hold a fresh connection on which they answered so; None without such an answer."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PROBE_SECONDS)
         try:
-            connection.request("GET", "/readyz")
-            if connection.getresponse().status != 200:
+            connection.request("GET", path)
+            if connection.getresponse().status != status:
                 return None
             inode = server_end(self.port, connection.sock.getsockname()[1]) if connection.sock else ""
             return {pid for pid in self.workers() if has_socket(pid, inode)}

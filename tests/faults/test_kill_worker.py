@@ -47,7 +47,7 @@ def test_readers_see_all_or_nothing(store: Path, tell: Callable[[str], None]) ->
         kill_workers(server, ledger, clients)
         finish(clients)
         server.wait_whole()
-        tell(f"{sum(reader.asked for reader in readers)} right answers; {checks.outages(readers)}")
+        tell(f"{sum(reader.done for reader in readers)} right answers; {checks.outages(readers)}")
         checks.none_refused(clients)
         assert sum(tally.broken for reader in readers for tally in reader.tallies) >= KILLS // 4
         checks.all_there(server, ledger)

@@ -46,7 +46,7 @@ def test_stopped_while_it_writes(store: Path, tell: Callable[[str], None]) -> No
                 BUSY_SECONDS + SLACK_SECONDS,
                 "every write to the other worker is answered 503",
             )
-            reads = reader.asked
+            reads = reader.done
         went_on = _progress(ledger)
         finish([*before, *singles, *batches, reader])
         tell(f"503 after {waited:.1f} s, writes {went_on:.2f} s after it went on, {reads} reads meanwhile")

@@ -1,0 +1,191 @@
+"""What is hurt: a table split over region servers, `fll serve` before it, and clients at work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+import happybase
+from clusters import TABLE, Cluster
+
+from . import checks
+from .clients import Client, Reader, Writer, finish, start
+from .ledger import Ledger
+from .processes import eventually
+from .server import Server
+
+REGION_SERVERS = ("rs1", "rs2")
+GATEWAYS = ("thrift", "thrift1")
+DAEMONS = ("zk", "master", *REGION_SERVERS, *GATEWAYS)
+
+ANSWER_SECONDS = 30.0
+"""How long any request may take, whatever is broken; a client that waits longer takes it for lost."""
+
+HEAL_SECONDS = 120.0
+PROGRESS = 2
+"""How often each client must have been served to count as at work."""
+
+THINK_SECONDS = 0.3
+CHECK_SECONDS = 0.1
+WINDOWS = 8
+HOT = (b"b|ns|sink|", b"f|ns|source|", b"i|b|ns|sink|", b"e|ns|sink")
+"""Rows that every writer puts and nearly every question reads."""
+
+
+class Work:
+    """Clients: writers of single runs and of batches, of new runs and of replaced ones; and readers."""
+
+    def __init__(self, server: Server, ledger: Ledger, *, seed: int) -> None:
+        def writer(number: int, lines: int, *, replaces: bool = False) -> Writer:
+            return Writer(
+                [server.port],
+                ledger,
+                seed=seed + number,
+                lines=lines,
+                replaces=replaces,
+                patience_seconds=ANSWER_SECONDS,
+                gives_up_seconds=HEAL_SECONDS,
+                think_seconds=THINK_SECONDS,
+            )
+
+        self.writers = [
+            writer(1, 5),
+            writer(2, 3, replaces=True),
+            writer(3, 1),
+            writer(4, 1, replaces=True),
+        ]
+        self.readers = [
+            Reader(
+                [server.port],
+                ledger,
+                seed=seed + number,
+                patience_seconds=ANSWER_SECONDS,
+                think_seconds=THINK_SECONDS,
+                forgiving=True,
+            )
+            for number in (5, 6)
+        ]
+
+    @property
+    def clients(self) -> Sequence[Client]:
+        return [*self.writers, *self.readers]
+
+    def gets_on(self, seconds: float = HEAL_SECONDS) -> float:
+        """Wait until each client was served some times more; the seconds it took. Raises what went wrong."""
+        wanted = {client: client.done + PROGRESS for client in self.clients}
+
+        def served() -> bool:
+            self._check()
+            return all(client.done >= least for client, least in wanted.items())
+
+        return eventually(served, seconds, "each client is served again")
+
+    def was_refused(self) -> bool:
+        """Whether writers and readers were told 503."""
+        return all(
+            any(tally.refused for client in some for tally in client.tallies)
+            for some in (self.writers, self.readers)
+        )
+
+    def longest_seconds(self) -> float:
+        """The longest that a client waited for what it wanted, be it in one answer or in many tries."""
+        tallies = [tally for client in self.clients for tally in client.tallies]
+        return max(max(tally.outage_seconds, tally.slowest_seconds) for tally in tallies)
+
+    def lives(self, seconds: float) -> None:
+        """Let the clients go on for a while. Raises what goes wrong in one."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._check()
+            time.sleep(CHECK_SECONDS)
+
+    def _check(self) -> None:
+        for client in self.clients:
+            client.check()
+
+    def answered(self, *, api_hurt: bool) -> None:
+        """Every request was answered in bounded time, and every 503 said when to come back."""
+        for tally in (tally for client in self.clients for tally in client.tallies):
+            assert not tally.late, f"{tally.late} requests had no answer within {ANSWER_SECONDS} s"
+            assert api_hurt or not tally.broken, f"{tally.broken} connections broke: nobody hurt the API"
+            assert tally.retry_after <= {"2"}, tally.retry_after
+
+
+class Site:
+    """A cluster of two region servers and two gateways, the table, and `fll serve` with two workers.
+
+    The ledger is kept from fault to fault: what was acknowledged before the first one must survive all.
+    """
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.cluster = cluster
+        self.ledger = Ledger()
+        self.server = Server(folder / "site", url=cluster.url)
+        self._seeds = count(0, 10)
+
+    def make_table(self) -> None:
+        """As an operator does: the statement that `fll table ddl` prints, run by HBase."""
+        fll = str(Path(sys.executable).with_name("fll"))
+        ddl = subprocess.run(
+            [fll, "table", "ddl", "--store", self.cluster.url], capture_output=True, text=True, check=True
+        )
+        self.cluster.ddl(ddl.stdout)
+
+    def mend(self) -> None:
+        """Start whatever does not run, wait until the table is spread over both region servers again."""
+        for name, state in self.cluster.status().items():
+            if state == "paused":
+                self.cluster.resume(name)
+            if state == "down":
+                self.cluster.restart(name)
+        self.cluster.wait()
+        if not self.is_spread():
+            self.cluster.tool("balance")
+        eventually(self.is_spread, HEAL_SECONDS, "both region servers hold regions")
+
+    def pid(self, name: str) -> int:
+        """The process of a daemon."""
+        return int((self.cluster.data / "run" / f"{name}.pid").read_text())
+
+    def is_spread(self) -> bool:
+        """Whether both region servers hold a good part of the table, run rows and contents too."""
+        held = self.regions()
+        return all(
+            sum(key.startswith(kind) for key in held[name]) >= 3
+            for name in REGION_SERVERS
+            for kind in (b"r|", b"c|")
+        )
+
+    def regions(self) -> dict[str, list[bytes]]:
+        """The first keys of the regions that each region server holds."""
+        held: dict[str, list[bytes]] = {name: [] for name in REGION_SERVERS}
+        names = {self.cluster.ports.region_servers + 1 + n: name for n, name in enumerate(REGION_SERVERS)}
+        with closing(happybase.Connection("127.0.0.1", self.cluster.gateways[0])) as connection:
+            for region in connection.table(TABLE).regions():
+                if region["port"] in names:
+                    held[names[region["port"]]].append(region["start_key"])
+        return held
+
+    def holder(self, key: bytes) -> str:
+        """The region server that holds a row."""
+        held = {first: name for name, keys in self.regions().items() for first in keys}
+        return held[max(first for first in held if first <= key)]
+
+    @contextmanager
+    def at_work(self, tell: Callable[[str], None], *, api_hurt: bool = False) -> Iterator[Work]:
+        """Clients at work before the fault, at work after it, and nothing lost."""
+        work = Work(self.server, self.ledger, seed=next(self._seeds))
+        start(work.clients)
+        work.gets_on()
+        yield work
+        work.gets_on()
+        finish(work.clients)
+        tell(f"writers: {checks.outages(work.writers)}")
+        tell(f"readers: {checks.outages(work.readers)}")
+        work.answered(api_hurt=api_hurt)
+        checks.nothing_lost(self.server, self.ledger, windows=WINDOWS)

@@ -1,0 +1,153 @@
+"""What is lost when parts of HBase die, stand still or come back: nothing; and no answer is ever wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from clusters import Cluster
+
+from .cluster import ANSWER_SECONDS, DAEMONS, GATEWAYS, HEAL_SECONDS, HOT, REGION_SERVERS, Site, Work
+from .processes import connected, eventually
+from .server import Server
+
+Tell = Callable[[str], None]
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+STOPPED_SECONDS = (8.0, 20.0)
+"""A little longer than the session that a region server keeps in ZooKeeper, when requests sent before its
+end are still waiting; and much longer."""
+
+NO_ZOOKEEPER_SECONDS = 10.0
+"""Longer than that session."""
+
+WORKER_KILLS = 5
+STEADY_SECONDS = 5.0
+NOTICED_SECONDS = 1.0
+"""Somebody waits as long at least where regions are away: a fault that nobody noticed proves nothing."""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The one cluster and the one server that all faults hurt."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with Cluster(folder) as cluster:
+        cluster.start("cluster", len(REGION_SERVERS), len(GATEWAYS))
+        site = Site(cluster, folder)
+        site.make_table()
+        with site.server:
+            yield site
+
+
+@pytest.fixture
+def site(begun: Site) -> Site:
+    """All of it up, and the table spread over both region servers."""
+    begun.mend()
+    return begun
+
+
+@pytest.mark.parametrize("name", REGION_SERVERS)
+def test_region_server_killed(site: Site, tell: Tell, name: str) -> None:
+    with site.at_work(tell) as work:
+        regions = len(site.regions()[name])
+        hot = [key.decode() for key in HOT if site.holder(key) == name]
+        tell(f"{name} holds {regions} regions, with {hot}")
+        site.cluster.kill(name)
+        took = work.gets_on()
+        assert site.regions()[name] == []
+        tell(f"each client served {took:.1f} s after the kill, by the other one")
+        site.cluster.restart(name)
+    assert work.longest_seconds() >= NOTICED_SECONDS
+
+
+@pytest.mark.parametrize("seconds", STOPPED_SECONDS)
+def test_region_server_stopped(site: Site, tell: Tell, seconds: float) -> None:
+    name = site.holder(HOT[1])
+    with site.at_work(tell) as work:
+        site.cluster.pause(name)
+        work.lives(seconds)
+        site.cluster.resume(name)
+        took = eventually(lambda: site.cluster.status()[name] == "down", HEAL_SECONDS, f"{name} gives up")
+        tell(f"{name} ended itself {took:.1f} s after it went on; nobody told it to")
+        site.cluster.restart(name)
+    assert work.longest_seconds() >= NOTICED_SECONDS
+
+
+def test_gateways_killed_one_after_the_other(site: Site, tell: Tell) -> None:
+    with site.at_work(tell) as work:
+        for name, port in zip(GATEWAYS, site.cluster.gateways, strict=True):
+            assert connected(site.server.workers(), port), f"no worker uses {name}: its death proves nothing"
+            site.cluster.kill(name)
+            took = work.gets_on()
+            assert not connected(site.server.workers(), port)
+            tell(f"each client served {took:.1f} s after {name} was killed, by the other one")
+            site.cluster.restart(name)
+
+
+def test_all_gateways_killed(site: Site, tell: Tell) -> None:
+    with site.at_work(tell) as work:
+        for name in GATEWAYS:
+            site.cluster.kill(name)
+        eventually(work.was_refused, ANSWER_SECONDS, "writers and readers are told 503")
+        for name in GATEWAYS:
+            site.cluster.restart(name)
+
+
+def test_master_killed(site: Site, tell: Tell) -> None:
+    with site.at_work(tell) as work:
+        site.cluster.kill("master")
+        took = max(work.gets_on() for _ in range(3))
+        tell(f"without a master each client was served every {took:.1f} s at least")
+        site.cluster.restart("master")
+
+
+def test_zookeeper_killed_and_started_again(site: Site, tell: Tell) -> None:
+    with site.at_work(tell) as work:
+        site.cluster.kill("zk")
+        work.lives(NO_ZOOKEEPER_SECONDS)
+        site.cluster.restart("zk")
+        work.gets_on()
+        tell(f"afterwards: {site.cluster.status()}")
+
+
+def test_api_workers_killed(site: Site, tell: Tell) -> None:
+    chance = random.Random(7)
+    with site.at_work(tell, api_hurt=True) as work:
+        for _ in range(WORKER_KILLS):
+            eventually(lambda: site.ledger.under_way() > 0, HEAL_SECONDS, "something is being written")
+            os.kill(chance.choice(site.server.some_workers()), signal.SIGKILL)
+            work.gets_on()
+        site.server.wait_whole()
+    assert sum(tally.broken for client in work.clients for tally in client.tallies) >= WORKER_KILLS // 2
+
+
+def test_whole_cluster_killed_at_once(site: Site, tell: Tell) -> None:
+    with site.at_work(tell, api_hurt=True) as work:
+        pids = [site.pid(name) for name in DAEMONS]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        eventually(work.was_refused, ANSWER_SECONDS, "writers and readers are told 503")
+        _api_stays_up(site, work)
+        began = time.monotonic()
+        site.cluster.start("cluster", len(REGION_SERVERS), len(GATEWAYS))
+        ready = time.monotonic() - began
+        work.gets_on()
+        tell(f"HBase up after {ready:.1f} s, each client served after {time.monotonic() - began:.1f} s")
+
+
+def _api_stays_up(site: Site, work: Work) -> None:
+    """While HBase is away: a worker that dies has a heir, both live and say so, and none is ready."""
+    os.kill(site.server.workers()[0], signal.SIGKILL)
+    workers = site.server.wait_whole(path="/healthz")
+    site.server.wait_whole(path="/readyz", status=503)
+    work.lives(STEADY_SECONDS)
+    assert site.server.wait_whole(path="/healthz") == workers, "workers die while HBase is away"
+    other = Server(site.server.store.with_name("other"), url=site.cluster.url)
+    other.start(wait=False)
+    assert other.ends(ANSWER_SECONDS) != 0
+    assert "gateway" in other.log()
