@@ -102,6 +102,7 @@ def test_master_killed(site: Site, tell: Tell) -> None:
     with site.at_work(tell) as work:
         site.cluster.kill("master")
         took = max(work.gets_on() for _ in range(3))
+        assert site.cluster.status()["master"] == "down"
         tell(f"without a master each client was served every {took:.1f} s at least")
         site.cluster.restart("master")
 
@@ -110,6 +111,7 @@ def test_zookeeper_killed_and_started_again(site: Site, tell: Tell) -> None:
     with site.at_work(tell) as work:
         site.cluster.kill("zk")
         work.lives(NO_ZOOKEEPER_SECONDS)
+        assert site.cluster.status()["zk"] == "down"
         site.cluster.restart("zk")
         work.gets_on()
         tell(f"afterwards: {site.cluster.status()}")
