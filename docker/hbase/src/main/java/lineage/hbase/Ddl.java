@@ -172,7 +172,7 @@ record Ddl(String verb, TableName table, Map<String, Map<String, String>> famili
     }
 
     private IllegalArgumentException notUnderstood() {
-      return new IllegalArgumentException("not understood: " + line.substring(rest.regionStart()));
+      return new IllegalArgumentException("not understood: " + line.substring(rest.regionStart()).strip());
     }
   }
 }
