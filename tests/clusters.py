@@ -118,8 +118,10 @@ class Cluster:
         assert done.returncode == 0, f"hbase-local {' '.join(args)}: {done.stderr}"
         return done.stdout
 
-    def _run(self, *args: str, said: str = "") -> subprocess.CompletedProcess[str]:
-        environment = {
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the launcher is told in its environment."""
+        return {
             **os.environ,
             "HBASE_DATA": str(self.data),
             "ZK_PORT": str(self.ports.zookeeper),
@@ -128,8 +130,15 @@ class Cluster:
             "THRIFT_PORT": str(self.ports.thrift),
             "HBASE_OPTS": OPTIONS,
         }
+
+    def _run(self, *args: str, said: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [LAUNCHER, *args], input=said, capture_output=True, text=True, env=environment, check=False
+            [LAUNCHER, *args],
+            input=said,
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            check=False,
         )
 
 
