@@ -60,7 +60,7 @@ imports: setup
 
 tests: setup
 	$(HBASE) build
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 faults: setup
 	$(HBASE) build

@@ -1,4 +1,7 @@
-"""What is lost when parts of HBase die, stand still or come back: nothing; and no answer is ever wrong."""
+"""What is lost when parts of HBase die, stand still or come back: nothing; and no answer is ever wrong.
+
+All in one file, because tests run in parallel by files: there is one cluster.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,6 @@ from .processes import connected, eventually
 from .server import Server
 
 Tell = Callable[[str], None]
-
-pytestmark = pytest.mark.xdist_group("cluster")
 
 STOPPED_SECONDS = (8.0, 20.0)
 """A little longer than the session that a region server keeps in ZooKeeper, when requests sent before its
