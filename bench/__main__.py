@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench import embedded, hbase
+from bench.awake import awake
 
 ENGINES = {"embedded": embedded.bench, "hbase": hbase.bench}
 
@@ -18,7 +19,8 @@ def main() -> None:
     sizes = [asked.runs // 100, asked.runs // 10, asked.runs]
     for engine in asked.engine or ENGINES:
         print(f"# {engine}", flush=True)
-        ENGINES[engine](sizes)
+        with awake():
+            ENGINES[engine](sizes)
 
 
 if __name__ == "__main__":
