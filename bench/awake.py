@@ -1,4 +1,4 @@
-"""Keep idle cores from sleeping: a question hops between processes, and a virtual core wakes in milliseconds."""
+"""Keep idle cores from sleeping: questions hop between processes, and virtual cores wake in milliseconds."""
 
 from __future__ import annotations
 

@@ -23,8 +23,11 @@ REGION_SERVERS = ("rs1", "rs2")
 GATEWAYS = ("thrift", "thrift1")
 DAEMONS = ("zk", "master", *REGION_SERVERS, *GATEWAYS)
 
-ANSWER_SECONDS = 30.0
-"""How long any request may take, whatever is broken; a client that waits longer takes it for lost."""
+ANSWER_SECONDS = 45.0
+"""How long any request may take, whatever is broken; a client that waits longer takes it for lost.
+
+The engine waits 10 s for one call; a request makes several, and may have to wait in more than one of them.
+"""
 
 HEAL_SECONDS = 120.0
 PROGRESS = 2
