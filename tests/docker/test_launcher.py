@@ -19,8 +19,6 @@ from clusters import LAUNCHER, TABLE, Cluster
 
 from fll_hbase.tables import descriptors
 
-pytestmark = pytest.mark.xdist_group("launcher")
-
 LOOPBACK = "0100007F"
 LISTENS = "0A"
 START_SECONDS = 120
