@@ -152,13 +152,16 @@ class Site:
             if state == "down":
                 self.cluster.restart(name)
         self.cluster.wait()
-        if not self.is_spread():
-            self.cluster.tool("balance")
-        eventually(self.is_spread, HEAL_SECONDS, "both region servers hold regions")
+        eventually(self._spreads, HEAL_SECONDS, "both region servers hold regions")
 
     def pid(self, name: str) -> int:
         """The process of a daemon."""
         return int((self.cluster.data / "run" / f"{name}.pid").read_text())
+
+    def _spreads(self) -> bool:
+        if not self.is_spread():
+            self.cluster.tool("balance")  # does nothing as long as regions are on their way
+        return self.is_spread()
 
     def is_spread(self) -> bool:
         """Whether both region servers hold a good part of the table, run rows among it."""
