@@ -45,6 +45,7 @@ REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
 
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
+STATED, ALIAS = b"d:s|", b"d:a|"
 
 END_POINTS = b"e|"
 """What all catalogue rows begin with; then come namespace and name."""
@@ -173,14 +174,40 @@ def field_column(direction: Direction, field: str) -> bytes:
     return (WRITTEN if direction is Direction.BACKWARD else READ) + escaped(field)
 
 
+def stated_column(field: str) -> bytes:
+    """The catalogue cell of a field that a schema names, whatever runs did to it."""
+    return STATED + escaped(field)
+
+
+def alias_row(end_point: EndPoint) -> bytes:
+    """Under which further names an end point is known."""
+    return joined(b"a", escaped(end_point.namespace), escaped(end_point.name))
+
+
+def alias_column(end_point: EndPoint) -> bytes:
+    """The cell of one further name of an end point."""
+    return ALIAS + joined(escaped(end_point.namespace), escaped(end_point.name))
+
+
+def parsed_alias(column: bytes) -> EndPoint:
+    """The inverse of `alias_column`. Raises CorruptRow for any other column."""
+    if not column.startswith(ALIAS):
+        raise CorruptRow(f"{column!r} is not the column of a further name")
+    namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
+    return EndPoint(unescaped(namespace), unescaped(name))
+
+
 def said_column(field: bytes, digest: str) -> bytes:
     """The catalogue cell of one type that a field was said to have."""
     return field + SEPARATOR + digest.encode()
 
 
-def parsed_field_column(column: bytes) -> tuple[Direction, str, bool] | None:
-    """Direction and name of a field's catalogue cell, and whether it holds a type; None for others."""
-    for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ)):
+def parsed_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:
+    """Direction and name of a field's catalogue cell, and whether it holds a type; None for others.
+
+    A field that only a schema names has no direction.
+    """
+    for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ), (None, STATED)):
         if column.startswith(head):
             name, separator, _ = column[len(head) :].partition(SEPARATOR)
             return direction, unescaped(name), bool(separator)

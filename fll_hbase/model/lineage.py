@@ -42,7 +42,16 @@ def of(operations: Sequence[Operation]) -> FieldLineageInfo:
 
     Raises InvalidLineage with every fault, each at its place in the order given.
     """
-    faults = tuple(find_faults(operations))
+    return _checked(operations, find_faults(operations))
+
+
+def partial(operations: Sequence[Operation]) -> FieldLineageInfo:
+    """As `of`, of operations that another system told: a missing READ or WRITE is no fault there."""
+    return _checked(operations, _broken_ways(operations))
+
+
+def _checked(operations: Sequence[Operation], found: Iterator[Fault]) -> FieldLineageInfo:
+    faults = tuple(found)
     if faults:
         raise InvalidLineage(faults)
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
@@ -65,6 +74,10 @@ def find_faults(operations: Sequence[Operation]) -> Iterator[Fault]:
         yield Fault("operations", "no READ: lineage starts at a source")
     if not any(isinstance(operation, Write) for operation in operations):
         yield Fault("operations", "no WRITE: lineage ends at a destination")
+    yield from _broken_ways(operations)
+
+
+def _broken_ways(operations: Sequence[Operation]) -> Iterator[Fault]:
     yield from _repeated_names(operations)
     yield from _unknown_origins(operations)
     yield from _cycles(operations)

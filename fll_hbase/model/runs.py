@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from fll_hbase.model.lineage import FieldLineageInfo
 
@@ -51,7 +53,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One run of a program; `run` is unique across namespaces, `start_ms` is since 1970."""
+    """One run of a program; `run` is unique across namespaces, `start_ms` is since 1970.
+
+    `details` are further facts of the run, made by `details`; they are no part of its lineage.
+    """
 
     namespace: str
     application: str
@@ -61,6 +66,7 @@ class ProgramRun:
     run: str
     start_ms: int
     state: State = State.COMPLETE
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +75,9 @@ class RecordedRun:
 
     run: ProgramRun
     info: FieldLineageInfo
+
+
+def details(**facts: Any) -> str:
+    """Facts of a run as one line of JSON, members sorted; those that say nothing are left out."""
+    said = {name: fact for name, fact in facts.items() if fact}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if said else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from fll_hbase.keys import layout
@@ -72,6 +72,12 @@ class Catalogue:
         """Whether any run ever named the end point."""
         return bool(self._table.get(layout.end_point_row(end_point), columns=(layout.EXISTS,)))
 
+    def aliases(self, end_points: Collection[EndPoint]) -> dict[EndPoint, list[EndPoint]]:
+        """The further names of each, sorted: one call for all; those without any are left out."""
+        keys = {layout.alias_row(end_point): end_point for end_point in end_points}
+        found = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        return {keys[key]: sorted(map(layout.parsed_alias, row)) for key, row in found.items()}
+
     def search(self, text: str, *, after: Found | None, limit: int, end_points_max: int) -> SearchPage:
         """End points and fields whose names hold the text, in any case.
 
@@ -114,7 +120,7 @@ class Catalogue:
 
 
 def _fields(row: Row) -> list[CataloguedField]:
-    names: dict[str, set[Direction]] = {}
+    names: dict[str, set[Direction | None]] = {}
     types: dict[str, list[Cell]] = {}
     for column, cell in row.items():
         parsed = layout.parsed_field_column(column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,7 +14,9 @@ from fll_hbase.model import graph, order, ways
 from fll_hbase.model.graph import Graph
 from fll_hbase.model.operations import EndPoint, EndPointField, Operation
 from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relations
+from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
 from fll_hbase.store.gathering import Gathering
@@ -115,6 +117,12 @@ class LineageStore:
         Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreAway as `record` does.
         """
         return self._gathering.record(run)
+
+    def describe(self, schemas: Iterable[Schema]) -> None:
+        """Put what is known of end points without any run into the catalogue; durable when this returns."""
+        puts = rows.unique(put for schema in schemas for put in rows.schema_puts(schema))
+        if puts:
+            self._table.write([puts])
 
     def lineage(
         self,

@@ -28,8 +28,12 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 from fll_hbase.model.runs import Direction, ProgramRun, State
+from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import FieldMap, Flow
 from fll_hbase.tables import Cell, Put, Row
+
+_NAMED = 8
+"""So many pieces of a truth come before the details, which hold any character."""
 
 _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 
@@ -95,20 +99,32 @@ def encoded(truth: Truth) -> bytes:
     """The value of document and truth cells. Raises TooLarge where no cell holds it."""
     run = truth.run
     names = (run.namespace, run.application, run.version, run.type, run.program)
+    details = (run.details.encode(),) if run.details else ()
     head = b"%b|%d|%b" % (truth.checksum.encode(), run.start_ms, run.state.value.encode())
-    value = SEPARATOR.join((head, *map(escaped, names)))
+    value = SEPARATOR.join((head, *map(escaped, names), *details))
     if len(value) > CELL_BYTES_MAX:
-        raise TooLarge(f"run {run.run!r}: the names of its program are {len(value)} bytes long; shorten them")
+        raise TooLarge(
+            f"run {run.run!r}: names and details of the run are {len(value)} bytes long; shorten them"
+        )
     return value
 
 
 def decoded(run_id: str, value: bytes) -> Truth:
     """The inverse of `encoded`. Raises CorruptRow for any other bytes."""
     try:
-        checksum, start, state, *names = value.split(SEPARATOR)
+        checksum, start, state, *names = value.split(SEPARATOR, _NAMED)
+        details = names.pop().decode() if len(names) == _NAMED - 2 else ""
         namespace, application, version, type_, program = map(unescaped, names)
         run = ProgramRun(
-            namespace, application, version, type_, program, run_id, int(start), State(state.decode())
+            namespace,
+            application,
+            version,
+            type_,
+            program,
+            run_id,
+            int(start),
+            State(state.decode()),
+            details,
         )
         return Truth(checksum.decode(), run)
     except (ValueError, TypeError) as error:
@@ -268,8 +284,26 @@ def _catalogue(info: FieldLineageInfo) -> Iterator[Put]:
                     )
 
 
+def schema_puts(schema: Schema) -> Iterator[Put]:
+    """Catalogue cells of what is known of an end point without any run; an alias is told at both ends."""
+    row = layout.end_point_row(schema.end_point)
+    yield Put(row, layout.EXISTS, b"")
+    yield from _description_puts(schema.end_point, schema.description)
+    for field in schema.fields:
+        yield from _said_puts(row, layout.stated_column(field.name), field.type)
+    for alias in schema.aliases:
+        yield Put(layout.end_point_row(alias), layout.EXISTS, b"")
+        yield Put(layout.alias_row(schema.end_point), layout.alias_column(alias), b"")
+        yield Put(layout.alias_row(alias), layout.alias_column(schema.end_point), b"")
+
+
 def _field_puts(direction: Direction, field: EndPointField, type_: str) -> Iterator[Put]:
-    row, column = layout.end_point_row(field.end_point), layout.field_column(direction, field.name)
+    yield from _said_puts(
+        layout.end_point_row(field.end_point), layout.field_column(direction, field.name), type_
+    )
+
+
+def _said_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
     yield Put(row, column, b"")
     if type_:
         yield _sized(row, layout.said_column(column, checksums.digest(type_.encode())), type_.encode())
