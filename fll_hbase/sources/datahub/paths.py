@@ -1,0 +1,43 @@
+"""Which field does a DataHub field path name: types are left out, nested names are joined by `/`.
+
+Version 2 tells the type of every step, `[version=2.0].[type=struct].[type=array].a.[type=string].b`, so names
+may hold dots; in version 1, `a.b`, a dot always nests. Both are `a/b`. A field of a message's key is
+`[key]/a`: its value may have an `a`, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+VERSION = "[version=2.0]"
+KEY = "[key=True]"
+KEY_FIELDS = "[key]"
+_TYPE = "[type=unknown]"
+_TOKEN = re.compile(r"(?:^|\.)\[(?:version|key|type)=[^\]]*\](?=\.|$)")
+
+
+def field_name(path: str) -> str:
+    """The name of the field; a path without any name, such as that of a bare string, stays as it is."""
+    if not path.startswith("[version="):
+        return path.replace(".", "/")
+    names = [chunk[1:] for chunk in _TOKEN.split(path) if chunk]
+    if not names:
+        return path
+    return "/".join([KEY_FIELDS, *names] if path.startswith(f"{VERSION}.{KEY}") else names)
+
+
+def field_path(name: str) -> str:
+    """A path that names the field: version 1 where that can, else version 2 with unknown types."""
+    if name.startswith(VERSION) and field_name(name) == name:
+        return name
+    names = name.split("/")
+    in_key = names[0] == KEY_FIELDS and len(names) > 1
+    if not in_key and "." not in name and not name.startswith("[version="):
+        return ".".join(names)
+    steps = [f"{_TYPE}.{each}" for each in (names[1:] if in_key else names)]
+    return ".".join([VERSION, KEY, *steps] if in_key else [VERSION, *steps])
+
+
+def ends_in_a_name(path: str) -> bool:
+    """Whether the path is that of a field, not of a type on the way to one."""
+    return not path.endswith("]") or not path.startswith("[version=")

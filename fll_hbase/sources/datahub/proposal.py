@@ -1,0 +1,36 @@
+"""What is one proposed change: an aspect of an entity, as it is to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fll_hbase.sources.checks import Checks
+
+UPSERT = "UPSERT"
+PATCH = "PATCH"
+DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One aspect of one entity, as it is to be.
+
+    `value` is its JSON, which stands at the place `at`; None where the aspect or all of the entity is to go.
+    `urn_at` is the place of the urn. `observed_ms` is when the client saw it, 0 where it does not say.
+    """
+
+    urn: str
+    aspect: str
+    change: str
+    value: object
+    at: str
+    urn_at: str
+    observed_ms: int
+
+
+def told(checks: Checks, value: object, at: str) -> dict[str, Any]:
+    """A JSON object without its nulls; members that nobody here knows are no fault."""
+    if isinstance(value, dict):
+        return {name: member for name, member in value.items() if member is not None}
+    return checks.members(value, at, ())
