@@ -39,7 +39,10 @@ OPERATION_NAMES = b"o:n"
 OPERATION = b"o:op|"
 
 DOCUMENT = b"d:v|"
+EVENT = b"d:ev|"
 TRUTH = b"d:z|"
+
+PART = b"o:d"
 
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
@@ -162,6 +165,25 @@ def graph_column(direction: Direction, end_point: EndPoint, field: str) -> bytes
 def document_column(number: int, digest: str) -> bytes:
     """The cell of one whole document in a run row."""
     return DOCUMENT + b"%08x|" % number + digest.encode()
+
+
+def event_column(time_ms: int, digest: str) -> bytes:
+    """The cell of one event in a run row."""
+    return EVENT + b"%016x|" % time_ms + digest.encode()
+
+
+def event_time_ms(column: bytes) -> int:
+    """The time in an event's column. Raises CorruptRow for any other column."""
+    said = column[len(EVENT) : len(EVENT) + 16]
+    try:
+        return int(said, 16)
+    except ValueError as error:
+        raise CorruptRow(f"{column!r} is not the column of an event") from error
+
+
+def part_row(digest: str) -> bytes:
+    """What events say, once however many say it."""
+    return b"p|" + digest.encode()
 
 
 def truth_column(count: int, digest: str) -> bytes:

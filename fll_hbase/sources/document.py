@@ -5,6 +5,7 @@ The forms are those of the REST contract; docs/recording.md describes them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,12 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     return Reading(run, operations, tuple(checks.warnings))
 
 
-def read_operations(members: dict[str, Any], namespace: str) -> ReadOperations:
+def read_operations(
+    members: dict[str, Any],
+    namespace: str,
+    *,
+    of: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.of,
+) -> ReadOperations:
     """The lineage that the members `operations` and `destination` mean; raises as `read` does."""
     checks = Checks()
     said = checks.items(members, "operations", "", required=True)
@@ -95,7 +101,7 @@ def read_operations(members: dict[str, Any], namespace: str) -> ReadOperations:
         raise UnreadableDocument(checks.faults)
     if invalid:
         raise InvalidLineage([*invalid, *lineage.find_faults(operations)])
-    info = lineage.of(operations)
+    info = of(operations)
     return ReadOperations(info, (*checks.warnings, *lineage.unlisted_inputs(operations)))
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fll_hbase.errors import LineageError, StoreAway
-from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.recording import Recorded, Said
 
 GATHERED_MAX = 4
 """So many runs go together; where the store stands still, so many threads wait for it."""
@@ -24,7 +23,7 @@ STUCK_SECONDS = 2.0
 class _Ticket:
     """One run and, once settled, its answer."""
 
-    run: RecordedRun
+    run: Said
     answer: Recorded | BaseException | None = None
     settled: threading.Event = field(default_factory=threading.Event)
 
@@ -36,13 +35,13 @@ class _Ticket:
 class Gathering:
     """Records single runs, several at a time. Made for threads to share."""
 
-    def __init__(self, record: Callable[[Sequence[RecordedRun]], list[Recorded | LineageError]]) -> None:
+    def __init__(self, record: Callable[[Sequence[Said]], list[Recorded | LineageError]]) -> None:
         self._record = record
         self._waiting: list[_Ticket] = []
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
-    def record(self, run: RecordedRun) -> Recorded:
+    def record(self, run: Said) -> Recorded:
         """Record one run. Raises what recording it alone would; StoreAway also where nothing moves."""
         ticket = _Ticket(run)
         with self._lock:

@@ -13,14 +13,14 @@ from fll_hbase.keys import layout
 from fll_hbase.model import graph, order, ways
 from fll_hbase.model.graph import Graph
 from fll_hbase.model.operations import EndPoint, EndPointField, Operation
-from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model.runs import Direction, ProgramRun, Window
 from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relations
 from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
 from fll_hbase.store.gathering import Gathering
-from fll_hbase.store.recording import Recorded, Recording
+from fll_hbase.store.recording import Recorded, Recording, Said
 from fll_hbase.store.rows import Truth
 from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
 from fll_hbase.store.window import Asked, WindowReader, place_of
@@ -104,15 +104,15 @@ class LineageStore:
         self._windows = WindowReader(table, self._contents, clock=clock, grace_ms=limits.grace_ms)
         self.catalogue = Catalogue(table)
 
-    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
-        """Record runs in order; one answer for each, durable when this returns.
+    def record(self, runs: Sequence[Said]) -> list[Recorded | LineageError]:
+        """Record runs, or events that tell of runs, in order; one answer for each, durable when this returns.
 
         Raises StoreAway: then any of them may have landed, and sending all again is safe.
         """
         return self._recording.record(runs)
 
-    def record_one(self, run: RecordedRun) -> Recorded:
-        """Record one run, together with those of other threads; durable when this returns.
+    def record_one(self, run: Said) -> Recorded:
+        """Record one run or event, together with those of other threads; durable when this returns.
 
         Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreAway as `record` does.
         """

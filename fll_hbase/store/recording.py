@@ -1,63 +1,42 @@
 """How does a run become rows that survive anything: the recording pass and its barriers.
 
-Content first, then the document's own cell in the run row; what all documents of that row come to is derived,
-its index rows and references are put, and last the truth. Each step is a barrier. The run row is read again
-at the end: if another writer came between, the pass starts over. docs/row-keys.md says why.
+Content first, then the own cell of a document or event in the run row; what all cells of that row come to
+is derived, its index rows and references are put, and last the truth. Each step is a barrier. The run row is
+read again at the end: if another writer came between, the pass starts over. docs/row-keys.md says why.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from cachetools import LRUCache
 
 from fll_hbase.errors import ChecksumConflict, LineageError, StoreAway, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import measured
+from fll_hbase.model import events, told
+from fll_hbase.model.events import ToldEvent
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import pending as on_the_way
 from fll_hbase.store import rows
-from fll_hbase.store.rows import Content, Ends, Truth
+from fll_hbase.store.folds import Folds
+from fll_hbase.store.pending import Pending, PendingEvents, Recorded
+from fll_hbase.store.rows import Content, Ends
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 CHUNK_RUNS_MAX = 2_000
 PASSES_MAX = 50
 
+Said: TypeAlias = RecordedRun | ToldEvent
+"""What is recorded: a whole run, or an event that tells of one."""
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """An acknowledged run.
+Refused: TypeAlias = dict[str, LineageError]
+"""Why runs, by their ids, cannot be stored."""
 
-    `recorded` is false for the very same again, `replaced` is true where it said something else before.
-    """
-
-    checksum: str
-    run: str
-    recorded: bool
-    replaced: bool
-
-
-@dataclass(slots=True)
-class _Pending:
-    """One run on its way: its own document, and what its row said before."""
-
-    key: bytes
-    own: Truth
-    info: FieldLineageInfo
-    value: bytes
-    before: bytes | None = None
-    announce: bool = True
-    number: int = 1
-    resent: bool = False
-    count: int = 0
-    truth: Truth | None = None
-    truth_value: bytes = b""
-
-    def outcome(self) -> Recorded:
-        replaced = not self.resent and self.before is not None and self.before != self.value
-        return Recorded(self.own.checksum, self.own.run.run, not self.resent, replaced)
+__all__ = ["Recorded", "Recording", "Said"]
 
 
 class Recording:
@@ -72,44 +51,55 @@ class Recording:
         self._clock = clock
         self._half_grace_ms = grace_ms // 2
         self._known = _Known()
+        self._folds = Folds(table)
 
-    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
+    def record(self, said: Sequence[Said]) -> list[Recorded | LineageError]:
         """Record all, in order; one answer for each. Raises StoreAway: then any of them may have landed.
 
-        A run answered by an error stored nothing that a question could find.
+        What is answered by an error stored nothing that a question could find.
         """
-        return [answer for chunk in _chunks(runs) for answer in self._record(chunk)]
+        answers: dict[int, Recorded | LineageError] = {}
+        for chunk in _chunks(said):
+            answered = self._record([[said[number] for number in numbers] for numbers in chunk])
+            answers |= zip(chain.from_iterable(chunk), answered, strict=True)
+        return [answers[number] for number in range(len(said))]
 
-    def _record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
-        refused: dict[str, LineageError] = {}
-        every = [_pending(run) for run in runs]
-        pending = [run for run in every if isinstance(run, _Pending)]
-        self._read_before(pending)
+    def _record(self, chunk: Sequence[Sequence[Said]]) -> list[Recorded | LineageError]:
+        refused: Refused = {}
+        every = [_pending(said, refused) for said in chunk]
+        pending = self._looked([run for run in every if run is not None], refused)
         for _ in range(PASSES_MAX):
             began = self._clock()
-            contents = self._contents_to_put(pending, began, refused)
-            pending = [run for run in pending if run.info.checksum not in refused]
-            self._announce(pending, contents, began)
-            pending = self._finish(pending, began)
+            contents = self._contents_to_put({run.run: run.info for run in pending}, began, refused)
+            parts = self._parts_to_put(pending, began, refused)
+            pending = [run for run in pending if run.run not in refused]
+            self._announce(pending, contents, parts, began)
+            pending = self._finish(pending, began, refused)
             if not pending:
-                return [_answer(run, refused) for run in every]
-        raise StoreAway(f"run {pending[0].own.run.run!r} is being written by others all the time; try again")
+                return [
+                    answer
+                    for said, run in zip(chunk, every, strict=True)
+                    for answer in _answers(said, run, refused)
+                ]
+        raise StoreAway(f"run {pending[0].run!r} is being written by others all the time; try again")
 
-    def _read_before(self, every: Iterable[_Pending]) -> None:
-        """Look at the run rows as they are; a resend of the latest document adds no cell."""
+    def _looked(self, every: Sequence[Pending], refused: Refused) -> list[Pending]:
+        """Look at the run rows as they are."""
         for run, row in self._run_rows(every):
-            run.before = rows.truth_value(row)
-            latest = rows.derived(row)
-            run.announce = latest is None or latest.value != run.value
-            run.number = latest.number + 1 if latest else 1
-            run.resent = not run.announce and run.before == run.value
+            try:
+                run.look(row, self._folds)
+            except TooLarge as error:
+                refused[run.run] = error
+        return [run for run in every if run.run not in refused]
 
     def _contents_to_put(
-        self, pending: Iterable[_Pending], now_ms: int, refused: dict[str, LineageError]
+        self, infos: Mapping[str, FieldLineageInfo | None], now_ms: int, refused: Refused
     ) -> list[Content]:
-        """The contents that the table lacks or that grow old; what cannot be stored goes to `refused`."""
+        """The contents that the table lacks or that grow old; a run whose content does not fit is refused."""
         missing = []
-        for checksum, info in {run.info.checksum: run.info for run in pending}.items():
+        by_checksum = {info.checksum: info for info in infos.values() if info is not None}
+        faulty: dict[str, LineageError] = {}
+        for checksum, info in by_checksum.items():
             if self._known.fresh(checksum, now_ms):
                 continue
             try:
@@ -117,7 +107,11 @@ class Recording:
                 if not self._stored(content, now_ms):
                     missing.append(content)
             except (ChecksumConflict, TooLarge) as error:
-                refused[checksum] = error
+                faulty[checksum] = error
+        if faulty:
+            refused |= {
+                run: faulty[info.checksum] for run, info in infos.items() if info and info.checksum in faulty
+            }
         return missing
 
     def _stored(self, content: Content, now_ms: int) -> bool:
@@ -134,31 +128,64 @@ class Recording:
         self._known.keep(checksum, oldest_ms + self._half_grace_ms)
         return self._known.fresh(checksum, now_ms)
 
-    def _announce(self, pending: Iterable[_Pending], contents: Sequence[Content], began: int) -> None:
-        """Put the contents, catalogue before data, and the documents' own cells."""
+    def _parts_to_put(self, pending: Iterable[Pending], now_ms: int, refused: Refused) -> dict[str, bytes]:
+        """The parts of events that the table lacks or that grow old."""
+        texts = {
+            digest: (run.run, text)
+            for run in pending
+            for digest, text in run.texts.items()
+            if not self._known.fresh(digest, now_ms)
+        }
+        keys = {digest: layout.part_row(digest) for digest in texts}
+        found = self._table.rows(list(keys.values()), columns=(layout.PART,)) if keys else {}
+        missing = {}
+        for digest, (run, text) in texts.items():
+            cell = found.get(keys[digest], {}).get(layout.PART)
+            if cell is not None and cell.value != text:
+                refused[run] = ChecksumConflict(
+                    f"digest {digest} names another part already; nothing was stored, please report this"
+                )
+            elif cell is None or not self._young(digest, cell.stamp_ms, now_ms):
+                missing[digest] = text
+        return missing
+
+    def _young(self, digest: str, stamp_ms: int, now_ms: int) -> bool:
+        self._known.keep(digest, stamp_ms + self._half_grace_ms)
+        return self._known.fresh(digest, now_ms)
+
+    def _announce(
+        self, pending: Iterable[Pending], contents: Sequence[Content], parts: Mapping[str, bytes], began: int
+    ) -> None:
+        """Put the contents, catalogue before data, the parts, and the own cells of documents and events."""
         batches: list[Batch] = [
-            rows.unique(put for content in contents for put in content.catalogue),
+            rows.unique([*_catalogue_of(contents), *_catalogue_of_parts(pending, parts)]),
             [put for content in contents for put in content.data],
-            [rows.document_put(run.key, run.number, run.value) for run in pending if run.announce],
+            [rows.part_put(digest, text) for digest, text in parts.items()],
+            [put for run in pending for put in run.cells],
         ]
         if any(batches):
             self._table.write(batches, sync=Sync.LATER)
-        for content in contents:
-            self._known.keep(content.ends.checksum, began + self._half_grace_ms)
+        for name in (*(content.ends.checksum for content in contents), *parts):
+            self._known.keep(name, began + self._half_grace_ms)
         for run in pending:
-            run.announce = False
+            self._folds.keep(run.texts)
+            run.cells = []
 
-    def _finish(self, pending: Sequence[_Pending], began: int) -> list[_Pending]:
+    def _finish(self, pending: Sequence[Pending], began: int, refused: Refused) -> list[Pending]:
         """Derive and put the truths of all; returns the runs whose pass must start over."""
-        self._derive(pending)
+        for run, row in self._run_rows(pending):
+            run.derive(row, self._folds)
+        contents = self._contents_to_put({run.run: run.derived for run in pending}, began, refused)
+        pending = [run for run in pending if run.run not in refused]
         ends = self._all_ends(pending)
         references: list[Put] = []
         truths: list[Put] = []
-        ready: list[_Pending] = []
-        again: list[_Pending] = []
+        ready: list[Pending] = []
+        again: list[Pending] = []
         for run in pending:
             if run.truth is None or run.truth.checksum not in ends:
-                again.append(self._superseding(run))
+                run.supersede()
+                again.append(run)
                 continue
             references += rows.reference_puts(run.truth, ends[run.truth.checksum])
             truths.append(rows.truth_put(run.key, run.count, run.truth_value))
@@ -168,26 +195,16 @@ class Recording:
             for truth in rows.witnesses(run.truth for run in ready if run.truth)
             for put in rows.index_puts(truth, ends[truth.checksum])
         ]
-        self._table.write([index, references, truths])
+        data = [put for content in contents for put in content.data]
+        self._table.write([_catalogue_of(contents), data, index, references, truths])
+        for content in contents:
+            self._known.keep(content.ends.checksum, began + self._half_grace_ms)
         return again + self._disturbed(ready, began)
 
-    def _derive(self, pending: Iterable[_Pending]) -> None:
-        for run, row in self._run_rows(pending):
-            latest = rows.derived(row)
-            if latest is None:
-                raise StoreAway(
-                    f"run {run.own.run.run!r}: a cell just put is not there; check the store, try again"
-                )
-            run.count, run.number = latest.total, latest.number
-            run.truth_value = latest.value
-            run.truth = run.own if latest.value == run.value else rows.decoded(run.own.run.run, latest.value)
-
-    def _all_ends(self, pending: Sequence[_Pending]) -> dict[str, Ends]:
+    def _all_ends(self, pending: Sequence[Pending]) -> dict[str, Ends]:
         """The end points of every content that is to be true; of other writers' from their data rows."""
-        ends = {
-            run.info.checksum: Ends(run.info.checksum, run.info.sources, run.info.destinations)
-            for run in pending
-        }
+        infos = (info for run in pending for info in (run.info, run.derived) if info is not None)
+        ends = {info.checksum: Ends(info.checksum, info.sources, info.destinations) for info in infos}
         others = {run.truth.checksum for run in pending if run.truth} - ends.keys()
         for checksum in others:
             row = self._table.get(layout.data_row(checksum), columns=(layout.SOURCES, layout.DESTINATIONS))
@@ -195,13 +212,7 @@ class Recording:
                 ends[checksum] = rows.ends_of(checksum, row)
         return ends
 
-    def _superseding(self, run: _Pending) -> _Pending:
-        """Another writer's document counts, but its content is gone: put the own one after it."""
-        run.announce = True
-        run.number += 1
-        return run
-
-    def _disturbed(self, ready: Sequence[_Pending], began: int) -> list[_Pending]:
+    def _disturbed(self, ready: Sequence[Pending], began: int) -> list[Pending]:
         """Runs that got another cell, or whose content is gone, or that took too long."""
         data_keys = {layout.data_row(run.truth.checksum): run.truth.checksum for run in ready if run.truth}
         found = self._table.rows([*(run.key for run in ready), *data_keys], columns=(layout.LIGHT,))
@@ -212,10 +223,13 @@ class Recording:
         return [
             run
             for run in ready
-            if late or run.truth is None or run.truth.checksum in gone or _count(found, run) != run.count
+            if late
+            or run.truth is None
+            or run.truth.checksum in gone
+            or rows.said_count(found.get(run.key, {})) != run.count
         ]
 
-    def _run_rows(self, pending: Iterable[_Pending]) -> Iterator[tuple[_Pending, Row]]:
+    def _run_rows(self, pending: Iterable[Pending]) -> Iterator[tuple[Pending, Row]]:
         pending = list(pending)
         found = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
         for run in pending:
@@ -223,56 +237,81 @@ class Recording:
 
 
 class _Known:
-    """Contents that are known to be stored, and until when that may be relied on."""
+    """Contents and parts that are known to be stored, and until when that may be relied on."""
 
     def __init__(self) -> None:
         self._until_ms: LRUCache[str, int] = LRUCache(100_000)
         self._lock = threading.Lock()
 
-    def fresh(self, checksum: str, now_ms: int) -> bool:
+    def fresh(self, name: str, now_ms: int) -> bool:
         with self._lock:
-            return now_ms < self._until_ms.get(checksum, now_ms)
+            return now_ms < self._until_ms.get(name, now_ms)
 
-    def keep(self, checksum: str, until_ms: int) -> None:
+    def keep(self, name: str, until_ms: int) -> None:
         with self._lock:
-            self._until_ms[checksum] = until_ms
+            self._until_ms[name] = until_ms
 
-    def forget(self, checksum: str) -> None:
+    def forget(self, name: str) -> None:
         with self._lock:
-            self._until_ms.pop(checksum, None)
+            self._until_ms.pop(name, None)
 
 
-def _pending(recorded: RecordedRun) -> _Pending | LineageError:
-    """The run on its way, or why no row holds it."""
-    info, own = recorded.info, Truth(recorded.info.checksum, recorded.run)
-    ends = Ends(info.checksum, info.sources, info.destinations)
+def _catalogue_of(contents: Iterable[Content]) -> list[Put]:
+    return rows.unique(put for content in contents for put in content.catalogue)
+
+
+def _catalogue_of_parts(pending: Iterable[Pending], parts: Mapping[str, bytes]) -> Iterator[Put]:
+    """What new parts say of end points whatever runs did to them."""
+    if not parts:
+        return
+    for run in pending:
+        for one in run.told if isinstance(run, PendingEvents) else ():
+            if one.event.part in parts:
+                for schema in told.schemas(events.parsed_part(parts[one.event.part])):
+                    yield from rows.schema_puts(schema)
+
+
+def _pending(said: Sequence[Said], refused: Refused) -> Pending | None:
+    """The run on its way; where no row holds it, it is refused."""
+    first = said[0]
     try:
-        measured(
-            b" " * rows.longest_prefix_bytes(ends) + layout.reference_tail(own.run.start_ms, own.run.run)
-        )
-        return _Pending(layout.run_row(own.run.run), own, info, rows.encoded(own))
+        if isinstance(first, RecordedRun):
+            return on_the_way.of_document(first)
+        return on_the_way.of_events([one for one in said if isinstance(one, ToldEvent)])
     except TooLarge as error:
-        return error
+        refused[_run_of(first)] = error
+        return None
 
 
-def _answer(run: _Pending | LineageError, refused: dict[str, LineageError]) -> Recorded | LineageError:
-    if isinstance(run, LineageError):
-        return run
-    return refused.get(run.info.checksum) or run.outcome()
+def _answers(
+    said: Sequence[Said], run: Pending | None, refused: Refused
+) -> Sequence[Recorded | LineageError]:
+    error = refused.get(_run_of(said[0]))
+    if error is not None or run is None:
+        return [error or StoreAway("nothing is known of this run; try again")] * len(said)
+    return run.answers()
 
 
-def _count(found: dict[bytes, Row], run: _Pending) -> int:
-    latest = rows.derived(found.get(run.key, {}))
-    return latest.total if latest else 0
+def _run_of(said: Said) -> str:
+    return said.run.run if isinstance(said, RecordedRun) else said.run
 
 
-def _chunks(runs: Sequence[RecordedRun]) -> Iterator[list[RecordedRun]]:
-    """In order, a bounded number at a time, and no run twice in one."""
-    chunk: dict[str, RecordedRun] = {}
-    for run in runs:
-        if run.run.run in chunk or len(chunk) == CHUNK_RUNS_MAX:
+def _chunks(said: Sequence[Said]) -> Iterator[list[list[int]]]:
+    """What goes together, as places in `said`: a bounded number of runs, and no run twice in one.
+
+    Events of one run go together whatever comes between them, since their order does not matter; a document
+    stands for itself.
+    """
+    chunk: dict[str, list[int]] = {}
+    for number, one in enumerate(said):
+        run = _run_of(one)
+        others = chunk.get(run)
+        apart = others is not None and not (
+            isinstance(one, ToldEvent) and isinstance(said[others[0]], ToldEvent)
+        )
+        if len(chunk) == CHUNK_RUNS_MAX or apart:
             yield list(chunk.values())
             chunk = {}
-        chunk[run.run.run] = run
+        chunk.setdefault(run, []).append(number)
     if chunk:
         yield list(chunk.values())

@@ -16,6 +16,7 @@ from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, day_of, escaped, measured, unescaped
 from fll_hbase.model import checksum as checksums
+from fll_hbase.model.events import Event, Kind, in_order
 from fll_hbase.model.graph import GRAPHED_OPERATIONS_MAX
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
@@ -80,10 +81,9 @@ class Content:
     data: tuple[Put, ...]
 
 
-class Derived(NamedTuple):
-    """What the documents of a run row come to: how many there are, and which of them counts."""
+class Latest(NamedTuple):
+    """The document of a run row that counts."""
 
-    total: int
     number: int
     value: bytes
 
@@ -114,6 +114,8 @@ def decoded(run_id: str, value: bytes) -> Truth:
     try:
         checksum, start, state, *names = value.split(SEPARATOR, _NAMED)
         details = names.pop().decode() if len(names) == _NAMED - 2 else ""
+        if details and not details.startswith("{"):
+            raise ValueError("details are a JSON object")
         namespace, application, version, type_, program = map(unescaped, names)
         run = ProgramRun(
             namespace,
@@ -145,17 +147,36 @@ def document_put(row: bytes, number: int, value: bytes) -> Put:
     return Put(row, layout.document_column(number, checksums.digest(value)), value)
 
 
-def derived(row: Row) -> Derived | None:
+def latest_document(row: Row) -> Latest | None:
     """Of all documents the one with the highest number; on a tie, the greatest digest."""
-    documents = [column for column in row if column.startswith(layout.DOCUMENT)]
-    if not documents:
+    latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
+    if latest is None:
         return None
-    latest = max(documents)
     try:
-        number = int(latest[len(layout.DOCUMENT) :][:8], 16)
+        return Latest(int(latest[len(layout.DOCUMENT) :][:8], 16), row[latest].value)
     except ValueError as error:
         raise CorruptRow(f"{latest!r} is not the column of a document") from error
-    return Derived(len(documents), number, row[latest].value)
+
+
+def said_count(row: Row) -> int:
+    """How many documents and events a run row holds."""
+    return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)
+
+
+def event_put(row: bytes, event: Event) -> Put:
+    """The cell of one event."""
+    value = SEPARATOR.join((event.kind.value.encode(), event.part.encode(), event.facts.encode()))
+    return Put(row, layout.event_column(event.time_ms, checksums.digest(value)), value)
+
+
+def events_of(row: Row) -> list[Event]:
+    """The events of a run row, in order. Raises CorruptRow."""
+    return in_order(_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT))
+
+
+def part_put(digest: str, text: bytes) -> Put:
+    """The cell of what events say. Raises TooLarge where no cell holds it."""
+    return _sized(layout.part_row(digest), layout.PART, text, "what the event says of lineage")
 
 
 def truth_put(row: bytes, count: int, value: bytes) -> Put:
@@ -183,7 +204,8 @@ def reference_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
 @lru_cache(maxsize=4_096)
 def longest_prefix_bytes(ends: Ends) -> int:
     """What the longest reference key of a content takes before its tail."""
-    return max(len(layout.references(direction, end_point)) for direction, end_point in ends.directed())
+    prefixes = [len(layout.references(direction, end_point)) for direction, end_point in ends.directed()]
+    return max(prefixes, default=0)
 
 
 def witnesses(truths: Iterable[Truth]) -> Iterable[Truth]:
@@ -254,6 +276,14 @@ def ranges(bits: int) -> bytes:
     digits = bin(bits)[:1:-1]
     found = (match.span() for match in re.finditer("1+", digits))
     return ",".join(str(a) if b - a == 1 else f"{a}-{b - 1}" for a, b in found).encode()
+
+
+def _event(column: bytes, cell: Cell) -> Event:
+    try:
+        kind, part, facts = cell.value.decode().split("|")
+        return Event(layout.event_time_ms(column), Kind(kind), part, facts)
+    except ValueError as error:
+        raise CorruptRow(f"{column!r}: {cell.value!r} is not an event") from error
 
 
 def _catalogue(info: FieldLineageInfo) -> Iterator[Put]:

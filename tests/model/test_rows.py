@@ -167,16 +167,17 @@ def run_row(*documents: tuple[int, bytes]) -> Row:
 
 def test_the_latest_document_has_the_highest_number() -> None:
     row = run_row((1, b"one"), (10, b"ten"), (9, b"nine"))
-    assert rows.derived(row) == (3, 10, b"ten")
-    assert rows.derived({}) is None
+    assert rows.latest_document(row) == (10, b"ten")
+    assert rows.said_count(row) == 3
+    assert rows.latest_document({}) is None
 
 
 @given(st.permutations([b"a", b"b", b"c"]))
 def test_on_a_tie_all_readers_take_the_same_document(values: list[bytes]) -> None:
-    derived = rows.derived(run_row(*((4, value) for value in values)))
-    assert derived == rows.derived(run_row(*((4, value) for value in sorted(values))))
-    assert derived is not None
-    assert derived[:2] == (3, 4)
+    latest = rows.latest_document(run_row(*((4, value) for value in values)))
+    assert latest == rows.latest_document(run_row(*((4, value) for value in sorted(values))))
+    assert latest is not None
+    assert latest.number == 4
 
 
 def test_the_same_document_again_is_the_same_cell() -> None:
@@ -194,7 +195,7 @@ def test_the_truth_is_that_of_the_greatest_count() -> None:
 
 def test_a_document_column_without_a_number_is_corrupt() -> None:
     with pytest.raises(CorruptRow, match="not the column of a document"):
-        rows.derived({layout.DOCUMENT + b"first|x": Cell(b"", 0)})
+        rows.latest_document({layout.DOCUMENT + b"first|x": Cell(b"", 0)})
 
 
 @given(recorded_runs)

@@ -167,7 +167,7 @@ class ResendsAnsweredAtOnce(LineageStore):
         return super().record(runs)
 
     def _said(self, run: RecordedRun) -> bool:
-        latest = rows.derived(self._table.get(layout.run_row(run.run.run)))
+        latest = rows.latest_document(self._table.get(layout.run_row(run.run.run)))
         return latest is not None and latest.value == rows.encoded(Truth(run.info.checksum, run.run))
 
 

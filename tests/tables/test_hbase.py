@@ -186,11 +186,11 @@ class TestConnections:
     def test_a_gateway_that_hangs_is_left_in_time_and_then_passed_over(
         self, hbase: Hbase, url: str, gate: Gate
     ) -> None:
-        with opened(through(gate, hbase.gateways, url=url), timeout_ms=500) as table:
+        with opened(through(gate, hbase.gateways, url=url), timeout_ms=2_000) as table:
             while gate.accepted == 0:
                 with ThreadPoolExecutor(4) as pool:
                     list(pool.map(lambda _: table.rows([b"a"]), range(8)))
-            gate.delay_seconds = 3.0
+            gate.delay_seconds = 8.0
             outcomes = []
             for _ in range(20):
                 began = time.monotonic()
@@ -199,7 +199,7 @@ class TestConnections:
                     outcomes.append("answered")
                 except StoreAway:
                     outcomes.append("away")
-                assert time.monotonic() - began < 2
+                assert time.monotonic() - began < 6
             assert outcomes.count("away") <= 3
             assert outcomes[-5:] == ["answered"] * 5
 

@@ -1,0 +1,9 @@
+"""What does an OpenLineage event say: run, job and dataset events of spec 2-0-2.
+
+The spec is at https://openlineage.io/spec/2-0-2/OpenLineage.json; docs/sources/openlineage.md tells what
+of an event is kept.
+"""
+
+from fll_hbase.sources.openlineage.event import Reading, read
+
+__all__ = ["Reading", "read"]

@@ -1,0 +1,95 @@
+"""What does a columnLineage facet say, in all its shapes: which source fields made each field, and how.
+
+Versions up to 1-0-2 tell the kind of a transformation once for a field, 1-1-0 for each source field, and from
+1-2-0 on what shaped the whole dataset stands in a list of its own. Before that an agent repeats it in every
+field; there it is taken out again, so that it is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fll_hbase.model.events import Column, Taken
+from fll_hbase.model.operations import KINDS
+from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
+from fll_hbase.sources.openlineage.objects import listed, members, text
+
+Source: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str]]
+"""The place of the dataset that an input names, and its field."""
+
+OF_DATASETS = frozenset({"filter", "join", "group_by", "sort"})
+"""What shapes rows, and with them every field alike."""
+
+INDIRECT, MASKED = "INDIRECT", "MASKED"
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The fields of one dataset, sorted, and what shaped all of it."""
+
+    columns: tuple[Column, ...]
+    whole: tuple[Taken, ...]
+
+
+def read(checks: Checks, facet: dict[str, Any], at: str, source: Source) -> Lineage:
+    """The lineage of one output."""
+    columns: dict[str, set[Taken]] = {}
+    fields_at = inside(at, "fields")
+    for name, item in members(checks, facet.get("fields"), fields_at, optional=True).items():
+        place = inside(fields_at, name)
+        checks.name(name, place, bytes_max=NAME_BYTES_MAX)
+        said = members(checks, item, place)
+        columns[name] = set(
+            _inputs(checks, said, "inputFields", place, source, _how_of_field(checks, said, place))
+        )
+    whole = {
+        Taken(taken.place, taken.field, False, taken.kind, "")
+        for taken in _inputs(checks, facet, "dataset", at, source, "")
+    }
+    if "dataset" not in facet and len(columns) > 1:
+        whole = {taken for taken in set.intersection(*columns.values()) if taken.kind in OF_DATASETS}
+        columns = {name: takes - whole for name, takes in columns.items()}
+    return Lineage(
+        tuple(Column(name, tuple(sorted(takes))) for name, takes in sorted(columns.items())),
+        tuple(sorted(whole)),
+    )
+
+
+def _inputs(
+    checks: Checks, holder: dict[str, Any], name: str, at: str, source: Source, how: str
+) -> Iterator[Taken]:
+    for item, place in each(listed(checks, holder, name, at), inside(at, name)):
+        said = members(checks, item, place)
+        of, field = source(said, place)
+        transformations = listed(checks, said, "transformations", place)
+        for transformation, where in each(transformations, inside(place, "transformations")):
+            yield _taken(checks, transformation, where, of, field)
+        if not transformations:
+            yield Taken(of, field, True, "", how)
+
+
+def _taken(checks: Checks, item: object, at: str, place: int, field: str) -> Taken:
+    said = members(checks, item, at)
+    type_ = text(checks, said, "type", at, required=True).upper()
+    subtype = text(checks, said, "subtype", at)
+    description = text(checks, said, "description", at)
+    if type_ == INDIRECT:
+        kind = subtype.lower()
+        return Taken(place, field, False, kind if kind in KINDS else "", description)
+    masked = said.get("masking") is True
+    return Taken(place, field, True, "", _how(subtype, description, masked=masked))
+
+
+def _how_of_field(checks: Checks, said: dict[str, Any], at: str) -> str:
+    type_ = text(checks, said, "transformationType", at)
+    description = text(checks, said, "transformationDescription", at)
+    masked = type_.upper() == MASKED
+    return _how("" if masked else type_, description, masked=masked)
+
+
+def _how(subtype: str, description: str, *, masked: bool) -> str:
+    """What was done with a value, in words: `TRANSFORMATION: sha2(email), masked`."""
+    said = ": ".join(piece for piece in (subtype, description) if piece)
+    return ", ".join(piece for piece in (said, "masked" if masked else "") if piece)

@@ -1,0 +1,199 @@
+"""What does an event say of datasets: which were read and written, their fields, names and fates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from fll_hbase.model import events
+from fll_hbase.model.events import Column, Mention, Taken
+from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
+from fll_hbase.sources.naming import NameRules
+from fll_hbase.sources.openlineage import columns
+from fll_hbase.sources.openlineage.objects import facet, listed, members, text
+
+Name: TypeAlias = tuple[str, str]
+"""Namespace and name of a dataset."""
+
+DEPTH_MAX = 50
+_TWICE = re.compile(r"(/[^/]+)\1(?=/)")
+"""A directory named twice in a row: so the Spark agent tells of a table that was dropped."""
+
+
+@dataclass(slots=True)
+class _Dataset:
+    """One dataset as an event lists it; `lineage` is its facet, not read yet."""
+
+    name: Name
+    written: bool
+    at: str
+    fields: dict[str, str] | None = None
+    lineage: dict[str, Any] | None = None
+    aliases: set[Name] = field(default_factory=set)
+    lifecycle: str = ""
+    previous: Name | None = None
+    description: str = ""
+
+
+class Datasets:
+    """Gathers the datasets of one event. `physical` tells namespace, logical and physical name."""
+
+    def __init__(self, checks: Checks, rules: NameRules) -> None:
+        self._checks = checks
+        self._rules = rules
+        self._found: list[_Dataset] = []
+        self._places: dict[Name, int] = {}
+        self.physical: set[tuple[str, str, str]] = set()
+
+    @property
+    def first(self) -> Name:
+        """The dataset that was added first."""
+        return self._found[0].name
+
+    def add(self, item: object, at: str, *, written: bool) -> None:
+        """One dataset of the event's lists."""
+        said = members(self._checks, item, at)
+        facets_at = inside(at, "facets")
+        facets = members(self._checks, said.get("facets"), facets_at, optional=True)
+        change = facet(self._checks, facets, "lifecycleStateChange", facets_at) or {}
+        change_at = inside(facets_at, "lifecycleStateChange")
+        lifecycle = text(self._checks, change, "lifecycleStateChange", change_at).upper()
+        found = _Dataset(self._named(said, at, dropped=lifecycle == "DROP"), written, at, lifecycle=lifecycle)
+        if change.get("previousIdentifier") is not None:
+            previous_at = inside(change_at, "previousIdentifier")
+            found.previous = self._named(
+                members(self._checks, change["previousIdentifier"], previous_at), previous_at
+            )
+        found.fields = self._fields(facets, facets_at)
+        found.lineage = facet(self._checks, facets, "columnLineage", facets_at) if written else None
+        found.aliases = set(self._aliases(facets, facets_at)) - {found.name}
+        documentation = facet(self._checks, facets, "documentation", facets_at) or {}
+        found.description = text(
+            self._checks, documentation, "description", inside(facets_at, "documentation")
+        )
+        self._found.append(found)
+
+    def mentions(self) -> tuple[Mention, ...]:
+        """All that was said, in the order of `end_points`; a dataset that is listed twice is one."""
+        merged: dict[tuple[Name, bool], Mention] = {}
+        paths = self._paths()
+        for dataset in self._found:
+            mention = self._mention(dataset, paths)
+            key = dataset.name, dataset.written
+            merged[key] = _both(merged[key], mention) if key in merged else mention
+        ordered = {name: place for place, name in enumerate(self.end_points())}
+        places = [ordered[name] for name in self._places]
+        moved = (events.moved(mention, places) for mention in merged.values())
+        return tuple(sorted(moved, key=lambda one: (one.place, one.written)))
+
+    def end_points(self) -> tuple[Name, ...]:
+        """Every dataset that was named, sorted."""
+        return tuple(sorted(self._places))
+
+    def _mention(self, dataset: _Dataset, paths: dict[Name, dict[str, str]]) -> Mention:
+        place = self._place(dataset.name)
+        if dataset.previous is not None:
+            self._place(dataset.previous)
+        found: columns.Lineage | None = None
+        if dataset.lineage is not None:
+            at = inside(inside(dataset.at, "facets"), "columnLineage")
+            found = columns.read(self._checks, dataset.lineage, at, self._taken_from(paths))
+            own = paths.get(dataset.name, {})
+            found = columns.Lineage(
+                tuple(Column(own.get(each.name, each.name), each.takes) for each in found.columns),
+                found.whole,
+            )
+        return Mention(
+            place=place,
+            written=dataset.written,
+            fields=None if dataset.fields is None else tuple(sorted(dataset.fields.items())),
+            columns=found.columns if found else None,
+            whole=found.whole if found else (),
+            aliases=tuple(sorted(dataset.aliases)),
+            lifecycle=dataset.lifecycle,
+            previous=dataset.previous,
+            description=dataset.description,
+        )
+
+    def _taken_from(self, paths: dict[Name, dict[str, str]]) -> columns.Source:
+        def source(said: dict[str, Any], at: str) -> tuple[int, str]:
+            name = self._named(said, at)
+            taken = self._checks.required(said, "field", at, bytes_max=NAME_BYTES_MAX)
+            return self._place(name), paths.get(name, {}).get(taken, taken)
+
+        return source
+
+    def _place(self, name: Name) -> int:
+        return self._places.setdefault(name, len(self._places))
+
+    def _named(self, said: dict[str, Any], at: str, *, dropped: bool = False) -> Name:
+        namespace = self._checks.required(said, "namespace", at, bytes_max=ID_BYTES_MAX)
+        name = self._checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
+        logical = self._rules.named(_TWICE.sub(r"\1", name) if dropped else name)
+        if logical != name:
+            self._checks.name(logical, at, bytes_max=NAME_BYTES_MAX)
+            self.physical.add((namespace, logical, name))
+        return namespace, logical
+
+    def _fields(self, facets: dict[str, Any], at: str) -> dict[str, str] | None:
+        said = facet(self._checks, facets, "schema", at)
+        if said is None:
+            return None
+        return dict(self._typed(said, inside(at, "schema"), "", DEPTH_MAX))
+
+    def _typed(self, holder: dict[str, Any], at: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+        items = listed(self._checks, holder, "fields", at)
+        if items and not depth:
+            self._checks.fault(at, f"nested more than {DEPTH_MAX} deep")
+            return
+        for item, place in each(items, inside(at, "fields")):
+            said = members(self._checks, item, place)
+            name = prefix + self._checks.required(said, "name", place, bytes_max=NAME_BYTES_MAX)
+            self._checks.name(name, place, bytes_max=NAME_BYTES_MAX)
+            yield name, text(self._checks, said, "type", place)
+            yield from self._typed(said, place, f"{name}/", depth - 1)
+
+    def _aliases(self, facets: dict[str, Any], at: str) -> Iterator[Name]:
+        said = facet(self._checks, facets, "symlinks", at) or {}
+        place = inside(at, "symlinks")
+        for item, item_at in each(
+            listed(self._checks, said, "identifiers", place), inside(place, "identifiers")
+        ):
+            yield self._named(members(self._checks, item, item_at), item_at)
+
+    def _paths(self) -> dict[Name, dict[str, str]]:
+        """By dataset, nested fields as lineage names them, `employees.name`, where a schema knows them."""
+        found: dict[Name, dict[str, str]] = {}
+        for dataset in self._found:
+            fields = dataset.fields or {}
+            nested = {path.replace("/", "."): path for path in fields if "/" in path}
+            found.setdefault(dataset.name, {}).update(
+                {said: path for said, path in nested.items() if said not in fields}
+            )
+        return found
+
+
+def _both(one: Mention, other: Mention) -> Mention:
+    """What two entries of a list say of one dataset; their order does not matter."""
+    said: dict[str, set[Taken]] = {}
+    for column in (*(one.columns or ()), *(other.columns or ())):
+        said.setdefault(column.name, set()).update(column.takes)
+    silent = one.columns is None and other.columns is None
+    fields = dict(sorted((*(one.fields or ()), *(other.fields or ()))))
+    return Mention(
+        place=one.place,
+        written=one.written,
+        fields=None if one.fields is None and other.fields is None else tuple(sorted(fields.items())),
+        columns=None
+        if silent
+        else tuple(Column(name, tuple(sorted(takes))) for name, takes in sorted(said.items())),
+        whole=tuple(sorted({*one.whole, *other.whole})),
+        aliases=tuple(sorted({*one.aliases, *other.aliases})),
+        lifecycle=max(one.lifecycle, other.lifecycle),
+        previous=max(one.previous or ("", ""), other.previous or ("", ""))
+        if one.previous or other.previous
+        else None,
+        description=max(one.description, other.description),
+    )

@@ -1,0 +1,131 @@
+"""What does one event say: its run, job and datasets, in our own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from fll_hbase.errors import UnreadableDocument
+from fll_hbase.model import events, told
+from fll_hbase.model.checksum import digest
+from fll_hbase.model.events import Facts, Kind, Part, ToldEvent
+from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.schemas import Schema
+from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
+from fll_hbase.sources.naming import NameRules
+from fll_hbase.sources.openlineage import facets
+from fll_hbase.sources.openlineage.datasets import Datasets
+from fll_hbase.sources.openlineage.objects import members, text
+
+KINDS = {kind.value for kind in Kind}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an event says: of a run, where it tells of one, and of end points whatever runs did to them."""
+
+    event: ToldEvent | None
+    schemas: tuple[Schema, ...]
+
+
+def read(document: object, *, rules: NameRules | None = None) -> Reading:
+    """What an event says. Raises UnreadableDocument with every fault.
+
+    A job event or a dataset event with lineage is a run of its own, at the time of the event.
+    """
+    checks = Checks()
+    said = members(checks, document, "")
+    if checks.faults:
+        raise UnreadableDocument(checks.faults)
+    time_ms = _time_ms(checks, said)
+    datasets = Datasets(checks, rules or NameRules())
+    found: tuple[Part, ToldEvent | None] | None = None
+    if "run" in said:
+        found = _run_event(checks, said, datasets, time_ms)
+    elif "dataset" in said:
+        found = _dataset_event(said, datasets, time_ms)
+    elif "job" in said:
+        found = _job_event(checks, said, datasets, time_ms)
+    else:
+        checks.fault("", "none of run, job and dataset: an event tells of one of them")
+    if checks.faults or found is None:
+        raise UnreadableDocument(checks.faults)
+    part, event = found
+    return Reading(event, tuple(told.schemas(part)))
+
+
+def _run_event(
+    checks: Checks, said: dict[str, Any], datasets: Datasets, time_ms: int
+) -> tuple[Part, ToldEvent]:
+    kind = Kind(checks.choice(said, "eventType", "", KINDS, Kind.OTHER.value))
+    about = members(checks, said.get("run"), "run")
+    run = checks.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
+    of_run = members(checks, about.get("facets"), "run.facets", optional=True)
+    own = facets.own_operations(checks, of_run)
+    part = _part(checks, said, datasets, own.operations if own else "")
+    facts = facets.facts(checks, of_run, datasets.physical)
+    if own:
+        run, facts = own.run.run, own.facts(facts)
+    return part, events.told(run, time_ms, kind, part, facts)
+
+
+def _job_event(
+    checks: Checks, said: dict[str, Any], datasets: Datasets, time_ms: int
+) -> tuple[Part, ToldEvent | None]:
+    part = _part(checks, said, datasets, "")
+    return part, _observed(part, time_ms, datasets) if part.mentions else None
+
+
+def _dataset_event(said: dict[str, Any], datasets: Datasets, time_ms: int) -> tuple[Part, ToldEvent | None]:
+    """Static lineage of one dataset is told as though a job of its name had written it."""
+    datasets.add(said["dataset"], "dataset", written=True)
+    (namespace, name), mentions = datasets.first, datasets.mentions()
+    part = Part(namespace, name, "DATASET", datasets.end_points(), mentions)
+    known = any(mention.columns is not None or mention.lifecycle for mention in mentions)
+    return part, _observed(part, time_ms, datasets) if known else None
+
+
+def _part(checks: Checks, said: dict[str, Any], datasets: Datasets, operations: str) -> Part:
+    job = members(checks, said.get("job"), "job")
+    namespace = checks.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
+    name = checks.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
+    of_job = members(checks, job.get("facets"), "job.facets", optional=True)
+    for list_name, written in (("inputs", False), ("outputs", True)):
+        for number, item in enumerate(_listed(checks, said, list_name)):
+            datasets.add(item, inside(list_name, number), written=written)
+    type_ = facets.integration(checks, of_job)
+    mentions = datasets.mentions()
+    return Part(
+        namespace, name, type_, datasets.end_points(), mentions, facets.sql(checks, of_job), operations
+    )
+
+
+def _listed(checks: Checks, said: dict[str, Any], name: str) -> list[Any]:
+    return [] if said.get(name) is None else checks.items(said, name, "")
+
+
+def _observed(part: Part, time_ms: int, datasets: Datasets) -> ToldEvent:
+    """What is told without a run: each time it is told is a run that is complete."""
+    facts = Facts(names=tuple(sorted(datasets.physical)))
+    event = events.told("", time_ms, Kind.COMPLETE, part, facts)
+    name = digest(f"{part.namespace}\n{part.job}\n{event.event.part}".encode())
+    return ToldEvent(f"{part.type.lower()}-{name}-{time_ms}", event.event, event.texts)
+
+
+def _time_ms(checks: Checks, said: dict[str, Any]) -> int:
+    """Milliseconds since 1970, rounded down; a time without a zone is UTC."""
+    given = text(checks, said, "eventTime", "", required=True)
+    try:
+        time = datetime.fromisoformat(given)
+        time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        elapsed = time - _EPOCH
+    except (ValueError, OverflowError):
+        if given:
+            checks.fault("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
+        return 0
+    time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
+    if not 0 <= time_ms < START_LIMIT_MS:
+        checks.fault("eventTime", f"{given[:100]!r} is before 1970")
+    return max(time_ms, 0)

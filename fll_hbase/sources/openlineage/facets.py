@@ -1,0 +1,99 @@
+"""What do the facets of a run and of a job say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fll_hbase.errors import Fault, FaultyInput
+from fll_hbase.model import checksum
+from fll_hbase.model.events import Facts
+from fll_hbase.model.lineage import partial
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
+from fll_hbase.sources.document import read_operations, read_run
+from fll_hbase.sources.openlineage.objects import facet, members, text
+
+RUN, JOB = "run.facets", "job.facets"
+OWN = "fll_run"
+"""The facet of our own exports: a run with its operations, so that nothing is lost on the way."""
+
+ERROR_CHARACTERS_MAX = 2_000
+DEFAULT_TYPE = "OPENLINEAGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A run that was exported from a store like this."""
+
+    run: ProgramRun
+    operations: str
+
+    def facts(self, said: Facts) -> Facts:
+        """The facts with the program as it was recorded."""
+        run = self.run
+        program = run.namespace, run.application, run.version, run.type, run.program
+        return msgspec.structs.replace(said, program=program)
+
+
+def facts(checks: Checks, of_run: dict[str, Any], physical: Iterable[tuple[str, str, str]]) -> Facts:
+    """What the facets of a run say of that run alone."""
+    parent = facet(checks, of_run, "parent", RUN) or {}
+    nominal = facet(checks, of_run, "nominalTime", RUN) or {}
+    error = facet(checks, of_run, "errorMessage", RUN) or {}
+    at = inside(RUN, "parent")
+    return Facts(
+        parent=_reference(checks, parent, at),
+        root=_reference(checks, members(checks, parent.get("root"), inside(at, "root"), optional=True), at),
+        nominal_start=text(checks, nominal, "nominalStartTime", inside(RUN, "nominalTime")),
+        nominal_end=text(checks, nominal, "nominalEndTime", inside(RUN, "nominalTime")),
+        error=text(checks, error, "message", inside(RUN, "errorMessage"))[:ERROR_CHARACTERS_MAX],
+        names=tuple(sorted(physical)),
+    )
+
+
+def integration(checks: Checks, of_job: dict[str, Any]) -> str:
+    """What kind of program it is, as its job type says."""
+    said = facet(checks, of_job, "jobType", JOB) or {}
+    return text(checks, said, "integration", inside(JOB, "jobType")) or DEFAULT_TYPE
+
+
+def sql(checks: Checks, of_job: dict[str, Any]) -> str:
+    """The statement that the job runs."""
+    return text(checks, facet(checks, of_job, "sql", JOB) or {}, "query", inside(JOB, "sql"))
+
+
+def own_operations(checks: Checks, of_run: dict[str, Any]) -> Own | None:
+    """The run that a store like this exported; its faults are told at its place."""
+    said = facet(checks, of_run, OWN, RUN)
+    if not said:
+        return None
+    own = Checks()
+    run = read_run(own, said, own.required(said, "namespace", "", bytes_max=ID_BYTES_MAX))
+    try:
+        if not own.faults:
+            info = read_operations(said, run.namespace, of=partial).info
+            return Own(run, "\n".join(map(checksum.canonical, info.operations)))
+        faults: Iterable[Fault] = own.faults
+    except FaultyInput as error:
+        faults = error.faults
+    at = inside(RUN, OWN)
+    for fault in faults:
+        checks.fault(inside(at, fault.at), fault.detail)
+    return None
+
+
+def _reference(checks: Checks, holder: dict[str, Any], at: str) -> tuple[str, str, str] | None:
+    """Namespace and name of a job, and its run; None where nothing is said of a run."""
+    run = members(checks, holder.get("run"), inside(at, "run"), optional=True)
+    job = members(checks, holder.get("job"), inside(at, "job"), optional=True)
+    if not run:
+        return None
+    return (
+        checks.optional(job, "namespace", inside(at, "job"), bytes_max=ID_BYTES_MAX),
+        checks.optional(job, "name", inside(at, "job"), bytes_max=NAME_BYTES_MAX),
+        checks.required(run, "runId", inside(at, "run"), bytes_max=ID_BYTES_MAX),
+    )

@@ -1,0 +1,97 @@
+"""What do the events of a run come to: parts read once and kept, since they are named by what they say."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout
+from fll_hbase.model import events, lineage, told
+from fll_hbase.model.events import Event, Part
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.store.rows import Truth
+from fll_hbase.tables import Table
+
+TEXTS_BYTES_MAX = 32 * 2**20
+FOLDED_BYTES_MAX = 8 * 2**20
+"""Of parts as stored; what they come to takes some ten times as much."""
+
+
+class Folded(NamedTuple):
+    """What a run comes to, and its content."""
+
+    truth: Truth
+    info: FieldLineageInfo
+
+
+class _Sum(NamedTuple):
+    part: Part
+    info: FieldLineageInfo
+
+
+class Folds:
+    """Folds events. Threads may share it."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._texts: LRUCache[str, bytes] = LRUCache(TEXTS_BYTES_MAX, getsizeof=len)
+        self._sums: LRUCache[tuple[str, ...], tuple[int, _Sum]] = LRUCache(
+            FOLDED_BYTES_MAX, getsizeof=lambda item: item[0]
+        )
+        self._lock = threading.Lock()
+
+    def keep(self, texts: Mapping[str, bytes]) -> None:
+        """Remember texts by their digests."""
+        with self._lock:
+            for digest, text in texts.items():
+                if len(text) <= TEXTS_BYTES_MAX:
+                    self._texts[digest] = text
+
+    def folded(self, run: str, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> Folded:
+        """What all events of a run, in order, come to; `texts` are those at hand.
+
+        Raises CorruptRow where a part is missing or cannot be read.
+        """
+        texts = self._all_texts(told_of, texts)
+        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
+        found = self._sum(changes, texts)
+        facts = [events.parsed_facts(texts[event.facts]) for event in told_of]
+        program_run = events.program_run(run, told_of, found.part, facts)
+        return Folded(Truth(found.info.checksum, program_run), found.info)
+
+    def texts(self, digests: Sequence[str]) -> dict[str, bytes]:
+        """The texts of parts. Raises CorruptRow where one is missing."""
+        with self._lock:
+            found = {digest: text for digest in digests if (text := self._texts.get(digest)) is not None}
+        missing = [digest for digest in dict.fromkeys(digests) if digest not in found]
+        if missing:
+            keys = {layout.part_row(digest): digest for digest in missing}
+            rows = self._table.rows(list(keys), columns=(layout.PART,))
+            for key, digest in keys.items():
+                if key not in rows:
+                    raise CorruptRow(f"{key.decode()}: an event names this part, but there is none")
+                found[digest] = rows[key][layout.PART].value
+            self.keep({digest: found[digest] for digest in missing})
+        return found
+
+    def _all_texts(self, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> dict[str, bytes]:
+        wanted = {digest for event in told_of for digest in (event.part, event.facts)}
+        return {**self.texts(sorted(wanted - texts.keys())), **texts}
+
+    def _sum(self, changes: tuple[str, ...], texts: Mapping[str, bytes]) -> _Sum:
+        """The sum of parts, each where it was last said: what was said before it it says again."""
+        with self._lock:
+            kept = self._sums.get(changes)
+        if kept is not None:
+            return kept[1]
+        part = events.merged([events.parsed_part(texts[digest]) for digest in changes])
+        found = _Sum(part, lineage.partial(told.operations(part)))
+        size = sum(len(texts[digest]) for digest in changes)
+        if size <= FOLDED_BYTES_MAX:
+            with self._lock:
+                self._sums[changes] = size, found
+        return found

@@ -1,0 +1,181 @@
+"""What is on its way into a run row: one document, or events told of the run, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fll_hbase.errors import StoreAway
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import measured
+from fll_hbase.model.events import ToldEvent, in_order
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import rows
+from fll_hbase.store.folds import Folds
+from fll_hbase.store.rows import Ends, Truth
+from fll_hbase.tables import Put, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An acknowledged run, or event of a run.
+
+    `recorded` is false for the very same again, `replaced` is true where it said something else before.
+    """
+
+    checksum: str
+    run: str
+    recorded: bool
+    replaced: bool
+
+
+@dataclass(slots=True)
+class Pending:
+    """One run on its way. `cells` are its own and to be put, `info` is the content that goes before them.
+
+    `count`, `truth` and `truth_value` are what all that the row holds comes to; of its content, `derived` is
+    known where nobody may have put it yet.
+    """
+
+    run: str
+    key: bytes
+    info: FieldLineageInfo | None = None
+    cells: list[Put] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    before: bytes | None = None
+    count: int = 0
+    truth: Truth | None = None
+    truth_value: bytes = b""
+    derived: FieldLineageInfo | None = None
+
+    def look(self, row: Row, folds: Folds) -> None:
+        """Take note of the row as it is before anything is put. Raises TooLarge."""
+        raise NotImplementedError
+
+    def derive(self, row: Row, folds: Folds) -> None:
+        """Take note of what the row comes to. Raises StoreAway where what was just put is not there."""
+        self.count = rows.said_count(row)
+        latest = rows.latest_document(row)
+        if latest is None:
+            raise StoreAway(f"run {self.run!r}: a cell just put is not there; check the store, try again")
+        self.truth_value = latest.value
+        self.truth = rows.decoded(self.run, latest.value)
+
+    def supersede(self) -> None:
+        """What counts now cannot be found any more: say the own again, after it."""
+
+    def answers(self) -> list[Recorded]:
+        """What the senders are told."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class PendingDocument(Pending):
+    """One whole document."""
+
+    own: Truth | None = None
+    value: bytes = b""
+    number: int = 1
+    resent: bool = False
+
+    def look(self, row: Row, folds: Folds) -> None:
+        """A resend of the latest document adds no cell."""
+        self.before = rows.truth_value(row)
+        latest = rows.latest_document(row)
+        self.number = latest.number + 1 if latest else 1
+        known = latest is not None and latest.value == self.value
+        self.cells = [] if known else [rows.document_put(self.key, self.number, self.value)]
+        self.resent = known and self.before == self.value
+
+    def derive(self, row: Row, folds: Folds) -> None:
+        """As it is for any run; what counts is mostly the own document."""
+        self.count = rows.said_count(row)
+        latest = rows.latest_document(row)
+        if latest is None or latest.value != self.value:
+            Pending.derive(self, row, folds)
+        else:
+            self.truth, self.truth_value = self.own, self.value
+        self.number = latest.number if latest else self.number
+
+    def supersede(self) -> None:
+        """The own document once more, under the next number."""
+        self.number += 1
+        self.cells = [rows.document_put(self.key, self.number, self.value)]
+
+    def answers(self) -> list[Recorded]:
+        """One answer."""
+        replaced = not self.resent and self.before is not None and self.before != self.value
+        checksum = self.own.checksum if self.own else ""
+        return [Recorded(checksum, self.run, not self.resent, replaced)]
+
+
+@dataclass(slots=True)
+class PendingEvents(Pending):
+    """Events that tell of one run."""
+
+    told: Sequence[ToldEvent] = ()
+    new: frozenset[bytes] = frozenset()
+
+    def look(self, row: Row, folds: Folds) -> None:
+        """An event that is there already adds no cell; the others come to something with what is there."""
+        self.before = rows.truth_value(row)
+        puts = {put.column: put for put in map(self._put, self.told)}
+        self.cells = [put for column, put in puts.items() if column not in row]
+        self.new = frozenset(put.column for put in self.cells)
+        if rows.latest_document(row) is None:
+            told_of = in_order({*rows.events_of(row), *(told.event for told in self.told)})
+            folded = folds.folded(self.run, told_of, self.texts)
+            _must_fit(folded.info, folded.truth)
+            self.info = folded.info
+
+    def derive(self, row: Row, folds: Folds) -> None:
+        """A whole document says all of a run; without one it is what the events come to."""
+        if rows.latest_document(row) is not None:
+            Pending.derive(self, row, folds)
+            return
+        told_of = rows.events_of(row)
+        if not told_of:
+            raise StoreAway(f"run {self.run!r}: an event just put is not there; check the store, try again")
+        self.count = rows.said_count(row)
+        self.truth, self.derived = folds.folded(self.run, told_of, self.texts)
+        self.truth_value = rows.encoded(self.truth)
+
+    def answers(self) -> list[Recorded]:
+        """One answer for each event, in the order given."""
+        checksum = self.truth.checksum if self.truth else ""
+        new = set(self.new)
+        answers = []
+        for told in self.told:
+            column = self._put(told).column
+            answers.append(Recorded(checksum, self.run, column in new, False))
+            new.discard(column)
+        return answers
+
+    def _put(self, told: ToldEvent) -> Put:
+        return rows.event_put(self.key, told.event)
+
+
+def of_document(recorded: RecordedRun) -> PendingDocument:
+    """The run on its way. Raises TooLarge where no row holds it."""
+    own = Truth(recorded.info.checksum, recorded.run)
+    value = _must_fit(recorded.info, own)
+    key = layout.run_row(own.run.run)
+    return PendingDocument(own.run.run, key, recorded.info, own=own, value=value)
+
+
+def of_events(told: Sequence[ToldEvent]) -> PendingEvents:
+    """Events of one run on their way. Raises TooLarge where no row holds them."""
+    run = told[0].run
+    texts = {digest: text for one in told for digest, text in one.texts.items()}
+    for digest, text in texts.items():
+        rows.part_put(digest, text)
+    return PendingEvents(run, layout.run_row(run), texts=texts, told=told)
+
+
+def _must_fit(info: FieldLineageInfo, truth: Truth) -> bytes:
+    """The value of the truth. Raises TooLarge where it, or a reference to the run, cannot be stored."""
+    ends = Ends(info.checksum, info.sources, info.destinations)
+    tail = layout.reference_tail(truth.run.start_ms, truth.run.run)
+    measured(b" " * rows.longest_prefix_bytes(ends) + tail)
+    return rows.encoded(truth)
