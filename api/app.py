@@ -7,16 +7,23 @@ from importlib.metadata import version
 import flask_smorest
 from flask import Flask
 
+from api import datahub as datahub_shapes
 from api import problems, responses
-from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath
-from api.routes import catalogue, documentation, health, questions, recording
+from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, UrnConverter
+from api.routes import catalogue, datahub, documentation, health, questions, recording
 from api.schemas import NAMED, ProblemSchema
 from fll_hbase.config import Settings
+from fll_hbase.sources.datahub import Counts
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 
-_CONVERTERS = {"namespace": NamespaceConverter, "name": NameConverter, "field": FieldConverter}
-_ROUTES = (recording, questions, catalogue, health)
+_CONVERTERS = {
+    "namespace": NamespaceConverter,
+    "name": NameConverter,
+    "field": FieldConverter,
+    "urn": UrnConverter,
+}
+_ROUTES = (recording, questions, catalogue, datahub, health)
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
@@ -43,6 +50,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
     app.extensions |= {"fll-store": store, "fll-settings": settings, "fll-reader": DocumentReader()}
+    app.extensions["fll-datahub-counts"] = Counts()
     responses.register(app)
     app.extensions["fll-api"] = _api(app)
     app.register_blueprint(documentation.blueprint)
@@ -55,7 +63,7 @@ def _api(app: Flask) -> _Api:
     for converter in _CONVERTERS.values():
         limit = converter.bytes_max
         api.register_converter(converter, lambda _, limit=limit: _name(limit))
-    for name, schema in NAMED.items():
+    for name, schema in {**NAMED, **datahub_shapes.NAMED}.items():
         api.spec.components.schema(name, schema=schema)
     for routes in _ROUTES:
         api.register_blueprint(routes.blueprint)

@@ -90,3 +90,11 @@ class FieldConverter(NameConverter):
     """The path segment of a field."""
 
     what = "field"
+
+
+class UrnConverter(NameConverter):
+    """All the rest of a path, which is a urn; `/` stands in it as it is, as DataHub's clients send it."""
+
+    regex = ".*"
+    part_isolating = False
+    what = "urn"

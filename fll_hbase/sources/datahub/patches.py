@@ -15,6 +15,7 @@ from fll_hbase.sources.checks import Checks, each, inside
 from fll_hbase.sources.datahub.proposal import told
 
 FINE_GRAINED = "fineGrainedLineages"
+DESCRIPTION = "description"
 _ADDS = ("add", "replace")
 _NAMED = {
     "upstreams": "dataset",
@@ -66,10 +67,14 @@ def _steps(path: str) -> list[str]:
 
 def _add(checks: Checks, aspect: dict[str, Any], steps: list[str], value: object, at: str) -> None:
     name, keys = steps[0] if steps else "", steps[1:]
-    if not keys and isinstance(value, list):
+    if steps == [DESCRIPTION]:
+        aspect[DESCRIPTION] = value
+    elif not keys and isinstance(value, list):
         aspect.setdefault(name, []).extend(value)
     elif not steps and isinstance(value, dict):
         for member, items in value.items():
+            if member == DESCRIPTION:
+                continue
             aspect.setdefault(member, []).extend(checks.items(value, member, at) if items else [])
     elif name == FINE_GRAINED:
         _add_fine_grained(checks, aspect, keys, value, at)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import Fault, UnreadableDocument
+from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.operations import EndPoint
@@ -24,6 +24,7 @@ from fll_hbase.sources.datahub.aspects import (
     fine_grain_upstream_lineage,
     upstream_lineage,
 )
+from fll_hbase.sources.datahub.counting import Counted, Outcome
 from fll_hbase.sources.datahub.edges import Edges
 from fll_hbase.sources.datahub.envelopes import Form, proposals
 from fll_hbase.sources.datahub.operations import operations_of
@@ -32,25 +33,16 @@ from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
 from fll_hbase.sources.datahub.references import NOWHERE, read_end_point
 
 TYPE = "DATAHUB"
-RECORDED = "recorded"
-DESCRIBED = "described"
-COUNTED = "counted"
-REMOVED = "removed"
 _DATASET = "urn:li:dataset:"
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What one message comes to.
-
-    `counted` has, per aspect and what became of it, how many proposals there were; `urns` are their entities.
-    """
+    """What one message comes to; `counted` has every proposal, those that come to nothing here too."""
 
     runs: tuple[RecordedRun, ...]
     schemas: tuple[Schema, ...]
-    urns: tuple[str, ...]
-    counted: Counter[tuple[str, str]]
-    warnings: tuple[Fault, ...]
+    counted: Counter[Counted]
 
 
 def read(document: object, *, form: Form, now_ms: int) -> Ingested:
@@ -75,31 +67,24 @@ class _Gathered:
     now_ms: int
     told: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[Schema] = field(default_factory=list)
-    urns: dict[str, None] = field(default_factory=dict)
-    counted: Counter[tuple[str, str]] = field(default_factory=Counter)
+    counted: Counter[Counted] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
         """Take one proposal for what it is."""
-        self.urns[proposal.urn] = None
-        outcome = COUNTED
+        outcome = Outcome.COUNTED
         if proposal.change == DELETE:
-            outcome = REMOVED
+            outcome = Outcome.REMOVED
         elif proposal.aspect == JOB_ASPECT or proposal.aspect in _OF_DATASETS:
             outcome = self._lineage(proposal)
         elif proposal.urn.startswith(_DATASET) and proposal.aspect in _DESCRIBING:
             outcome = self._describe(proposal)
-        self.counted[proposal.aspect, outcome] += 1
+        self.counted[Counted(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> Ingested:
-        return Ingested(
-            tuple(self.told.values()),
-            tuple(self.schemas),
-            tuple(self.urns),
-            self.counted,
-            tuple(self.checks.warnings),
-        )
+        """All of it."""
+        return Ingested(tuple(self.told.values()), tuple(self.schemas), self.counted)
 
-    def _lineage(self, proposal: Proposal) -> str:
+    def _lineage(self, proposal: Proposal) -> Outcome:
         value, removals = self._upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
             program = _job(self.checks, proposal)
@@ -108,13 +93,13 @@ class _Gathered:
             program = _dataset(self.checks, proposal)
             edges = _OF_DATASETS[proposal.aspect](self.checks, value, proposal.at, program.of)
         if removals:
-            self.counted[proposal.aspect, REMOVED] += removals
+            self.counted[Counted(proposal.urn, proposal.aspect, Outcome.REMOVED)] += removals
         if edges.empty or self.checks.faults:
-            return COUNTED
+            return Outcome.COUNTED
         recorded = self._recorded(proposal, program, edges)
         self.told[recorded.run.run] = recorded
         self.schemas += catalogued.named(edges)
-        return RECORDED
+        return Outcome.RECORDED
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: Edges) -> RecordedRun:
         told = operations_of(edges, dataset=program.of)
@@ -136,11 +121,11 @@ class _Gathered:
         )
         return RecordedRun(run, info)
 
-    def _describe(self, proposal: Proposal) -> str:
+    def _describe(self, proposal: Proposal) -> Outcome:
         of = _dataset(self.checks, proposal).of
         value, _ = self._upserted(proposal)
         self.schemas.append(_DESCRIBING[proposal.aspect](self.checks, value, proposal.at, of))
-        return DESCRIBED
+        return Outcome.DESCRIBED
 
     def _upserted(self, proposal: Proposal) -> tuple[object, int]:
         """What the proposal adds, as an aspect, and how much it takes away."""
