@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.model.operations import EndPoint, Field
+from fll_hbase.model.operations import KINDS, EndPoint, Field, Influence
 from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
+
+_INFLUENCES = [influence.value for influence in Influence]
 
 
 def read_end_point(
@@ -40,3 +42,14 @@ def read_field(checks: Checks, item: object, at: str) -> Field:
         name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
         return Field(name, checks.optional(said, "type", at))
     return Field(checks.name(item, at, bytes_max=NAME_BYTES_MAX))
+
+
+def read_influence(checks: Checks, said: dict[str, Any], at: str) -> tuple[Influence, str]:
+    """How an input reaches an output, and what for where that is indirect."""
+    influence = Influence(checks.choice(said, "influence", at, _INFLUENCES, Influence.DIRECT.value))
+    if "kind" not in said:
+        return influence, ""
+    kind = checks.choice(said, "kind", at, KINDS, "")
+    if influence is Influence.DIRECT:
+        checks.fault(inside(at, "kind"), 'goes with `"influence": "indirect"` alone')
+    return influence, kind

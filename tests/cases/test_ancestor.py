@@ -23,7 +23,7 @@ from .ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, ope
 Summary: TypeAlias = dict[str, set[str]]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ancestor-cases.md"
-TAKEN_LITERALLY = {"info", "info_generated", "topology", "store", "time"}
+TAKEN_LITERALLY = {"info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"}
 """Kinds that tests in this folder run; all others stand on the page."""
 
 FAULTS = {

@@ -1,0 +1,52 @@
+"""Which run does a document with a pipeline config record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fll_hbase.errors import InvalidLineage, UnreadableDocument
+from fll_hbase.model import lineage
+from fll_hbase.sources.checks import Checks
+from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
+from fll_hbase.sources.pipeline_config import course
+from fll_hbase.sources.pipeline_config.config import read_pipeline
+from fll_hbase.sources.pipeline_config.flatten import flatten
+from fll_hbase.sources.pipeline_config.macros import Macros
+
+
+def read(document: object, *, namespace: str | None) -> Reading:
+    """The run that a document records, all stages of its pipeline flattened into operations.
+
+    `namespace` is that of the URL; without one the document must name its own. What is not known of the
+    pipeline is told in the warnings, a stage or field that does not fit likewise. Raises UnreadableDocument
+    with every fault of shape, else InvalidLineage with every fault of the pipeline, else TooLarge.
+    """
+    checks = Checks()
+    members = checks.members(document, "", ("run", "config", "arguments", "namespace"))
+    if checks.faults:
+        raise UnreadableDocument(checks.faults)
+    namespace = read_namespace(checks, members, namespace)
+    run = read_run(checks, members, namespace)
+    macros = Macros(_arguments(checks, members))
+    warnings = len(checks.warnings)
+    if "config" not in members:
+        checks.fault("config", "missing")
+    pipeline = read_pipeline(checks, members.get("config", {}), namespace=namespace, macros=macros)
+    if checks.faults:
+        raise UnreadableDocument(checks.faults)
+    faults = course.find_faults(pipeline)
+    if faults:
+        raise InvalidLineage(faults)
+    operations, told = flatten(pipeline)
+    head, of_config = checks.warnings[:warnings], checks.warnings[warnings:]
+    info = lineage.of(operations)
+    return Reading(run, ReadOperations(info, (*of_config, *told)), tuple(head))
+
+
+def _arguments(checks: Checks, members: dict[str, Any]) -> dict[str, str]:
+    """The arguments of the run, each a text that may be empty."""
+    said = members.get("arguments", {})
+    if not isinstance(said, dict):
+        checks.members(said, "arguments", ())
+        return {}
+    return {name: checks.optional(said, name, "arguments") for name in said}

@@ -1,0 +1,37 @@
+"""Does a pipeline come to the operations, and a stage to the findings, that the ancestor's tests expect?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fll_hbase.model import lineage
+from fll_hbase.sources import pipeline_config
+from fll_hbase.sources.pipeline_config import stages
+
+from .ancestor import NO_NAMESPACE, case_id, cases, operations_of
+from .pipelines import declared, document
+
+
+@pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)
+def test_stage(case: dict[str, Any]) -> None:
+    found = stages.check(declared(case["stage_operations"]), given=case["stage_inputs"].__contains__)
+    expect = case["expect"]
+    assert expect.keys() <= {"invalid", "redundant"}
+    if "redundant" in expect:
+        assert found.redundant_outputs == expect["redundant"]
+    if "invalid" in expect:
+        invalid = expect["invalid"] or {"inputs": {}, "outputs": {}}
+        assert found.unknown_inputs == invalid["inputs"]
+        assert invalid["outputs"] == {}, "an output is never invalid"
+
+
+@pytest.mark.parametrize("case", cases("flatten"), ids=case_id)
+def test_flatten(case: dict[str, Any]) -> None:
+    reading = pipeline_config.read(document(case), namespace=NO_NAMESPACE)
+    expected = operations_of(case["expect"]["operations"])
+    assert set(reading.operations.info.operations) == set(expected)
+    assert reading.operations.info.checksum == lineage.of(expected).checksum
+    undeclared = [name for name, operations in case["stages"].items() if not operations]
+    assert len(reading.warnings) == len(undeclared)
