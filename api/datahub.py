@@ -67,6 +67,9 @@ class DryRunsSchema(ma.Schema):
 class ConfigSchema(ma.Schema):
     """What a server of DataHub tells of itself; there is more than this."""
 
+    class Meta:
+        unknown = ma.INCLUDE
+
     no_code = fields.String(data_key="noCode", required=True)
     patch_capable = fields.Boolean(data_key="patchCapable", required=True)
     versions = fields.Dict(required=True)
