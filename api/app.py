@@ -10,9 +10,10 @@ from flask import Flask
 from api import datahub as datahub_shapes
 from api import problems, responses
 from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, UrnConverter
-from api.routes import catalogue, datahub, documentation, health, questions, recording
+from api.routes import catalogue, datahub, documentation, health, openlineage, questions, recording
 from api.schemas import NAMED, ProblemSchema
 from fll_hbase.config import Settings
+from fll_hbase.sources import naming
 from fll_hbase.sources.datahub import Counts
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
@@ -23,7 +24,7 @@ _CONVERTERS = {
     "field": FieldConverter,
     "urn": UrnConverter,
 }
-_ROUTES = (recording, questions, catalogue, datahub, health)
+_ROUTES = (recording, openlineage, datahub, questions, catalogue, health)
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
@@ -51,6 +52,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     )
     app.extensions |= {"fll-store": store, "fll-settings": settings, "fll-reader": DocumentReader()}
     app.extensions["fll-datahub-counts"] = Counts()
+    app.extensions["fll-name-rules"] = naming.parsed(settings.name_rules)
     responses.register(app)
     app.extensions["fll-api"] = _api(app)
     app.register_blueprint(documentation.blueprint)

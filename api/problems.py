@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app
-from werkzeug.exceptions import BadRequest, HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from api.responses import encoded
 from fll_hbase import answers
@@ -79,6 +79,11 @@ def register(app: Flask) -> None:
     app.register_error_handler(LineageError, _lineage_error)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _unexpected)
+
+
+def not_here(detail: str) -> Response:
+    """The problem of a place where nothing is done, with what to do instead."""
+    return _http_error(NotFound(detail))
 
 
 def _lineage_error(error: LineageError) -> Response:

@@ -219,6 +219,7 @@ class ProblemSchema(ma.Schema):
     status = fields.Integer(required=True)
     detail = fields.String(required=True)
     errors = fields.List(fields.Nested(FaultSchema))
+    message = fields.String(metadata={"description": "The detail again, where DataHub's clients ask"})
 
 
 class EndPointSchema(ma.Schema):
@@ -232,6 +233,38 @@ class RecordedSchema(ma.Schema):
     recorded = fields.Boolean(required=True, metadata={"description": "False for the very same again"})
     replaced = fields.Boolean()
     warnings = fields.List(fields.Nested(FaultSchema))
+
+
+class EventRecordedSchema(ma.Schema):
+    """An event of a run has `run` and `checksum`, one that tells of end points alone `endpoints`."""
+
+    recorded = fields.Boolean(required=True, metadata={"description": "False for the very same again"})
+    run = fields.String()
+    checksum = fields.String(metadata={"description": "Of what all events of the run come to so far"})
+    endpoints = fields.List(fields.Nested(EndPointSchema))
+
+
+class BatchSummarySchema(ma.Schema):
+    received = fields.Integer(required=True)
+    successful = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    retriable = fields.Integer(required=True)
+    non_retriable = fields.Integer(required=True)
+
+
+class FailedEventSchema(ma.Schema):
+    index = fields.Integer(required=True)
+    reason = fields.String(required=True)
+    retriable = fields.Boolean(required=True)
+    problem = fields.Nested(ProblemSchema, required=True)
+
+
+class EventsRecordedSchema(ma.Schema):
+    status = fields.String(required=True, validate=validate.OneOf(["success", "partial_success", "failure"]))
+    summary = fields.Nested(BatchSummarySchema, required=True)
+    accepted = fields.Integer(required=True)
+    refused = fields.Integer(required=True)
+    failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
 
 
 class PairSchema(ma.Schema):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from fll_hbase.errors import Fault
@@ -23,6 +24,7 @@ from fll_hbase.model.operations import (
     type_of,
 )
 from fll_hbase.model.runs import Direction, Window
+from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relation, Relations
 from fll_hbase.store.catalogue import CataloguedEndPoint, CataloguedField, Found
 from fll_hbase.store.lineage_store import BOTH, FieldAnswer, FieldWays, ListedRun
@@ -123,6 +125,39 @@ def recorded(answer: Recorded, warnings: Sequence[Fault] = ()) -> Json:
     if warnings:
         body["warnings"] = faults(warnings)
     return body
+
+
+def catalogued(schemas: Sequence[Schema]) -> Json:
+    """The acknowledgement of what told of end points alone, and of no run."""
+    return {"recorded": bool(schemas), "endpoints": [_end_point(schema.end_point) for schema in schemas]}
+
+
+def events_recorded(received: int, refused: Mapping[int, Json]) -> Json:
+    """The summary of a batch of events, as OpenLineage has it, with the problem of each that was refused."""
+    failed = [
+        {
+            "index": number,
+            "reason": problem["detail"],
+            "retriable": problem["status"] == HTTPStatus.SERVICE_UNAVAILABLE,
+            "problem": problem,
+        }
+        for number, problem in refused.items()
+    ]
+    retriable = sum(event["retriable"] for event in failed)
+    accepted = received - len(failed)
+    return {
+        "status": "success" if not failed else "partial_success" if accepted else "failure",
+        "summary": {
+            "received": received,
+            "successful": accepted,
+            "failed": len(failed),
+            "retriable": retriable,
+            "non_retriable": len(failed) - retriable,
+        },
+        "accepted": accepted,
+        "refused": len(failed),
+        "failed_events": failed,
+    }
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[Fault] = ()) -> Json:

@@ -37,6 +37,7 @@ class Settings:
     cache_bytes: int = 256 * 2**20
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
+    name_rules: str = ""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:

@@ -1,23 +1,35 @@
-"""What does a columnLineage facet say, in all its shapes: which source fields made each field, and how.
+"""What does a facet say of lineage, in all its shapes: which source fields made each field, and how.
 
-Versions up to 1-0-2 tell the kind of a transformation once for a field, 1-1-0 for each source field, and from
-1-2-0 on what shaped the whole dataset stands in a list of its own. Before that an agent repeats it in every
-field; there it is taken out again, so that it is kept once.
+Of `columnLineage`, versions up to 1-0-2 tell the kind of a transformation once for a field, 1-1-0 for each
+source field, and from 1-2-0 on what shaped the whole dataset stands in a list of its own. Before that agents
+repeat it in every field; there it is taken out again, so that it is kept once. The facet `lineage` has other
+names for the same, and sources without a field: their datasets are read, which fields of them is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fll_hbase.model.events import Column, Taken
 from fll_hbase.model.operations import KINDS
 from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.openlineage.objects import listed, members, text
 
-Source: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str]]
-"""The place of the dataset that an input names, and its field."""
+Source: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
+"""The place of the dataset that an input names, and its field; None where it names no field of one."""
+
+
+class Shape(NamedTuple):
+    """What a facet calls the sources of a field, and those of the whole dataset."""
+
+    of_field: str
+    of_whole: str
+
+
+COLUMN_LINEAGE = Shape("inputFields", "dataset")
+LINEAGE = Shape("inputs", "inputs")
 
 OF_DATASETS = frozenset({"filter", "join", "group_by", "sort"})
 """What shapes rows, and with them every field alike."""
@@ -33,7 +45,7 @@ class Lineage:
     whole: tuple[Taken, ...]
 
 
-def read(checks: Checks, facet: dict[str, Any], at: str, source: Source) -> Lineage:
+def read(checks: Checks, facet: dict[str, Any], at: str, source: Source, shape: Shape) -> Lineage:
     """The lineage of one output."""
     columns: dict[str, set[Taken]] = {}
     fields_at = inside(at, "fields")
@@ -42,13 +54,13 @@ def read(checks: Checks, facet: dict[str, Any], at: str, source: Source) -> Line
         checks.name(name, place, bytes_max=NAME_BYTES_MAX)
         said = members(checks, item, place)
         columns[name] = set(
-            _inputs(checks, said, "inputFields", place, source, _how_of_field(checks, said, place))
+            _inputs(checks, said, shape.of_field, place, source, _how_of_field(checks, said, place))
         )
     whole = {
         Taken(taken.place, taken.field, False, taken.kind, "")
-        for taken in _inputs(checks, facet, "dataset", at, source, "")
+        for taken in _inputs(checks, facet, shape.of_whole, at, source, "")
     }
-    if "dataset" not in facet and len(columns) > 1:
+    if shape.of_whole not in facet and len(columns) > 1:
         whole = {taken for taken in set.intersection(*columns.values()) if taken.kind in OF_DATASETS}
         columns = {name: takes - whole for name, takes in columns.items()}
     return Lineage(
@@ -62,7 +74,10 @@ def _inputs(
 ) -> Iterator[Taken]:
     for item, place in each(listed(checks, holder, name, at), inside(at, name)):
         said = members(checks, item, place)
-        of, field = source(said, place)
+        found = source(said, place)
+        if found is None:
+            continue
+        of, field = found
         transformations = listed(checks, said, "transformations", place)
         for transformation, where in each(transformations, inside(place, "transformations")):
             yield _taken(checks, transformation, where, of, field)

@@ -18,19 +18,21 @@ Name: TypeAlias = tuple[str, str]
 """Namespace and name of a dataset."""
 
 DEPTH_MAX = 50
+JOB = "JOB"
+_LINEAGES = {"columnLineage": columns.COLUMN_LINEAGE, "lineage": columns.LINEAGE}
 _TWICE = re.compile(r"(/[^/]+)\1(?=/)")
 """A directory named twice in a row: so the Spark agent tells of a table that was dropped."""
 
 
 @dataclass(slots=True)
 class _Dataset:
-    """One dataset as an event lists it; `lineage` is its facet, not read yet."""
+    """One dataset as an event lists it; `lineages` are its facets, not read yet, and where they stand."""
 
     name: Name
     written: bool
     at: str
     fields: dict[str, str] | None = None
-    lineage: dict[str, Any] | None = None
+    lineages: list[tuple[columns.Shape, dict[str, Any], str]] = field(default_factory=list)
     aliases: set[Name] = field(default_factory=set)
     lifecycle: str = ""
     previous: Name | None = None
@@ -45,6 +47,7 @@ class Datasets:
         self._rules = rules
         self._found: list[_Dataset] = []
         self._places: dict[Name, int] = {}
+        self._read: set[Name] = set()
         self.physical: set[tuple[str, str, str]] = set()
 
     @property
@@ -67,12 +70,21 @@ class Datasets:
                 members(self._checks, change["previousIdentifier"], previous_at), previous_at
             )
         found.fields = self._fields(facets, facets_at)
-        found.lineage = facet(self._checks, facets, "columnLineage", facets_at) if written else None
+        for name, shape in _LINEAGES.items() if written else ():
+            lineage = facet(self._checks, facets, name, facets_at)
+            if lineage is not None:
+                found.lineages.append((shape, lineage, inside(facets_at, name)))
         found.aliases = set(self._aliases(facets, facets_at)) - {found.name}
         documentation = facet(self._checks, facets, "documentation", facets_at) or {}
         found.description = text(
             self._checks, documentation, "description", inside(facets_at, "documentation")
         )
+        self._found.append(found)
+
+    def add_entry(self, said: dict[str, Any], at: str) -> None:
+        """One dataset that the lineage facet of a job tells of."""
+        found = _Dataset(self._named(said, at), True, at)
+        found.lineages.append((columns.LINEAGE, said, at))
         self._found.append(found)
 
     def mentions(self) -> tuple[Mention, ...]:
@@ -83,6 +95,8 @@ class Datasets:
             mention = self._mention(dataset, paths)
             key = dataset.name, dataset.written
             merged[key] = _both(merged[key], mention) if key in merged else mention
+        for name in self._read - {name for name, written in merged if not written}:
+            merged[name, False] = Mention(self._place(name), False)
         ordered = {name: place for place, name in enumerate(self.end_points())}
         places = [ordered[name] for name in self._places]
         moved = (events.moved(mention, places) for mention in merged.values())
@@ -96,34 +110,46 @@ class Datasets:
         place = self._place(dataset.name)
         if dataset.previous is not None:
             self._place(dataset.previous)
-        found: columns.Lineage | None = None
-        if dataset.lineage is not None:
-            at = inside(inside(dataset.at, "facets"), "columnLineage")
-            found = columns.read(self._checks, dataset.lineage, at, self._taken_from(paths))
-            own = paths.get(dataset.name, {})
-            found = columns.Lineage(
-                tuple(Column(own.get(each.name, each.name), each.takes) for each in found.columns),
-                found.whole,
-            )
+        found = [self._lineage(dataset, paths, *lineage) for lineage in dataset.lineages]
+        takes: dict[str, set[Taken]] = {}
+        for column in (column for lineage in found for column in lineage.columns):
+            takes.setdefault(column.name, set()).update(column.takes)
         return Mention(
             place=place,
             written=dataset.written,
             fields=None if dataset.fields is None else tuple(sorted(dataset.fields.items())),
-            columns=found.columns if found else None,
-            whole=found.whole if found else (),
+            columns=_columns(takes) if found else None,
+            whole=tuple(sorted({taken for lineage in found for taken in lineage.whole})),
             aliases=tuple(sorted(dataset.aliases)),
             lifecycle=dataset.lifecycle,
             previous=dataset.previous,
             description=dataset.description,
         )
 
-    def _taken_from(self, paths: dict[Name, dict[str, str]]) -> columns.Source:
-        def source(said: dict[str, Any], at: str) -> tuple[int, str]:
+    def _lineage(
+        self,
+        dataset: _Dataset,
+        paths: dict[Name, dict[str, str]],
+        shape: columns.Shape,
+        said: dict[str, Any],
+        at: str,
+    ) -> columns.Lineage:
+        def source(said: dict[str, Any], at: str) -> tuple[int, str] | None:
+            if said.get("type") == JOB:
+                return None
             name = self._named(said, at)
+            place = self._place(name)
+            if shape is columns.LINEAGE and said.get("field") is None:
+                self._read.add(name)
+                return None
             taken = self._checks.required(said, "field", at, bytes_max=NAME_BYTES_MAX)
-            return self._place(name), paths.get(name, {}).get(taken, taken)
+            return place, paths.get(name, {}).get(taken, taken)
 
-        return source
+        found = columns.read(self._checks, said, at, source, shape)
+        own = paths.get(dataset.name, {})
+        return columns.Lineage(
+            tuple(Column(own.get(each.name, each.name), each.takes) for each in found.columns), found.whole
+        )
 
     def _place(self, name: Name) -> int:
         return self._places.setdefault(name, len(self._places))
@@ -186,9 +212,7 @@ def _both(one: Mention, other: Mention) -> Mention:
         place=one.place,
         written=one.written,
         fields=None if one.fields is None and other.fields is None else tuple(sorted(fields.items())),
-        columns=None
-        if silent
-        else tuple(Column(name, tuple(sorted(takes))) for name, takes in sorted(said.items())),
+        columns=None if silent else _columns(said),
         whole=tuple(sorted({*one.whole, *other.whole})),
         aliases=tuple(sorted({*one.aliases, *other.aliases})),
         lifecycle=max(one.lifecycle, other.lifecycle),
@@ -197,3 +221,7 @@ def _both(one: Mention, other: Mention) -> Mention:
         else None,
         description=max(one.description, other.description),
     )
+
+
+def _columns(takes: dict[str, set[Taken]]) -> tuple[Column, ...]:
+    return tuple(Column(name, tuple(sorted(taken))) for name, taken in sorted(takes.items()))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fll_hbase.errors import UnreadableDocument
+import msgspec
+
+from fll_hbase.errors import Fault, UnreadableDocument
 from fll_hbase.model import events, told
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.events import Facts, Kind, Part, ToldEvent
@@ -28,6 +30,14 @@ class Reading:
 
     event: ToldEvent | None
     schemas: tuple[Schema, ...]
+
+
+def parse(raw: bytes) -> Any:
+    """The JSON of an event. Raises UnreadableDocument."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableDocument([Fault("", f"not JSON: {error}")]) from error
 
 
 def read(document: object, *, rules: NameRules | None = None) -> Reading:
@@ -95,6 +105,8 @@ def _part(checks: Checks, said: dict[str, Any], datasets: Datasets, operations: 
     for list_name, written in (("inputs", False), ("outputs", True)):
         for number, item in enumerate(_listed(checks, said, list_name)):
             datasets.add(item, inside(list_name, number), written=written)
+    for entry, at in facets.entries(checks, of_job):
+        datasets.add_entry(entry, at)
     type_ = facets.integration(checks, of_job)
     mentions = datasets.mentions()
     return Part(
@@ -117,12 +129,14 @@ def _observed(part: Part, time_ms: int, datasets: Datasets) -> ToldEvent:
 def _time_ms(checks: Checks, said: dict[str, Any]) -> int:
     """Milliseconds since 1970, rounded down; a time without a zone is UTC."""
     given = text(checks, said, "eventTime", "", required=True)
+    if "eventTime" not in said or not isinstance(said["eventTime"], str):
+        return 0
     try:
         time = datetime.fromisoformat(given)
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
         elapsed = time - _EPOCH
     except (ValueError, OverflowError):
-        if given:
+        if said["eventTime"]:
             checks.fault("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
         return 0
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from fll_hbase.model import checksum
 from fll_hbase.model.events import Facts
 from fll_hbase.model.lineage import partial
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
+from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.document import read_operations, read_run
-from fll_hbase.sources.openlineage.objects import facet, members, text
+from fll_hbase.sources.openlineage.objects import facet, listed, members, text
 
 RUN, JOB = "run.facets", "job.facets"
 OWN = "fll_run"
@@ -64,6 +64,16 @@ def integration(checks: Checks, of_job: dict[str, Any]) -> str:
 def sql(checks: Checks, of_job: dict[str, Any]) -> str:
     """The statement that the job runs."""
     return text(checks, facet(checks, of_job, "sql", JOB) or {}, "query", inside(JOB, "sql"))
+
+
+def entries(checks: Checks, of_job: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """The datasets that the lineage facet of a job tells of; jobs that feed jobs carry no fields."""
+    said = facet(checks, of_job, "lineage", JOB) or {}
+    at = inside(JOB, "lineage")
+    for item, place in each(listed(checks, said, "entries", at), inside(at, "entries")):
+        entry = members(checks, item, place)
+        if entry.get("type") == "DATASET":
+            yield entry, place
 
 
 def own_operations(checks: Checks, of_run: dict[str, Any]) -> Own | None:
