@@ -8,7 +8,7 @@ transform of 3,000 by 3,000 fields is one flow, not nine million pairs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.errors import TooLarge
@@ -110,6 +110,16 @@ class Relations:
         for ends, relation in other.by_ends.items():
             union[ends] = union[ends].merged(relation) if ends in union else relation
         return Relations(union, self.truncated or other.truncated)
+
+    def renamed(self, name: EndPoint, to: EndPoint) -> Relations:
+        """The same of an end point under another name."""
+        renamed = Relations({}, self.truncated)
+        for (source, destination), relation in self.by_ends.items():
+            ends = to if source == name else source, to if destination == name else destination
+            renamed = renamed.merged(
+                Relations({ends: replace(relation, source=ends[0], destination=ends[1])})
+            )
+        return renamed
 
     def without_indirect(self) -> Relations:
         """What is left of direct pairs; relations left empty are no more."""

@@ -64,13 +64,17 @@ class Catalogue:
             yield CataloguedEndPoint(end_point, _newest(row, layout.DESCRIPTION))
 
     def fields(self, end_point: EndPoint) -> list[CataloguedField] | None:
-        """All fields of an end point; None where it was never recorded."""
-        row = self._table.get(layout.end_point_row(end_point))
-        return _fields(row) if row else None
+        """All fields of an end point, under all its names; None where it was never recorded."""
+        found = self._table.rows([layout.end_point_row(name) for name in self.names(end_point)])
+        return _fields(*found.values()) if layout.end_point_row(end_point) in found else None
 
     def knows(self, end_point: EndPoint) -> bool:
         """Whether any run ever named the end point."""
         return bool(self._table.get(layout.end_point_row(end_point), columns=(layout.EXISTS,)))
+
+    def names(self, end_point: EndPoint) -> list[EndPoint]:
+        """The name itself, and all further names of the same end point."""
+        return [end_point, *self.aliases([end_point]).get(end_point, ())]
 
     def aliases(self, end_points: Collection[EndPoint]) -> dict[EndPoint, list[EndPoint]]:
         """The further names of each, sorted: one call for all; those without any are left out."""
@@ -119,10 +123,10 @@ class Catalogue:
                 yield end_point, found.get(row, {})
 
 
-def _fields(row: Row) -> list[CataloguedField]:
+def _fields(*named: Row) -> list[CataloguedField]:
     names: dict[str, set[Direction | None]] = {}
     types: dict[str, list[Cell]] = {}
-    for column, cell in row.items():
+    for column, cell in (item for row in named for item in row.items()):
         parsed = layout.parsed_field_column(column)
         if parsed is not None:
             direction, name, is_type = parsed

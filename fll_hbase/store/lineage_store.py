@@ -6,7 +6,7 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, repeat
 
 from fll_hbase.errors import LineageError, NeverSeen
 from fll_hbase.keys import layout
@@ -27,6 +27,9 @@ from fll_hbase.store.window import Asked, WindowReader, place_of
 from fll_hbase.tables import Table
 
 BATCH_RUNS = 1000
+LAST = b"~"
+"""Beyond every place in a window."""
+
 BOTH = (Direction.BACKWARD, Direction.FORWARD)
 
 
@@ -139,15 +142,20 @@ class LineageStore:
         truncated: set[str] = set()
         for direction in directions:
 
-            def ask(asked_of: EndPoint, direction: Direction = direction) -> Relations:
-                asked = Asked(direction, asked_of, window, failed)
-                found = self._contents.relations(self._windows.checksums(asked), direction, asked_of)
+            def ask(
+                asked_of: EndPoint, others: Sequence[EndPoint], direction: Direction = direction
+            ) -> Relations:
+                found = self._relations(Asked(direction, asked_of, window, failed))
+                for other in others:
+                    said = self._relations(Asked(direction, other, window, failed))
+                    found = found.merged(said.renamed(other, asked_of))
                 return found if indirect else found.without_indirect()
 
             answer = walk(
                 ask,
                 end_point,
                 direction,
+                aliases=self.catalogue.aliases,
                 level=level,
                 level_max=self._limits.level_max,
                 pairs_max=self._limits.pairs_max,
@@ -169,37 +177,44 @@ class LineageStore:
         failed: bool = False,
     ) -> FieldAnswer:
         """By which operations the field was made, or what was made of it: one level."""
-        asked = Asked(direction, field.end_point, window, failed)
-        touching = {
-            checksum: operations
-            for checksum in self._windows.checksums(asked)
-            if (operations := self._contents.operations(checksum, direction, field))
-        }
-        if not touching:
+        graphs: dict[str, list[Graph]] = {}
+        places: dict[str, bytes] = {}
+        asked_of = [Asked(direction, name, window, failed) for name in self.catalogue.names(field.end_point)]
+        for asked in asked_of:
+            of = EndPointField(asked.end_point, field.name)
+            touching = {
+                checksum: operations
+                for checksum in self._windows.checksums(asked)
+                if (operations := self._contents.operations(checksum, direction, of))
+            }
+            for checksum, operations in touching.items():
+                found = self._graph(operations, of, direction, simple=simple, indirect=indirect)
+                graphs.setdefault(checksum, []).append(found)
+            if len(touching) > 1 or len(asked_of) > 1:
+                for checksum, place in self._windows.newest(asked, touching).items():
+                    places[checksum] = min(place, places.get(checksum, place))
+        if not graphs:
             self._must_know_field(field)
-        checksums = self._windows.newest_first(asked, touching)
-        graphs = [
-            (checksum, self._graph(touching[checksum], field, direction, simple=simple, indirect=indirect))
-            for checksum in checksums
-        ]
-        merged = graph.merge(graphs)
+        checksums = sorted(graphs, key=lambda checksum: (places.get(checksum, LAST), checksum))
+        merged = graph.merge([(checksum, found) for checksum in checksums for found in graphs[checksum]])
         bound = f"connections_max={self._limits.connections_max}"
         return FieldAnswer(merged, tuple(checksums), (bound,) if merged.truncated else ())
 
     def field_ways(self, field: EndPointField, window: Window, *, failed: bool = False) -> FieldWays:
         """Every distinct way the field was made, with the runs that made it so."""
-        asked = Asked(Direction.BACKWARD, field.end_point, window, failed)
+        names = self.catalogue.names(field.end_point)
         runs: dict[ways.Signature, list[str]] = {}
         newest: dict[ways.Signature, list[Operation]] = {}
         signatures: dict[str, ways.Signature | None] = {}
         truncated: tuple[str, ...] = ()
-        for number, truth in enumerate(self._windows.live_runs(asked, batch=BATCH_RUNS)):
+        for number, (truth, name) in enumerate(self._writers(names, window, failed=failed)):
             if number == self._limits.runs_max:
                 truncated = (f"runs_max={self._limits.runs_max}",)
                 break
             if truth.checksum not in signatures:
-                operations = self._contents.operations(truth.checksum, Direction.BACKWARD, field)
-                found = ways.signature(operations, field) if operations else None
+                of = EndPointField(name, field.name)
+                operations = self._contents.operations(truth.checksum, Direction.BACKWARD, of)
+                found = ways.signature(operations, of) if operations else None
                 signatures[truth.checksum] = found
                 if found is not None:
                     every = self._contents.all_operations(truth.checksum)
@@ -217,7 +232,11 @@ class LineageStore:
     def runs(self, end_point: EndPoint, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
         """Every run of the window that touched the end point, failed ones too, newest first."""
         touched = heapq.merge(
-            *(self._placed(Asked(direction, end_point, window, True), after, limit) for direction in BOTH),
+            *(
+                self._placed(Asked(direction, name, window, True), after, limit)
+                for name in self.catalogue.names(end_point)
+                for direction in BOTH
+            ),
             key=lambda item: item[0],
         )
         listed: list[tuple[bytes, ListedRun]] = []
@@ -241,6 +260,20 @@ class LineageStore:
     def close(self) -> None:
         """Close the table."""
         self._table.close()
+
+    def _relations(self, asked: Asked) -> Relations:
+        checksums = self._windows.checksums(asked)
+        return self._contents.relations(checksums, asked.direction, asked.end_point)
+
+    def _writers(
+        self, names: Sequence[EndPoint], window: Window, *, failed: bool
+    ) -> Iterator[tuple[Truth, EndPoint]]:
+        """The runs that wrote an end point under any of its names, newest first, with that name."""
+        found = (
+            zip(self._windows.live_runs(asked, batch=BATCH_RUNS), repeat(asked.end_point))
+            for asked in (Asked(Direction.BACKWARD, name, window, failed) for name in names)
+        )
+        return heapq.merge(*found, key=lambda item: place_of(item[0]))
 
     def _placed(self, asked: Asked, after: bytes, limit: int) -> Iterator[tuple[bytes, Truth, Direction]]:
         batch = min(limit + 1, BATCH_RUNS)

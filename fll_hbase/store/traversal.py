@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import Direction
@@ -27,16 +28,27 @@ class HighLevel:
     truncated_by: tuple[str, ...]
 
 
+Ask: TypeAlias = Callable[[EndPoint, Sequence[EndPoint]], Relations]
+"""What is said of an end point under any of its names, told under the first."""
+
+Aliases: TypeAlias = Callable[[Collection[EndPoint]], Mapping[EndPoint, Sequence[EndPoint]]]
+"""The further names of end points, for those that have any."""
+
+
 def walk(
-    ask: Callable[[EndPoint], Relations],
+    ask: Ask,
     start: EndPoint,
     direction: Direction,
     *,
+    aliases: Aliases,
     level: int,
     level_max: int,
     pairs_max: int,
 ) -> HighLevel:
-    """All relations within `level` hops; every end point is asked once, so cycles end the walk."""
+    """All relations within `level` hops.
+
+    Every end point is asked once, under all its names, so cycles end the walk.
+    """
     entries: list[Entry] = []
     truncated: set[str] = set()
     asked: set[EndPoint] = set()
@@ -44,8 +56,9 @@ def walk(
     pairs = 0
     for hop in range(1, min(level, level_max) + 1):
         found: set[EndPoint] = set()
-        for end_point in sorted(frontier):
-            relations = ask(end_point)
+        for end_point, others in _named(frontier, aliases):
+            asked |= {end_point, *others}
+            relations = ask(end_point, others)
             for relation in relations.by_ends.values():
                 pairs += len(relation.direct) + len(relation.indirect) + len(relation.whole)
                 if pairs > pairs_max:
@@ -56,13 +69,23 @@ def walk(
                     found.add(neighbour)
             if relations.truncated:
                 truncated.add(f"pairs_max={pairs_max}")
-        asked |= frontier
         frontier = found - asked
         if not frontier:
             break
     if frontier and level > level_max:
         truncated.add(f"level_max={level_max}")
     return HighLevel(tuple(entries), tuple(sorted(truncated)))
+
+
+def _named(frontier: Collection[EndPoint], aliases: Aliases) -> Iterator[tuple[EndPoint, Sequence[EndPoint]]]:
+    """Each end point of the frontier once, in order, with its further names."""
+    further = aliases(frontier)
+    seen: set[EndPoint] = set()
+    for end_point in sorted(frontier):
+        if end_point not in seen:
+            others = further.get(end_point, ())
+            seen |= {end_point, *others}
+            yield end_point, others
 
 
 def in_order(entries: list[Entry]) -> tuple[Entry, ...]:

@@ -73,16 +73,14 @@ class WindowReader:
                 self._remember_dead(asked, day, [on_day[checksum] for checksum in wanted], began_ms)
         return frozenset(found)
 
-    def newest_first(self, asked: Asked, checksums: Iterable[str]) -> list[str]:
-        """The contents in the order of their newest run in the window."""
+    def newest(self, asked: Asked, checksums: Iterable[str]) -> dict[str, bytes]:
+        """Per content the place of its newest run in the window; places sort newest first."""
         missing = set(checksums)
-        ordered: list[str] = []
-        if len(missing) > 1:
-            for day, on_day in _by_day(self._index(asked), missing):
-                live = self._first_references(asked, day, on_day.keys() & missing)
-                ordered += sorted(live, key=live.__getitem__)
-                missing -= live.keys()
-        return ordered + sorted(missing)
+        places: dict[str, bytes] = {}
+        for day, on_day in _by_day(self._index(asked), missing):
+            places |= self._first_references(asked, day, on_day.keys() & missing)
+            missing -= places.keys()
+        return places
 
     def live_runs(self, asked: Asked, *, after: bytes = b"", batch: int) -> Iterator[Truth]:
         """Every run of the window newest first, from beyond the reference tail `after`."""
