@@ -40,7 +40,7 @@ _DOCUMENT = {
         }
     },
 }
-_RECORDED_OR_DRY_RUN = {
+RECORDED_OR_DRY_RUN = {
     "oneOf": [{"$ref": "#/components/schemas/Recorded"}, {"$ref": "#/components/schemas/DryRun"}]
 }
 _TEXT = {"type": "string"}
@@ -52,7 +52,7 @@ _BATCH = {"required": True, "content": {NDJSON: {"schema": _TEXT}}}
 @blueprint.doc(requestBody=_DOCUMENT)
 @blueprint.response(201, RecordedSchema, description="Recorded, durably")
 @blueprint.alt_response(
-    200, schema=_RECORDED_OR_DRY_RUN, description="The very same again, a replacement, or a dry run"
+    200, schema=RECORDED_OR_DRY_RUN, description="The very same again, a replacement, or a dry run"
 )
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def record(query: dict[str, Any], namespace: str) -> Response:
@@ -61,11 +61,7 @@ def record(query: dict[str, Any], namespace: str) -> Response:
     With `dryRun=true` nothing is stored, and the answer tells what would be.
     """
     raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
-    reading = _reader().read(raw, namespace=namespace)
-    if query["dry_run"]:
-        return responses.json(answers.dry_run(reading.recorded.info, reading.warnings))
-    answer = store().record_one(reading.recorded)
-    return responses.json(answers.recorded(answer, reading.warnings), _status(answer))
+    return answered(_reader().read(raw, namespace=namespace), dry_run=query["dry_run"])
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/lineage/batch", methods=["POST"])
@@ -91,6 +87,14 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     if length <= SPOOLED_BYTES_MAX:
         return Response(told.read(), mimetype=NDJSON)
     return Response(told, mimetype=NDJSON, headers={"Content-Length": str(length)}, direct_passthrough=True)
+
+
+def answered(reading: Reading, *, dry_run: bool) -> Response:
+    """Record what one document says, or only tell what would be recorded."""
+    if dry_run:
+        return responses.json(answers.dry_run(reading.recorded.info, reading.warnings))
+    answer = store().record_one(reading.recorded)
+    return responses.json(answers.recorded(answer, reading.warnings), _status(answer))
 
 
 def _grouped(lines: Iterator[Line]) -> Iterator[list[Line]]:
