@@ -1,0 +1,179 @@
+"""Which fields does a change to rows that are there make: UPDATE, MERGE, DELETE and ON CONFLICT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.sources.sql import froms, joins
+from fll_hbase.sources.sql.columns import Selected
+from fll_hbase.sources.sql.expressions import QUERIES, gather
+from fll_hbase.sources.sql.queries import answer, clause, with_queries
+from fll_hbase.sources.sql.scopes import Scope
+from fll_hbase.sources.sql.session import Session, Writing
+from fll_hbase.sources.sql.targets import Target, declared, matched
+from fll_hbase.sources.sql.values import UNKNOWN, Columns, Effects, Made, Relation, Shaping, merged
+
+Named = tuple[str, Made]
+
+
+def update(session: Session, node: exp.Expression, scope: Scope) -> None:
+    """UPDATE: the columns it sets; all others stay as they are and are not told."""
+    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
+    target = _changed(session, scope, node)
+    selected = Selected(session, scope, answer)
+    fields = list(_assigned(session, scope, selected, node.expressions, node.this.alias_or_name))
+    effects = scope.effects | selected.effects
+    effects |= clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
+    session.write(Writing("UPDATE", target, _together(fields), _without(effects, target)))
+
+
+def delete(session: Session, node: exp.Expression, scope: Scope) -> None:
+    """DELETE makes no field; what it looks at decides which rows are left."""
+    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
+    target = _changed(session, scope, node)
+    for table in node.args.get("using") or ():
+        froms.add(session, scope, answer, table)
+    effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
+    if effects.whole:
+        session.write(Writing("DELETE", target, (), _without(effects, target)))
+
+
+def merge(session: Session, node: exp.Expression, scope: Scope) -> None:
+    """MERGE: each column of all its branches; what a branch asks decides about its columns."""
+    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
+    froms.add(session, scope, answer, node.this)
+    froms.add(session, scope, answer, node.args["using"])
+    target = session.end_point(node.this)
+    effects = joins.on(session, scope, answer, node.args["on"]) if node.args.get("on") else Effects()
+    selected = Selected(session, scope, answer)
+    fields: list[Named] = []
+    for when in node.args["whens"].expressions:
+        asked = gather(session, scope, answer, [(when.args["condition"], "conditional")]) if _asks(when) else None
+        shaping = frozenset(asked.indirect) if asked else frozenset()
+        effects |= asked.effects if asked else Effects()
+        branch = list(_branch(session, scope, selected, target, when.args["then"], node.this.alias_or_name))
+        fields += [(name, replace(made, indirect=made.indirect | shaping)) for name, made in branch]
+        if not branch:
+            effects |= Effects(frozenset((leaf, "filter") for leaf, _ in shaping))
+    effects |= scope.effects | selected.effects
+    session.write(Writing("MERGE", target, _together(fields), _without(effects, target)))
+
+
+def conflicting(
+    session: Session,
+    scope: Scope,
+    node: exp.Expression,
+    target: EndPoint,
+    fields: list[Named],
+    effects: Effects,
+) -> tuple[list[Named], Effects]:
+    """The fields of an INSERT with what it sets where a row is there already."""
+    conflict = node.args["conflict"]
+    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    there = Relation((table.alias_or_name.lower(),), session.tables.columns(target))
+    inner = Scope(scope.queries, relations=[there, Relation(("excluded",), Columns(tuple(fields)))])
+    selected = Selected(session, inner, answer)
+    where = conflict.args.get("where")
+    asked = gather(session, inner, answer, [(where, "conditional")] if where is not None else [])
+    assigned = _assigned(session, inner, selected, conflict.expressions, table.alias_or_name)
+    more = [
+        (name, replace(made, indirect=made.indirect | frozenset(asked.indirect))) for name, made in assigned
+    ]
+    return _together([*fields, *more]), effects | selected.effects | asked.effects
+
+
+def _changed(session: Session, scope: Scope, node: exp.Expression) -> EndPoint:
+    """Put everything a statement names into the scope; the table it changes may be an alias of its FROM."""
+    from_ = node.args.get("from_")
+    said = node.this.name.lower()
+    inside = [table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == said]
+    froms.add_all(session, scope, answer, node)
+    if inside and not node.this.db:
+        return session.end_point(inside[0])
+    froms.add(session, scope, answer, node.this)
+    return session.end_point(node.this)
+
+
+def _assigned(
+    session: Session, scope: Scope, selected: Selected, items: list[exp.Expression], target: str
+) -> Iterator[Named]:
+    """The fields that a SET names, each with the value it gets."""
+    for item in items:
+        if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
+            continue
+        names = item.this.expressions if isinstance(item.this, exp.Tuple) else [item.this]
+        value = item.expression.unnest() if isinstance(item.expression, exp.Paren) else item.expression
+        if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
+            for name, one in zip(names, value.expressions, strict=True):
+                yield _field(name, target), selected.made(one, "SET")
+        elif len(names) > 1 and isinstance(value, QUERIES):
+            result = answer(session, value, scope)
+            for name, (_, made) in zip(names, result.columns.named, strict=False):
+                yield _field(name, target), replace(made, indirect=made.indirect | result.effects.whole)
+        else:
+            made = selected.assigned(value, names[0])
+            for name in names:
+                yield _field(name, target), made
+
+
+def _field(name: exp.Expression, target: str) -> str:
+    """The field that a name before `=` means: of the target, or one nested in a column of it."""
+    parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
+    if len(parts) > 1 and parts[0].lower() == target.lower():
+        parts = parts[1:]
+    return "/".join(parts)
+
+
+def _branch(
+    session: Session, scope: Scope, selected: Selected, target: EndPoint, then: exp.Expression, alias: str
+) -> Iterator[Named]:
+    """The fields that one branch of a MERGE writes."""
+    star = isinstance(then.this, exp.Star) or any(isinstance(one, exp.Star) for one in then.expressions)
+    if not isinstance(then, (exp.Insert, exp.Update)):
+        return
+    if star:
+        yield from _all(session, target, scope.relations[1].columns)
+    elif isinstance(then, exp.Update):
+        yield from _assigned(session, scope, selected, then.expressions, alias)
+    elif isinstance(then.expression, exp.Expression):
+        listed = [_field(one, alias) for one in then.this.expressions] if then.this else []
+        given = then.expression.expressions
+        if len(given) == 1 and isinstance(given[0], exp.Tuple):
+            given = given[0].expressions
+        columns = Columns(tuple(("", selected.made(value, "VALUES")) for value in given))
+        yield from matched(session, Target(target, tuple(listed)), columns) or ()
+    else:
+        yield from matched(session, Target(target), scope.relations[1].columns) or ()
+
+
+def _all(session: Session, target: EndPoint, source: Columns) -> Iterator[Named]:
+    """Every column of the target, from that of the same name."""
+    names = declared(session, target) or ([name for name, _ in source.named] if source.complete else None)
+    if names is None:
+        session.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
+    for name in names or ():
+        made = source.get(name) or (source.rest(name) if source.rest else None)
+        if made is None:
+            session.warn(f"MERGE of all columns: {name!r} is not known to be one of the source")
+        yield name, made if made is None or made.text else replace(made, text=name)
+
+
+def _asks(when: exp.Expression) -> bool:
+    return isinstance(when.args.get("condition"), exp.Expression)
+
+
+def _together(fields: list[Named]) -> list[Named]:
+    """Each field once, with all that it may be made of."""
+    by_name: dict[str, list[Made]] = {}
+    for name, made in fields:
+        by_name.setdefault(name, []).append(made)
+    return [(name, merged(every)) for name, every in by_name.items()]
+
+
+def _without(effects: Effects, target: EndPoint) -> Effects:
+    """The target is only read where one of its fields is."""
+    return replace(effects, reads=effects.reads - {target})

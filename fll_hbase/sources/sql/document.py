@@ -1,0 +1,86 @@
+"""What does a document with SQL say: a run, and the lineage of what its statements write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
+from fll_hbase.model import lineage
+from fll_hbase.model.operations import Field, Operation, outputs_of
+from fll_hbase.model.runs import details
+from dataclasses import replace
+from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
+from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
+from fll_hbase.sources.parts import read_field
+from fll_hbase.sources.sql.operations import operations_of
+from fll_hbase.sources.sql.parsing import DIALECTS, Script, parse
+from fll_hbase.sources.sql.session import Session
+from fll_hbase.sources.sql.statements import read_all
+from fll_hbase.sources.sql.tables import Lookup, Tables
+from fll_hbase.sources.sql.texts import Texts
+
+NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
+
+
+def read(document: object, *, namespace: str | None, columns: Lookup) -> Reading:
+    """The run that a document records; `columns` are the fields of an end point as the catalogue has them.
+
+    `namespace` is that of the URL; without one the document must name its own. Raises UnreadableDocument for
+    what is no such document or no SQL, InvalidLineage where nothing is written.
+    """
+    checks = Checks()
+    members = checks.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
+    if checks.faults:
+        raise UnreadableDocument(checks.faults)
+    namespace = read_namespace(checks, members, namespace)
+    run = read_run(checks, members, namespace)
+    dialect = checks.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
+    schema = _schema(checks, members)
+    sql = checks.required(members, "sql", "")
+    try:
+        script = parse(sql, dialect) if "sql" in members else None
+    except UnreadableDocument as error:
+        raise UnreadableDocument([*checks.faults, *error.faults]) from error
+    if checks.faults or script is None:
+        raise UnreadableDocument(checks.faults)
+    told = _told(script, Tables(namespace, schema, columns))
+    return Reading(replace(run, details=details(sql=sql)), told, tuple(checks.warnings))
+
+
+def _schema(checks: Checks, members: dict[str, Any]) -> dict[str, list[Field]]:
+    """The columns of tables, by the names the SQL has for them."""
+    said = members.get("schema", {})
+    if not isinstance(said, dict):
+        checks.fault("schema", "must be an object of tables, each with an array of its columns")
+        return {}
+    found = {}
+    for table in said:
+        at = inside("schema", table)
+        checks.name(table, at, bytes_max=NAME_BYTES_MAX)
+        items = checks.items(said, table, "schema")
+        found[table] = [read_field(checks, item, place) for item, place in each(items, at)]
+    return found
+
+
+def _told(script: Script, tables: Tables) -> ReadOperations:
+    session = Session(script, tables, Texts(script.sql, script.tokens))
+    try:
+        read_all(session)
+    except RecursionError as error:
+        raise UnreadableDocument([Fault("sql", "nested too deeply")]) from error
+    operations = operations_of(session.writings, tables)
+    _check(operations)
+    return ReadOperations(lineage.partial(operations), session.warnings)
+
+
+def _check(operations: list[Operation]) -> None:
+    """Names come from the SQL, where they may be anything."""
+    if not operations:
+        raise InvalidLineage([Fault("sql", NO_WRITE)])
+    checks = Checks()
+    for operation in operations:
+        for field in outputs_of(operation):
+            checks.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
+        checks.name(operation.name.partition(" ")[2] or operation.name, "sql", bytes_max=2 * NAME_BYTES_MAX)
+    if checks.faults:
+        raise UnreadableDocument(checks.faults)

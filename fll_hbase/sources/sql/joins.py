@@ -1,0 +1,73 @@
+"""What does a join do: its keys shape the rows, and some are one column afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from fll_hbase.sources.sql.expressions import Answer, gather
+from fll_hbase.sources.sql.scopes import Scope
+from fll_hbase.sources.sql.session import Session
+from fll_hbase.sources.sql.values import UNKNOWN, Effects, Made, Relation, merged, shaped
+
+_HIDING = {"SEMI", "ANTI"}
+
+
+def join(session: Session, scope: Scope, answer: Answer, node: exp.Join, before: list[Relation]) -> None:
+    """Join what came to the scope after the relations `before` to those."""
+    after = scope.relations[len(before) :]
+    hides = bool({node.kind, node.side} & _HIDING)
+    keys = [name.name for name in node.args.get("using") or ()]
+    if node.method == "NATURAL":
+        keys = _common(session, scope, before, after)
+    for key in keys:
+        left = _key(session, before, key, scope.merged)
+        right = _key(session, after, key, {})
+        scope.effects |= Effects(shaped(left, "join") | shaped(right, "join"))
+        if not hides:
+            scope.merged[key.lower()] = (key, _merged(node.side, left, right))
+    if keys:
+        scope.effects |= Effects(clauses=(f"USING ({', '.join(keys)})",))
+    if node.args.get("on") is not None:
+        scope.effects |= on(session, scope, answer, node.args["on"])
+    if hides:
+        scope.relations = before
+
+
+def on(session: Session, scope: Scope, answer: Answer, condition: exp.Expression) -> Effects:
+    """What a condition that joins shapes rows by, and its text."""
+    found = gather(session, scope, answer, [(condition, "join")])
+    text = session.texts.item("ON", (found.start, found.end)) if found.start >= 0 else ""
+    return Effects(frozenset(found.indirect), (f"ON {text}",) if text else ()) | found.effects
+
+
+def _merged(side: str, left: Made, right: Made) -> Made:
+    if side == "FULL":
+        return merged([left, right])
+    return right if side == "RIGHT" else left
+
+
+def _key(session: Session, relations: Sequence[Relation], key: str, keys: dict[str, tuple[str, Made]]) -> Made:
+    """The column of a key on one side."""
+    if key.lower() in keys:
+        return keys[key.lower()][1]
+    having = [found for one in relations if (found := one.columns.get(key)) is not None]
+    open_ = [one.columns.rest for one in relations if one.columns.rest is not None]
+    if not having and len(open_) == 1:
+        having = [found for found in (open_[0](key),) if found is not None]
+    if len(having) == 1:
+        return having[0]
+    session.warn(f"column {key!r} of a join: which table has it is not known; give them in `schema`")
+    return UNKNOWN
+
+
+def _common(
+    session: Session, scope: Scope, before: Sequence[Relation], after: Sequence[Relation]
+) -> list[str]:
+    """The columns that both sides of a natural join have, in the order of the left."""
+    if not all(one.columns.complete for one in (*before, *after)):
+        session.warn("NATURAL JOIN: the columns of both sides are not known; give them in `schema`")
+    right = {name.lower() for one in after for name, _ in one.columns.named}
+    left = [name for one in before for name, _ in one.columns.named]
+    return [name for name in dict.fromkeys(left) if name.lower() in right]

@@ -1,0 +1,100 @@
+"""Which operations do the writes of a script come to: a READ for each source, a TRANSFORM for each column
+written, a WRITE for each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fll_hbase.model.operations import (
+    EndPoint,
+    EndPointField,
+    Field,
+    Influence,
+    InputField,
+    Operation,
+    Read,
+    Transform,
+    Write,
+)
+from fll_hbase.sources.sql.session import Writing
+from fll_hbase.sources.sql.tables import Tables
+from fll_hbase.sources.sql.values import Made, Shaping, cut, described
+
+
+def operations_of(writings: Sequence[Writing], tables: Tables) -> list[Operation]:
+    """The operations of one run; names and order depend on the writes alone."""
+    return _Run(tables).of(writings)
+
+
+class _Run:
+    """Operations in the making, and the names they have."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._names: set[str] = set()
+        self._reads: dict[EndPoint, str] = {}
+        self._read: dict[EndPoint, set[str]] = {}
+
+    def of(self, writings: Sequence[Writing]) -> list[Operation]:
+        told = [(writing, _told(writing)) for writing in writings]
+        for writing, fields in told:
+            for end_point in writing.effects.reads:
+                self._read.setdefault(end_point, set())
+            for leaf in _leaves(writing, fields):
+                self._read.setdefault(leaf.end_point, set()).add(leaf.name)
+        reads = [self._make_read(end_point) for end_point in sorted(self._read)]
+        transforms: list[Transform] = []
+        taken: dict[EndPoint, dict[InputField, None]] = {}
+        said: dict[EndPoint, dict[str, None]] = {}
+        for writing, fields in told:
+            inputs = taken.setdefault(writing.target, {})
+            types = self._tables.types(writing.target)
+            for name, made in fields:
+                transform = self._transform(writing.target, Field(name, types.get(name, "")), made)
+                transforms.append(transform)
+                inputs[InputField(transform.name, name)] = None
+            if fields or writing.fields == ():
+                inputs.update(dict.fromkeys(self._indirect(writing.effects.whole)))
+            lines = "\n".join((writing.verb, *writing.effects.clauses))
+            said.setdefault(writing.target, {})[lines] = None
+        writes = [
+            Write(self._named(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
+            for to, inputs in taken.items()
+        ]
+        return [*reads, *transforms, *writes]
+
+    def _make_read(self, end_point: EndPoint) -> Read:
+        name = self._reads[end_point] = self._named(f"read {end_point.name}")
+        types = self._tables.types(end_point)
+        outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
+        return Read(name, "", end_point, "", outputs)
+
+    def _transform(self, target: EndPoint, field: Field, made: Made) -> Transform:
+        direct = (InputField(self._reads[leaf.end_point], leaf.name) for leaf in sorted(made.direct))
+        inputs = (*direct, *self._indirect(made.indirect))
+        return Transform(self._named(f"{target.name}.{field.name}"), described(made), inputs, (field,))
+
+    def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
+        for leaf, kind in sorted(shaping):
+            yield InputField(self._reads[leaf.end_point], leaf.name, Influence.INDIRECT, kind)
+
+    def _named(self, name: str) -> str:
+        """The name, or with `#2`, `#3`, … where it is taken."""
+        unique, number = name, 1
+        while unique in self._names:
+            number += 1
+            unique = f"{name}#{number}"
+        self._names.add(unique)
+        return unique
+
+
+def _told(writing: Writing) -> list[tuple[str, Made]]:
+    """The fields whose making is known; one of which nothing could be resolved must not look generated."""
+    return [(name, made) for name, made in writing.fields or () if made.direct or not made.unknown]
+
+
+def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[EndPointField]:
+    yield from (leaf for leaf, _ in writing.effects.whole)
+    for _, made in fields:
+        yield from made.direct
+        yield from (leaf for leaf, _ in made.indirect)

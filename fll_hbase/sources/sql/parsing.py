@@ -1,0 +1,61 @@
+"""Which statements are in a script: text to syntax trees, or one clear fault with its place."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.tokens import Token
+
+from fll_hbase.errors import Fault, UnreadableDocument
+
+DIALECTS = ("spark", "bigquery", "hive", "postgres", "snowflake", "trino", "tsql")
+"""Those that have golden cases; the first is the default."""
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it would log of a statement, warnings say
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A text in its dialect, with its tokens and the trees of its statements."""
+
+    sql: str
+    dialect: Dialect
+    tokens: tuple[Token, ...]
+    statements: tuple[exp.Expression, ...]
+
+
+def parse(sql: str, dialect: str) -> Script:
+    """The statements of a text; raises UnreadableDocument for what is no SQL of that dialect."""
+    spoken = Dialect.get_or_raise(dialect)
+    try:
+        tokens = spoken.tokenize(sql)
+        trees = spoken.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+    except ParseError as error:
+        raise _fault(_place(error)) from error
+    except SqlglotError as error:
+        raise _fault(f"no {dialect} SQL: {_first_line(error)}") from error
+    except RecursionError as error:
+        raise _fault("nested too deeply") from error
+    except Exception as error:  # noqa: BLE001 (a parser meets texts nobody thought of; none is our failure)
+        raise _fault(f"no {dialect} SQL: {_first_line(error) or type(error).__name__}") from error
+    return Script(sql, spoken, tuple(tokens), tuple(tree for tree in trees if isinstance(tree, exp.Expression)))
+
+
+def _place(error: ParseError) -> str:
+    said = error.errors[0] if error.errors else {}
+    if said.get("line"):
+        near = f", near {said['highlight'][:100]!r}" if said.get("highlight") else ""
+        return f"line {said['line']} column {said['col']}{near}: {said['description'].rstrip('.')}"
+    return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:300]
+
+
+def _fault(detail: str) -> UnreadableDocument:
+    return UnreadableDocument([Fault("sql", detail)])

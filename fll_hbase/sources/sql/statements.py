@@ -1,0 +1,105 @@
+"""What does each statement of a script do, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from fll_hbase.sources.sql import changes, writes
+from fll_hbase.sources.sql.columns import Selected
+from fll_hbase.sources.sql.queries import answer, with_queries
+from fll_hbase.sources.sql.scopes import Scope
+from fll_hbase.sources.sql.session import Session
+from fll_hbase.sources.sql.values import Columns, Effects, Relation, Result
+
+Statement = Callable[[Session, exp.Expression, Scope], None]
+
+_STATEMENTS: dict[type[exp.Expression], Statement] = {
+    exp.Insert: writes.insert,
+    exp.MultitableInserts: writes.insert_many,
+    exp.Create: writes.create,
+    exp.Cache: writes.cache,
+    exp.LoadData: writes.load,
+    exp.Copy: writes.copy,
+    exp.Update: changes.update,
+    exp.Delete: changes.delete,
+    exp.Merge: changes.merge,
+}
+
+_SILENT = (
+    *(exp.TruncateTable, exp.Alter, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
+    *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma, exp.Declare),
+    *(exp.Semicolon, exp.Query),
+)
+"""Statements that make no field."""
+
+_NAMED_DATABASES = {"spark", "hive", "trino"}
+_COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "CALL", "GRANT", "REVOKE", "SHOW"}
+
+
+def read_all(session: Session) -> None:
+    """Every statement of the script, in order."""
+    session.change = _change
+    for number, statement in enumerate(session.script.statements, 1):
+        _read(session, number, statement)
+
+
+def _read(session: Session, number: int, node: exp.Expression) -> None:
+    if type(node) in _STATEMENTS:
+        _STATEMENTS[type(node)](session, node, Scope({}))
+    elif isinstance(node, exp.Select) and node.args.get("into"):
+        writes.select_into(session, node, Scope({}))
+    elif isinstance(node, exp.Use):
+        _use(session, node)
+    elif isinstance(node, exp.Drop):
+        _drop(session, node)
+    elif isinstance(node, exp.Query) and node.args.get("with_"):
+        with_queries(session, node, Scope({}))
+    elif isinstance(node, exp.Command) and node.name.upper() in _COMMANDS_SILENT:
+        return
+    elif not isinstance(node, _SILENT):
+        said = node.name if isinstance(node, exp.Command) else node.key
+        session.warn(f"statement {number} ({said[:40].upper()}) is passed over: what it writes is not known")
+
+
+def _change(session: Session, node: exp.Expression, scope: Scope) -> Result:
+    """A statement that writes inside a WITH, and the columns it returns."""
+    if type(node) not in _STATEMENTS:
+        return Result(Columns((), complete=False))
+    _STATEMENTS[type(node)](session, node, scope)
+    returning = node.args.get("returning")
+    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    if returning is None or not isinstance(table, exp.Table):
+        return Result(Columns(()))
+    end_point = session.end_point(table)
+    written = session.writings[-1] if session.writings else None
+    fields = dict(written.fields or ()) if written and written.target == end_point else {}
+    columns = session.tables.columns(end_point)
+    named = {**dict(columns.named), **fields}
+    relation = Relation(
+        (table.alias_or_name.lower(),),
+        Columns(tuple(named.items()), columns.rest, columns.complete, columns.ordered),
+    )
+    selected = Selected(session, Scope(scope.queries, relations=[relation]), answer)
+    for one in returning.expressions:
+        selected.add(one)
+    return Result(selected.columns(), selected.effects | (written.effects if written else Effects()))
+
+
+def _use(session: Session, node: exp.Expression) -> None:
+    """Names without a database are of the one that is used, where a database is all that is before a name."""
+    if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
+        return
+    if session.spoken in _NAMED_DATABASES and isinstance(node.this, exp.Table):
+        session.database = ".".join(part.name for part in node.this.parts)
+    else:
+        session.warn("USE is passed over: tables are taken by the names they are written with")
+
+
+def _drop(session: Session, node: exp.Expression) -> None:
+    """What is dropped is no view of the script any more."""
+    if isinstance(node.this, exp.Table):
+        name = session.name(node.this).lower()
+        session.views.pop(name, None)
+        session.temporary.discard(name)
