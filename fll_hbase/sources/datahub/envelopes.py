@@ -84,8 +84,9 @@ def _change(checks: Checks, item: object, at: str) -> Iterator[Proposal]:
 
 def _parsed(checks: Checks, holder: dict[str, Any], at: str) -> object:
     """The aspect in an envelope, which is JSON in a text."""
+    before = len(checks.faults)
     text = checks.required(holder, "value", at)
-    if text == "?":
+    if len(checks.faults) > before:
         return {}
     try:
         return strict_json.parse(text.encode())

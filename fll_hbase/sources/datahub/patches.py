@@ -53,7 +53,10 @@ def patched(checks: Checks, value: object, at: str) -> Patched:
         said = told(checks, item, where)
         if not isinstance(item, dict):
             continue
-        steps = _steps(checks.required(said, "path", where))
+        path = (
+            checks.optional(said, "path", where) if "path" in said else checks.required(said, "path", where)
+        )
+        steps = _steps(path)
         if checks.choice(said, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
             _add(checks, aspect, steps, said.get("value"), where)
         else:

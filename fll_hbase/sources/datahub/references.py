@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from fll_hbase.model.operations import EndPoint, EndPointField
 from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.datahub import paths, urns
 
 NOWHERE = EndPoint("?", "?")
+_T = TypeVar("_T")
 
 
 def read_end_point(checks: Checks, value: object, at: str) -> EndPoint:
     """The end point that a urn names."""
-    text = checks.name(value, at)
-    if text == "?":
+    found = _named(checks, value, at, urns.end_point)
+    if found is None:
         return NOWHERE
-    try:
-        found = urns.end_point(text)
-    except ValueError as error:
-        checks.fault(at, str(error))
-        return NOWHERE
-    checks.name(found.namespace, at, bytes_max=ID_BYTES_MAX)
-    checks.name(found.name, at, bytes_max=NAME_BYTES_MAX)
+    _check(checks, found, at)
     return found
 
 
 def read_field(checks: Checks, value: object, at: str) -> EndPointField:
     """The field that a schemaField urn names."""
-    text = checks.name(value, at)
-    if text == "?":
+    found = _named(checks, value, at, urns.field)
+    if found is None:
         return EndPointField(NOWHERE, "?")
-    try:
-        found = urns.field(text)
-    except ValueError as error:
-        checks.fault(at, str(error))
-        return EndPointField(NOWHERE, "?")
-    name = checks.name(paths.field_name(found.path), at, bytes_max=NAME_BYTES_MAX)
-    checks.name(found.end_point.name, at, bytes_max=NAME_BYTES_MAX)
-    checks.name(found.end_point.namespace, at, bytes_max=ID_BYTES_MAX)
-    return EndPointField(found.end_point, name)
+    _check(checks, found.end_point, at)
+    return EndPointField(
+        found.end_point, checks.name(paths.field_name(found.path), at, bytes_max=NAME_BYTES_MAX)
+    )
 
 
 def listed(checks: Checks, said: dict[str, Any], name: str, at: str) -> Iterator[tuple[Any, str]]:
@@ -54,3 +44,21 @@ def end_point_in(checks: Checks, holder: dict[str, Any], name: str, at: str) -> 
         checks.fault(inside(at, name), "missing")
         return NOWHERE
     return read_end_point(checks, holder[name], inside(at, name))
+
+
+def _named(checks: Checks, value: object, at: str, reading: Callable[[str], _T]) -> _T | None:
+    """What a urn names; None, and a fault, for what is no such urn."""
+    before = len(checks.faults)
+    text = checks.name(value, at)
+    if len(checks.faults) > before:
+        return None
+    try:
+        return reading(text)
+    except ValueError as error:
+        checks.fault(at, str(error))
+        return None
+
+
+def _check(checks: Checks, of: EndPoint, at: str) -> None:
+    checks.name(of.namespace, at, bytes_max=ID_BYTES_MAX)
+    checks.name(of.name, at, bytes_max=NAME_BYTES_MAX)

@@ -1,0 +1,1 @@
+"""Does each source read what its clients send: shapes, golden cases, anything at all?"""

@@ -1,0 +1,373 @@
+"""What messages of DataHub's clients come to: which runs, which schemas, which faults."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fll_hbase import answers
+from fll_hbase.errors import UnreadableDocument
+from fll_hbase.model.operations import EndPoint, Field
+from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.schemas import Schema
+from fll_hbase.sources.datahub import Counted, Counts, Form, Outcome
+
+from .datahub_messages import (
+    DAILY,
+    ENVELOPES,
+    JOB,
+    NOW_MS,
+    OBSERVED_MS,
+    ORDERS,
+    RATES,
+    Json,
+    aspects,
+    dataset,
+    derived,
+    entity,
+    field,
+    ingested,
+    lineage,
+    proposal,
+    snapshot,
+    upstream,
+)
+
+
+def pairs(document: Any, form: Form = Form.ENTITIES) -> set[tuple[Any, Any, Any, Any]]:
+    """The pairs of all runs of a message, each with its end points' names."""
+    found = set()
+    for run in ingested(document, form).runs:
+        for entry in answers.dry_run(run.info)["lineage"]:
+            ends = [entry[side] and entry[side]["name"] for side in ("source", "destination")]
+            found |= {(ends[0], pair["from"], ends[1], pair["to"]) for pair in entry["fieldmap"]}
+            if entry.get("unknown"):
+                found.add((ends[0], "?", ends[1], "?"))
+    return found
+
+
+LINEAGE = {
+    ("orders", "amount", "daily", "revenue"),
+    ("rates", "rate", "daily", "revenue"),
+    ("orders", "day", "daily", "day"),
+    ("orders", "customer_id", "daily", "customer"),
+}
+
+
+def faults(document: Any, form: Form = Form.ENTITIES) -> dict[str, str]:
+    """What is wrong with a message, by place."""
+    with pytest.raises(UnreadableDocument) as error:
+        ingested(document, form)
+    return {fault.at: fault.detail for fault in error.value.faults}
+
+
+class TestEnvelopes:
+    """The same aspect is the same run, however it comes."""
+
+    @pytest.mark.parametrize("form", ENVELOPES)
+    def test_every_form_says_the_same(self, form: Form) -> None:
+        document = ENVELOPES[form](lineage())
+        (run,) = ingested(document, form).runs
+        (as_entity,) = ingested([entity(lineage())]).runs
+        assert run == as_entity
+        assert pairs(document, form) == LINEAGE
+
+    def test_the_run_is_of_the_dataset(self) -> None:
+        (run,) = ingested([entity(lineage(), urn=DAILY)]).runs
+        assert (run.run.namespace, run.run.application, run.run.type) == ("hive", "hive", "DATAHUB")
+        assert run.run.program == DAILY
+
+    def test_a_file_of_everything(self) -> None:
+        event = {"proposedSnapshot": snapshot(lineage()), "systemMetadata": {"lastObserved": OBSERVED_MS}}
+        found = ingested([proposal(lineage()), event, entity(lineage())], Form.FILE)
+        assert len(found.runs) == 1
+        assert found.counted == {Counted(DAILY, "upstreamLineage", Outcome.RECORDED): 3}
+
+    def test_the_emitters_escapes_in_a_single_proposal_are_undone(self) -> None:
+        escaped = proposal(lineage(), urn=dataset("gr\\u00f6\\u00dfe"))
+        (run,) = ingested({"proposal": escaped}, Form.PROPOSAL).runs
+        assert run.run.program == dataset("größe")
+
+    def test_nulls_are_as_good_as_nothing(self) -> None:
+        said = {**lineage(), "fineGrainedLineages": None}
+        wrapped = {"urn": DAILY, "upstreamLineage": {"value": said, "systemMetadata": None, "headers": None}}
+        assert pairs([wrapped]) == {("orders", "?", "daily", "?"), ("rates", "?", "daily", "?")}
+
+
+class TestRuns:
+    """Which run an aspect is, and when."""
+
+    @pytest.mark.parametrize(
+        ("times", "observed_ms", "start_ms"),
+        [
+            ((5, 7, 6), OBSERVED_MS, 7),
+            ((0, 0), OBSERVED_MS, OBSERVED_MS),
+            ((None, 9), 0, 9),
+            ((None,), 0, NOW_MS),
+            ((0,), None, NOW_MS),
+        ],
+    )
+    def test_the_start(self, times: tuple[int, ...], observed_ms: int | None, start_ms: int) -> None:
+        said = {"upstreams": [upstream(dataset(f"s{n}"), time=time) for n, time in enumerate(times)]}
+        wrapped = entity(said)
+        wrapped["upstreamLineage"]["systemMetadata"] = (
+            None if observed_ms is None else {"lastObserved": observed_ms}
+        )
+        (run,) = ingested([wrapped]).runs
+        assert run.run.start_ms == start_ms
+
+    def test_a_resend_is_the_same_run_and_another_day_is_another_with_the_same_checksum(self) -> None:
+        (first,) = ingested([entity(lineage())]).runs
+        (again,) = ingested([entity(lineage())], now_ms=NOW_MS + 5).runs
+        wrapped = entity(lineage())
+        wrapped["upstreamLineage"]["systemMetadata"]["lastObserved"] += 86_400_000
+        (tomorrow,) = ingested([wrapped]).runs
+        assert first == again
+        assert tomorrow.run.run != first.run.run
+        assert tomorrow.info == first.info
+
+    def test_other_lineage_at_the_same_time_is_another_run(self) -> None:
+        (first,) = ingested([entity(lineage())]).runs
+        less = lineage()
+        less["fineGrainedLineages"].pop()
+        (second,) = ingested([entity(less)]).runs
+        assert first.run.run != second.run.run
+
+    @given(aspects, st.randoms(use_true_random=False))
+    def test_the_order_of_arrays_does_not_matter(self, said: Json, dice: random.Random) -> None:
+        assert ingested([entity(shuffled(said, dice))]) == ingested([entity(said)])
+
+    @given(aspects)
+    def test_every_edge_is_told(self, said: Json) -> None:
+        runs = ingested([entity(said)]).runs
+        expected = bool(said["upstreams"] or any(map(names_any, said.get("fineGrainedLineages", []))))
+        assert len(runs) == expected
+        sources = {of for run in runs for of in run.info.sources}
+        assert {EndPoint("hive", each["dataset"].split(",")[1]) for each in said["upstreams"]} <= sources
+
+    def test_what_is_beside_lineage_is_kept_with_the_run(self) -> None:
+        sure = derived(field(DAILY, "x"), field(ORDERS, "x"), confidenceScore=0.5, query="urn:li:query:2")
+        said = {"upstreams": [{**upstream(ORDERS), "query": "urn:li:query:1"}], "fineGrainedLineages": [sure]}
+        (run,) = ingested([entity(said)]).runs
+        assert json.loads(run.run.details) == {
+            "aspect": "upstreamLineage",
+            "confidence": {"derive x": 0.5},
+            "queries": ["urn:li:query:1", "urn:li:query:2"],
+        }
+
+    def test_a_job(self) -> None:
+        said = {"inputDatasets": [ORDERS], "outputDatasetEdges": [{"destinationUrn": DAILY}]}
+        (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
+        assert (run.run.namespace, run.run.application, run.run.program) == ("airflow", "nightly", JOB)
+        assert pairs([entity(said, "dataJobInputOutput", urn=JOB)]) == {("orders", "?", "daily", "?")}
+
+    @pytest.mark.parametrize("side", ["input", "output"])
+    def test_a_job_that_tells_one_side(self, side: str) -> None:
+        said = {f"{side}Datasets": [ORDERS]}
+        (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
+        assert EndPoint("hive", "orders") in (*run.info.sources, *run.info.destinations)
+
+    def test_names_of_operations_tell_two_end_points_of_one_text_apart(self) -> None:
+        twins = [dataset("b/c", "a"), dataset("c", "a/b")]
+        said = {
+            "upstreams": [],
+            "fineGrainedLineages": [derived(field(DAILY, "x"), field(of, "x")) for of in twins],
+        }
+        (run,) = ingested([entity(said)]).runs
+        assert {operation.name for operation in run.info.operations} >= {"read a/b/c", "read a/b/c#2"}
+
+
+def shuffled(value: Any, dice: random.Random) -> Any:
+    """The same JSON with every array in another order."""
+    if isinstance(value, dict):
+        return {name: shuffled(member, dice) for name, member in value.items()}
+    if isinstance(value, list):
+        items = [shuffled(item, dice) for item in value]
+        dice.shuffle(items)
+        return items
+    return value
+
+
+def names_any(entry: Json) -> bool:
+    """Whether a fine-grained entry names any field or dataset."""
+    return bool(entry.get("upstreams") or entry.get("downstreams"))
+
+
+class TestPatches:
+    """What is added is a run; what is removed is counted."""
+
+    def test_what_is_added_is_what_an_aspect_with_it_would_say(self) -> None:
+        operations = [
+            {"op": "add", "path": f"/upstreams/{ORDERS}", "value": upstream(ORDERS)},
+            {"op": "add", "path": f"/upstreams/{RATES}", "value": upstream(RATES)},
+            *(
+                {"op": "add", "path": f"/fineGrainedLineages/{steps}", "value": {"confidenceScore": 1.0}}
+                for steps in (
+                    f"SUM(amount * rate)/{field(DAILY, 'revenue')}/NONE/{field(ORDERS, 'amount')}",
+                    f"SUM(amount * rate)/{field(DAILY, 'revenue')}/NONE/{field(RATES, 'rate')}",
+                    f"NONE/{field(DAILY, 'day')}/NONE/{field(ORDERS, 'day')}",
+                    f"NONE/{field(DAILY, 'customer')}/NONE/{field(ORDERS, 'customer_id')}",
+                )
+            ),
+        ]
+        (whole,) = ingested([entity(lineage())]).runs
+        for form, document in (
+            (Form.PATCHES, [entity({"patch": operations, "arrayPrimaryKeys": {}})]),
+            (Form.PATCHES, [entity(operations)]),
+            (Form.PROPOSAL, {"proposal": proposal(operations, changeType="PATCH")}),
+        ):
+            (run,) = ingested(document, form).runs
+            assert run == whole
+
+    def test_keys_are_unquoted(self) -> None:
+        source = dataset("bucket/a~b", "s3")
+        quoted = source.replace("~", "~0").replace("/", "~1")
+        patch = [{"op": "add", "path": f"/upstreams/{quoted}", "value": {"type": "COPY"}}]
+        (run,) = ingested([entity(patch)], Form.PATCHES).runs
+        assert run.info.sources == (EndPoint("s3", "bucket/a~b"),)
+
+    def test_whole_lists(self) -> None:
+        patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in lineage().items()]
+        assert pairs([entity(patch)], Form.PATCHES) == LINEAGE
+        assert pairs([entity([{"op": "replace", "path": "", "value": lineage()}])], Form.PATCHES) == LINEAGE
+
+    def test_of_jobs(self) -> None:
+        patch = [
+            {"op": "add", "path": f"/inputDatasetEdges/{ORDERS}", "value": {"destinationUrn": ORDERS}},
+            {
+                "op": "add",
+                "path": "/outputDatasetEdges/urn%3Ali%3Adataset%3A%28x",
+                "value": {"destinationUrn": DAILY},
+            },
+            {"op": "add", "path": f"/inputDatasets/{RATES}", "value": RATES},
+            {"op": "add", "path": "/inputDatajobEdges/x", "value": {"destinationUrn": JOB}},
+        ]
+        found = pairs([entity(patch, "dataJobInputOutput", urn=JOB)], Form.PATCHES)
+        assert found == {("orders", "?", "daily", "?"), ("rates", "?", "daily", "?")}
+
+    def test_removals_are_counted_and_no_run(self) -> None:
+        patch = [{"op": "remove", "path": f"/upstreams/{ORDERS}", "value": {}}]
+        found = ingested([entity(patch)], Form.PATCHES)
+        assert not found.runs
+        assert found.counted[Counted(DAILY, "upstreamLineage", Outcome.REMOVED)] == 1
+
+    def test_tags_of_fields_are_none_of_ours(self) -> None:
+        patch = [{"op": "add", "path": "/schemaFieldInfo/a/globalTags/tags/t", "value": {"tag": "t"}}]
+        assert ingested([entity(patch, "schemaMetadata")], Form.PATCHES).schemas == (
+            Schema(EndPoint("hive", "daily")),
+        )
+
+    def test_a_description(self) -> None:
+        patch = [{"op": "add", "path": "/description", "value": "By day"}]
+        (schema,) = ingested([entity(patch, "datasetProperties")], Form.PATCHES).schemas
+        assert schema.description == "By day"
+
+
+class TestCatalogue:
+    """What end points are, without any run."""
+
+    def test_fields_and_types(self) -> None:
+        number = {"type": {"com.linkedin.schema.NumberType": {}}}
+        said = {"fields": [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "type": number}]}
+        (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
+        assert schema == Schema(EndPoint("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
+
+    def test_a_bare_type_is_a_field_where_there_is_no_other(self) -> None:
+        said = {"fields": [{"fieldPath": "[version=2.0].[type=string]", "nativeDataType": "string"}]}
+        (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
+        assert schema.fields == (Field("[version=2.0].[type=string]", "string"),)
+
+    @pytest.mark.parametrize("aspect", ["status", "globalTags", "datasetProfile", "schemaMetadata"])
+    def test_all_else_is_counted(self, aspect: str) -> None:
+        chart = "urn:li:chart:(looker,a)"
+        found = ingested([entity({"x": [1]}, aspect, urn=chart)])
+        assert (found.runs, found.schemas) == ((), ())
+        assert found.counted == {Counted(chart, aspect, Outcome.COUNTED): 1}
+
+    def test_counts_add_up(self) -> None:
+        counts = Counts()
+        for urn in (DAILY, ORDERS):
+            counts.add(Counter({Counted(urn, "status", Outcome.COUNTED): 2}))
+        assert counts.totals() == {("status", Outcome.COUNTED): 4}
+
+
+class TestFaults:
+    """Every fault is named, at its place, and of a faulty message nothing is taken."""
+
+    def test_every_fault_at_once(self) -> None:
+        said = lineage()
+        said["upstreams"][0]["dataset"] = "orders"
+        said["upstreams"][1] = 5
+        said["fineGrainedLineages"][0]["confidenceScore"] = 2
+        said["fineGrainedLineages"][1]["downstreams"] = ["day"]
+        said["fineGrainedLineages"][2]["upstreams"] = "x"
+        at = "1.upstreamLineage.value"
+        assert set(faults([entity(lineage()), entity(said)])) == {
+            f"{at}.upstreams.0.dataset",
+            f"{at}.upstreams.1",
+            f"{at}.upstreams.1.dataset",
+            f"{at}.fineGrainedLineages.0.confidenceScore",
+            f"{at}.fineGrainedLineages.1.downstreams.0",
+            f"{at}.fineGrainedLineages.2.upstreams",
+        }
+
+    @pytest.mark.parametrize(
+        ("form", "document", "at"),
+        [
+            (Form.PROPOSAL, {}, "proposal"),
+            (Form.PROPOSAL, [], ""),
+            (Form.PROPOSAL, {"proposal": {}}, "proposal.entityUrn"),
+            (Form.PROPOSAL, {"proposal": proposal({}, changeType="MOVE")}, "proposal.changeType"),
+            (Form.PROPOSAL, {"proposal": proposal({}, aspect="")}, "proposal.aspectName"),
+            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": None}}, "proposal.aspect"),
+            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {}}}, "proposal.aspect.value"),
+            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {"value": "{"}}}, "proposal.aspect.value"),
+            (Form.PROPOSAL, {"proposal": proposal({}, urn="urn:li:dataset:x")}, "proposal.entityUrn"),
+            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {"value": "?"}}}, "proposal.aspect.value"),
+            (
+                Form.ENTITIES,
+                [entity({"upstreams": [{"dataset": "?"}]})],
+                "0.upstreamLineage.value.upstreams.0.dataset",
+            ),
+            (Form.PROPOSALS, {}, "proposals"),
+            (Form.PROPOSALS, {"proposals": [1]}, "proposals.0"),
+            (Form.ENTITIES, [{}], "0.urn"),
+            (Form.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
+            (Form.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
+            (Form.ENTITIES, [entity({}, "dataJobInputOutput")], "0.urn"),
+            (Form.PATCHES, [entity("x")], "0.upstreamLineage.value"),
+            (Form.PATCHES, [entity({})], "0.upstreamLineage.value.patch"),
+            (Form.PATCHES, [entity([{"op": "add"}])], "0.upstreamLineage.value.0.path"),
+            (Form.PATCHES, [entity([{"op": "x", "path": "/a"}])], "0.upstreamLineage.value.0.op"),
+            (
+                Form.PATCHES,
+                [entity([{"op": "add", "path": "/fineGrainedLineages/a/b", "value": {}}])],
+                "0.upstreamLineage.value.0.path",
+            ),
+            (Form.SNAPSHOT, {}, "entity"),
+            (Form.SNAPSHOT, {"entity": {"value": {}}}, "entity.value"),
+            (Form.SNAPSHOTS, {}, "entities"),
+            (Form.FILE, [{}], "0"),
+            (Form.FILE, "x", ""),
+            (Form.FILE, [[{"Left": {}}, {}], 3], "1"),
+            (Form.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
+        ],
+    )
+    def test_each(self, form: Form, document: Any, at: str) -> None:
+        assert at in faults(document, form)
+
+    @pytest.mark.parametrize("time", [-1, START_LIMIT_MS, "1", 1.5, True])
+    def test_times_that_are_none(self, time: Any) -> None:
+        said = {"upstreams": [upstream(ORDERS, time=time)]}
+        assert set(faults([entity(said)])) == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+
+    def test_names_that_are_too_long(self) -> None:
+        said = {"upstreams": [upstream(dataset("x" * 4097)), upstream(dataset("x", "p" * 1025))]}
+        at = "0.upstreamLineage.value.upstreams"
+        assert set(faults([entity(said)])) == {f"{at}.0.dataset", f"{at}.1.dataset"}

@@ -1,0 +1,54 @@
+"""Golden cases of DataHub: what a message comes to, letter by letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fll_hbase import answers
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.schemas import Schema
+from fll_hbase.sources import datahub
+from fll_hbase.sources.datahub import Form
+
+CASES = sorted((Path(__file__).parents[1] / "golden" / "datahub").iterdir())
+
+
+def told(case: dict[str, Any]) -> dict[str, Any]:
+    """All that a message comes to, as JSON."""
+    ingested = datahub.read(case["document"], form=Form(case["form"]), now_ms=case["nowMs"])
+    return {
+        "runs": [_run(run) for run in ingested.runs],
+        "schemas": [_schema(schema) for schema in ingested.schemas],
+        "counted": sorted([each.outcome.value, each.aspect, n] for each, n in ingested.counted.items()),
+    }
+
+
+def _run(recorded: RecordedRun) -> dict[str, Any]:
+    run, dry = recorded.run, answers.dry_run(recorded.info)
+    return {
+        "run": run.run,
+        "namespace": run.namespace,
+        "application": run.application,
+        "type": run.type,
+        "program": run.program,
+        "startTime": run.start_ms,
+        "details": json.loads(run.details),
+        "checksum": dry["checksum"],
+        "operations": dry["operations"],
+        "lineage": dry["lineage"],
+    }
+
+
+def _schema(schema: Schema) -> dict[str, Any]:
+    fields = {field.name: field.type for field in schema.fields}
+    return {"endPoint": str(schema.end_point), "fields": fields, "description": schema.description}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case: Path) -> None:
+    expected = json.loads((case / "expected.json").read_text())
+    assert told(json.loads((case / "input.json").read_text())) == expected
