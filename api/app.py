@@ -10,7 +10,7 @@ from flask import Flask
 from api import datahub as datahub_shapes
 from api import pipelines as pipeline_shapes
 from api import problems, responses
-from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, UrnConverter
+from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, RunConverter, UrnConverter
 from api.routes import catalogue, datahub, documentation, health, openlineage, pipelines, questions, recording
 from api.schemas import NAMED, ProblemSchema
 from fll_hbase.config import Settings
@@ -23,6 +23,7 @@ _CONVERTERS = {
     "namespace": NamespaceConverter,
     "name": NameConverter,
     "field": FieldConverter,
+    "run": RunConverter,
     "urn": UrnConverter,
 }
 _ROUTES = (recording, pipelines, openlineage, datahub, questions, catalogue, health)

@@ -86,6 +86,13 @@ class NamespaceConverter(NameConverter):
     bytes_max = ID_BYTES_MAX
 
 
+class RunConverter(NameConverter):
+    """The path segment of a run."""
+
+    what = "run"
+    bytes_max = ID_BYTES_MAX
+
+
 class FieldConverter(NameConverter):
     """The path segment of a field."""
 

@@ -29,7 +29,7 @@ class Moment(ma.fields.String):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         try:
-            times.seconds(str(value), now_ms=_now_ms())
+            times.seconds(str(value), now_ms=now_ms())
         except ValueError as error:
             raise ValidationError(str(error)) from error
         return str(value)
@@ -73,14 +73,14 @@ class WindowQuery(NoQuery):
         """Told beside the faults of other parameters; nothing to say where a time cannot be read."""
         if "start" in data and "end" in data:
             try:
-                times.window(data["start"], data["end"], now_ms=_now_ms())
+                times.window(data["start"], data["end"], now_ms=now_ms())
             except BadQuestion as error:
                 raise ValidationError({fault.at: [fault.detail] for fault in error.faults}) from error
 
     @ma.post_load
     def _window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         start, end = data.pop("start"), data.pop("end")
-        return {**data, "window": times.window(start, end, now_ms=_now_ms())}
+        return {**data, "window": times.window(start, end, now_ms=now_ms())}
 
 
 class RunsOfWindowQuery(WindowQuery):
@@ -214,7 +214,7 @@ def _ascii(text: str) -> str:
     return quote(text.encode("latin-1", "replace"), safe="%+/:@!$'()*,;?=-._~")
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
     """One moment for all times of a question."""
     if "now_ms" not in g:
         g.now_ms = time.time_ns() // 1_000_000

@@ -378,7 +378,7 @@ class ResultsSchema(ma.Schema):
     results = fields.List(fields.Nested(ResultSchema), required=True)
 
 
-class ListedRunSchema(ma.Schema):
+class RunOfProgramSchema(ma.Schema):
     run = fields.String(required=True)
     namespace = fields.String(required=True)
     application = fields.String(required=True)
@@ -387,8 +387,46 @@ class ListedRunSchema(ma.Schema):
     program = fields.String(required=True)
     startTime = fields.Integer(required=True)
     checksum = fields.String(required=True)
+    state = fields.String(
+        validate=validate.OneOf([state.value for state in State]),
+        metadata={"description": "Left out where no end was told and nothing was heard of for a day"},
+    )
+    parent = fields.String(metadata={"description": "The run that started this one"})
+    lastEventTime = fields.Integer(metadata={"description": "Of a run whose end was not told"})
+
+
+class ListedRunSchema(RunOfProgramSchema):
     direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
-    state = fields.String(validate=validate.OneOf([state.value for state in State]))
+
+
+class JobReferenceSchema(ma.Schema):
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    run = fields.String(required=True)
+
+
+class PhysicalNameSchema(ma.Schema):
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    physicalName = fields.String(required=True)
+
+
+class EventOfRunSchema(ma.Schema):
+    eventTime = fields.Integer(required=True)
+    eventType = fields.String(required=True)
+
+
+class RunToldSchema(RunOfProgramSchema):
+    """One run with all that was told of it; members beside these are facts that its source gave."""
+
+    parentJob = fields.Nested(JobReferenceSchema)
+    root = fields.Nested(JobReferenceSchema)
+    nominalStartTime = fields.String()
+    nominalEndTime = fields.String()
+    errorMessage = fields.String()
+    sql = fields.String()
+    physicalNames = fields.List(fields.Nested(PhysicalNameSchema))
+    events = fields.List(fields.Nested(EventOfRunSchema), metadata={"description": "As they happened"})
 
 
 class RunsSchema(ma.Schema):

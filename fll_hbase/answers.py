@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from fll_hbase.errors import Fault
 from fll_hbase.model import summary
 from fll_hbase.model.checksum import described
+from fll_hbase.model.events import Facts
 from fll_hbase.model.graph import Graph, Node, NodeId
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
@@ -23,16 +25,19 @@ from fll_hbase.model.operations import (
     outputs_of,
     type_of,
 )
-from fll_hbase.model.runs import Direction, Window
+from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, State, Window
 from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relation, Relations
 from fll_hbase.store.catalogue import CataloguedEndPoint, CataloguedField, Found
 from fll_hbase.store.lineage_store import BOTH, FieldAnswer, FieldWays, ListedRun
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.recording import Recorded, RunTold
 from fll_hbase.store.traversal import Entry, HighLevel, in_order
 
 WHOLE = "*"
 DRY_RUN_PAIRS_MAX = 250_000
+
+SILENT_MS = DAY_MS
+"""A run that was not heard of for so long is not said to run, whether or not it ever ended."""
 
 Json = dict[str, Any]
 
@@ -76,10 +81,38 @@ def field_ways(field: str, window: Window, answer: FieldWays) -> Json:
     return body
 
 
-def run(listed: ListedRun) -> Json:
+def run(listed: ListedRun, *, now_ms: int) -> Json:
     """One line of a list of runs."""
-    of = listed.run
-    return {
+    body = _run(listed.run, now_ms)
+    body["checksum"] = listed.checksum
+    body["direction"] = "both" if len(listed.directions) == len(BOTH) else next(iter(listed.directions)).value
+    return body
+
+
+def run_told(told: RunTold, *, now_ms: int) -> Json:
+    """All that was told of one run."""
+    body = _run(told.truth.run, now_ms)
+    body |= {name: fact for name, fact in _details(told.truth.run).items() if name not in body}
+    body["checksum"] = told.truth.checksum
+    if told.part is None:
+        return body
+    if told.part.sql:
+        body["sql"] = told.part.sql
+    for facts in told.facts:
+        body |= _facts(facts)
+    physical = sorted({name for facts in told.facts for name in facts.names})
+    if physical:
+        body["physicalNames"] = [
+            {"namespace": namespace, "name": name, "physicalName": of} for namespace, name, of in physical
+        ]
+    body["events"] = [{"eventTime": event.time_ms, "eventType": event.kind.value} for event in told.events]
+    return body
+
+
+def _run(of: ProgramRun, now_ms: int) -> Json:
+    """A run in lists; one that never ended and was not heard of for long has no state."""
+    details = _details(of)
+    body: Json = {
         "run": of.run,
         "namespace": of.namespace,
         "application": of.application,
@@ -87,10 +120,32 @@ def run(listed: ListedRun) -> Json:
         "type": of.type,
         "program": of.program,
         "startTime": of.start_ms,
-        "state": of.state.value,
-        "checksum": listed.checksum,
-        "direction": "both" if len(listed.directions) == len(BOTH) else next(iter(listed.directions)).value,
     }
+    if of.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
+        body["state"] = of.state.value
+    return body | {name: details[name] for name in ("parent", "lastEventTime") if name in details}
+
+
+def _details(of: ProgramRun) -> Json:
+    return dict(json.loads(of.details)) if of.details else {}
+
+
+def _facts(facts: Facts) -> Json:
+    said = {
+        "parentJob": _job(facts.parent),
+        "root": _job(facts.root),
+        "nominalStartTime": facts.nominal_start,
+        "nominalEndTime": facts.nominal_end,
+        "errorMessage": facts.error,
+    }
+    return {name: fact for name, fact in said.items() if fact}
+
+
+def _job(reference: tuple[str, str, str] | None) -> Json | None:
+    if reference is None:
+        return None
+    namespace, name, run = reference
+    return {"namespace": namespace, "name": name, "run": run}
 
 
 def end_point(catalogued: CataloguedEndPoint) -> Json:

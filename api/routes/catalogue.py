@@ -9,9 +9,26 @@ from typing import Any, TypeVar
 from flask import Response
 
 from api import responses
-from api.queries import NamesQuery, PageQuery, RunsQuery, SearchQuery, asked_seconds, beyond, cursor
+from api.queries import (
+    NamesQuery,
+    NoQuery,
+    PageQuery,
+    RunsQuery,
+    SearchQuery,
+    asked_seconds,
+    beyond,
+    cursor,
+    now_ms,
+)
 from api.routes.blueprint import Blueprint, settings, store
-from api.schemas import EndPointsSchema, FieldsSchema, NamespacesSchema, ResultsSchema, RunsSchema
+from api.schemas import (
+    EndPointsSchema,
+    FieldsSchema,
+    NamespacesSchema,
+    ResultsSchema,
+    RunsSchema,
+    RunToldSchema,
+)
 from fll_hbase import answers
 from fll_hbase.errors import BadQuestion, CorruptRow, Fault, NeverSeen
 from fll_hbase.keys import layout
@@ -97,10 +114,19 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
         raise BadQuestion([Fault("cursor", "comes from no link to a next page")]) from error
     end_point = EndPoint(namespace, name)
     page = store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
-    response = responses.json({"runs": [answers.run(run) for run in page.runs]})
+    response = responses.json({"runs": [answers.run(run, now_ms=now_ms()) for run in page.runs]})
     if not page.after:
         return response
     return responses.linked(response, cursor=cursor(page.after.decode()), **asked_seconds(query["window"]))
+
+
+@blueprint.route("/v3/runs/<run:run>")
+@blueprint.arguments(NoQuery(), location="query")
+@blueprint.response(200, RunToldSchema, description="Where events told of it, they too")
+@blueprint.problems(400, 404, 503)
+def run(query: dict[str, Any], run: str) -> Response:
+    """All that was told of one run, whatever it read or wrote."""
+    return responses.json(answers.run_told(store().run(run), now_ms=now_ms()))
 
 
 def _page(

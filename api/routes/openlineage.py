@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response, current_app, request
 
 from api import bodies, problems, responses
-from api.queries import RecordQuery
+from api.queries import NoQuery, RecordQuery
 from api.routes.blueprint import Blueprint, settings, store
 from api.schemas import EventRecordedSchema, EventsRecordedSchema
 from fll_hbase import answers
@@ -37,8 +37,9 @@ _BODIES = {
 
 
 @blueprint.route("/", methods=["POST"])
-@blueprint.problems(404)
-def hint() -> Response:
+@blueprint.arguments(NoQuery(), location="query")
+@blueprint.problems(400, 404)
+def hint(query: dict[str, Any]) -> Response:
     """Tells where to record; stores nothing."""
     return problems.not_here(HINT)
 

@@ -43,7 +43,8 @@ class StoreSide:
 
     def runs(self, end_point: EndPoint, window: Times, *, limit: int) -> Answer:
         page = self._store.runs(end_point, self._window(window), limit=limit)
-        return Answer({"runs": [answers.run(run) for run in page.runs]}, MORE if page.after else "")
+        told = [answers.run(run, now_ms=self._now_ms) for run in page.runs]
+        return Answer({"runs": told}, MORE if page.after else "")
 
     def find(self, text: str, *, limit: int) -> Answer:
         results: list[Found] = []

@@ -39,7 +39,9 @@ def runs(body: Json, window: Times) -> RenderableType:
     if not body["runs"]:
         return nothing(window)
     names = ("state", "direction", "namespace", "application", "program", "run")
-    return Sheet(_RUN, [[moment(run["startTime"]), *(run[name] for name in names)] for run in body["runs"]])
+    return Sheet(
+        _RUN, [[moment(run["startTime"]), *(run.get(name, "") for name in names)] for run in body["runs"]]
+    )
 
 
 def found(body: Json, text: str) -> RenderableType:

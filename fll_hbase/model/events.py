@@ -175,13 +175,20 @@ def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[F
         told_of["lastEventTime"] = max(event.time_ms for event in events)
     namespace, application, version, type_, name = program or (
         part.namespace,
-        parent[1] if parent else part.job,
+        _application(part, parent),
         "",
         part.type,
         part.job,
     )
     start_ms = min(starts or [event.time_ms for event in events])
     return ProgramRun(namespace, application, version, type_, name, run, start_ms, state, details(**told_of))
+
+
+def _application(part: Part, parent: tuple[str, str, str] | None) -> str:
+    """The job that started this one; where its name is not known, what the name of this one begins with."""
+    if parent is None:
+        return part.job
+    return part.job.partition(".")[0] or part.job if parent[1] in ("", UNNAMED) else parent[1]
 
 
 def _parsed(text: bytes, shape: type[Shape]) -> Shape:

@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model import events, lineage, told
-from fll_hbase.model.events import Event, Part
+from fll_hbase.model.events import Event, Facts, Part
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.store.rows import Truth
 from fll_hbase.tables import Table
@@ -62,6 +62,16 @@ class Folds:
         facts = [events.parsed_facts(texts[event.facts]) for event in told_of]
         program_run = events.program_run(run, told_of, found.part, facts)
         return Folded(Truth(found.info.checksum, program_run), found.info)
+
+    def said(self, told_of: Sequence[Event]) -> tuple[Part, list[Facts]]:
+        """What all events of a run, in order, say: their parts as one, and the facts of each.
+
+        Raises CorruptRow where a part is missing or cannot be read.
+        """
+        texts = self._all_texts(told_of, {})
+        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
+        facts = [events.parsed_facts(texts[event.facts]) for event in told_of]
+        return self._sum(changes, texts).part, facts
 
     def texts(self, digests: Sequence[str]) -> dict[str, bytes]:
         """The texts of parts. Raises CorruptRow where one is missing."""

@@ -20,7 +20,7 @@ from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
 from fll_hbase.store.gathering import Gathering
-from fll_hbase.store.recording import Recorded, Recording, Said
+from fll_hbase.store.recording import Recorded, Recording, RunTold, Said
 from fll_hbase.store.rows import Truth
 from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
 from fll_hbase.store.window import Asked, WindowReader, place_of
@@ -252,6 +252,13 @@ class LineageStore:
         if not listed:
             self._must_know(end_point)
         return RunsPage(tuple(run for _, run in listed), after)
+
+    def run(self, run: str) -> RunTold:
+        """What was told of one run, whatever it read or wrote. Raises NeverSeen."""
+        found = self._recording.run(run)
+        if found is None:
+            raise NeverSeen(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
+        return found
 
     def ready(self) -> None:
         """Raises StoreAway unless the table answers."""

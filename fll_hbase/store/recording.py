@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
@@ -17,14 +18,14 @@ from cachetools import LRUCache
 from fll_hbase.errors import ChecksumConflict, LineageError, StoreAway, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import events, told
-from fll_hbase.model.events import ToldEvent
+from fll_hbase.model.events import Event, Facts, Part, ToldEvent
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import pending as on_the_way
 from fll_hbase.store import rows
 from fll_hbase.store.folds import Folds
 from fll_hbase.store.pending import Pending, PendingEvents, Recorded
-from fll_hbase.store.rows import Content, Ends
+from fll_hbase.store.rows import Content, Ends, Truth
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 CHUNK_RUNS_MAX = 2_000
@@ -36,7 +37,17 @@ Said: TypeAlias = RecordedRun | ToldEvent
 Refused: TypeAlias = dict[str, LineageError]
 """Why runs, by their ids, cannot be stored."""
 
-__all__ = ["Recorded", "Recording", "Said"]
+__all__ = ["Recorded", "Recording", "RunTold", "Said"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTold:
+    """The truth about a run; and where events told of it those, in order, what they say, and their facts."""
+
+    truth: Truth
+    events: tuple[Event, ...] = ()
+    part: Part | None = None
+    facts: tuple[Facts, ...] = ()
 
 
 class Recording:
@@ -63,6 +74,16 @@ class Recording:
             answered = self._record([[said[number] for number in numbers] for numbers in chunk])
             answers |= zip(chain.from_iterable(chunk), answered, strict=True)
         return [answers[number] for number in range(len(said))]
+
+    def run(self, run: str) -> RunTold | None:
+        """What was told of a run; None where nothing was, or no pass has finished yet."""
+        row = self._table.get(layout.run_row(run), columns=(layout.LIGHT,))
+        value = rows.truth_value(row)
+        if value is None:
+            return None
+        told_of = rows.events_of(row)
+        part, facts = self._folds.said(told_of) if told_of else (None, [])
+        return RunTold(rows.decoded(run, value), tuple(told_of), part, tuple(facts))
 
     def _record(self, chunk: Sequence[Sequence[Said]]) -> list[Recorded | LineageError]:
         refused: Refused = {}

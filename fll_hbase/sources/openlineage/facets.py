@@ -21,6 +21,7 @@ RUN, JOB = "run.facets", "job.facets"
 OWN = "fll_run"
 """The facet of our own exports: a run with its operations, so that nothing is lost on the way."""
 
+SPARK_EXCEPTION = "spark.exception"
 ERROR_CHARACTERS_MAX = 2_000
 DEFAULT_TYPE = "OPENLINEAGE"
 
@@ -43,14 +44,13 @@ def facts(checks: Checks, of_run: dict[str, Any], physical: Iterable[tuple[str, 
     """What the facets of a run say of that run alone."""
     parent = facet(checks, of_run, "parent", RUN) or {}
     nominal = facet(checks, of_run, "nominalTime", RUN) or {}
-    error = facet(checks, of_run, "errorMessage", RUN) or {}
     at = inside(RUN, "parent")
     return Facts(
         parent=_reference(checks, parent, at),
         root=_reference(checks, members(checks, parent.get("root"), inside(at, "root"), optional=True), at),
         nominal_start=text(checks, nominal, "nominalStartTime", inside(RUN, "nominalTime")),
         nominal_end=text(checks, nominal, "nominalEndTime", inside(RUN, "nominalTime")),
-        error=text(checks, error, "message", inside(RUN, "errorMessage"))[:ERROR_CHARACTERS_MAX],
+        error=_error(checks, of_run)[:ERROR_CHARACTERS_MAX],
         names=tuple(sorted(physical)),
     )
 
@@ -94,6 +94,15 @@ def own_operations(checks: Checks, of_run: dict[str, Any]) -> Own | None:
     for fault in faults:
         checks.fault(inside(at, fault.at), fault.detail)
     return None
+
+
+def _error(checks: Checks, of_run: dict[str, Any]) -> str:
+    """Why the run failed; of the Spark agent, which says nothing else, the head of the stack trace."""
+    said = facet(checks, of_run, "errorMessage", RUN)
+    if said is not None:
+        return text(checks, said, "message", inside(RUN, "errorMessage"))
+    said = facet(checks, of_run, SPARK_EXCEPTION, RUN) or {}
+    return text(checks, said, "stackTrace", inside(RUN, SPARK_EXCEPTION)).partition("\n")[0]
 
 
 def _reference(checks: Checks, holder: dict[str, Any], at: str) -> tuple[str, str, str] | None:
