@@ -1,0 +1,1 @@
+"""Events of a real agent, and what must come of them."""

@@ -1,0 +1,57 @@
+"""Which events are there, and how do they come to a server."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from flask.testing import FlaskClient
+
+Event: TypeAlias = dict[str, Any]
+
+HERE = Path(__file__).parent
+BATCH_EVENTS = 400
+
+
+def events() -> list[Event]:
+    """All events, in the order in which they arrived."""
+    with gzip.open(HERE / "events.ndjson.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def expected() -> list[dict[str, Any]]:
+    """The lineage worked out by hand, an item for each field of an output."""
+    said: list[dict[str, Any]] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
+    return said
+
+
+def post(client: FlaskClient, sent: Sequence[Event]) -> None:
+    """Send events in batches; every one of them must be taken."""
+    for batch in _batches(sent):
+        answer = client.post("/api/v1/lineage/batch", json=batch)
+        assert answer.status_code == 200, answer.text
+        assert answer.json["status"] == "success", answer.json["failed_events"][:3]
+        assert answer.json["summary"]["successful"] == len(batch)
+
+
+def datasets(event: Event) -> Iterator[tuple[str, Event]]:
+    """The datasets of an event, with the name of their list."""
+    for name in ("inputs", "outputs"):
+        for dataset in event.get(name) or ():
+            yield name, dataset
+
+
+def by_run(told: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events of each run."""
+    found: dict[str, list[Event]] = {}
+    for event in told:
+        found.setdefault(event["run"]["runId"], []).append(event)
+    return found
+
+
+def _batches(sent: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    for start in range(0, len(sent), BATCH_EVENTS):
+        yield sent[start : start + BATCH_EVENTS]

@@ -1,0 +1,88 @@
+"""Is what the events say what is answered, in whatever order and however often they come?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from . import asked, said
+from .recorded import Event, events, post
+from .said import Run
+
+HOUR_MS = 3_600_000
+
+SENT = {
+    "in order": lambda told: told,
+    "shuffled": lambda told: random.Random(5).sample(told, len(told)),
+    "each twice": lambda told: random.Random(6).sample(told * 2, len(told) * 2),
+}
+
+
+@pytest.fixture(scope="module")
+def told() -> list[Event]:
+    return events()
+
+
+@pytest.fixture(scope="module")
+def runs(told: list[Event]) -> list[Run]:
+    return said.runs(told)
+
+
+@pytest.fixture(scope="module", params=SENT, ids=lambda name: name.replace(" ", "-"))
+def client(request: pytest.FixtureRequest, told: list[Event]) -> Iterator[FlaskClient]:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
+    post(client, SENT[request.param](told))
+    yield client
+    store.close()
+
+
+def test_the_oracle_knows_all_that_was_recorded(told: list[Event], runs: list[Run]) -> None:
+    assert (len(told), len(runs)) == (2_724, 984)
+    assert [run.run for run in runs if run.failed] == ["01a1fd8a-0b75-7d2b-a9e6-2d4dac19b76c"]
+    assert sum(bool(run.outputs) for run in runs) > 300
+    assert all(run.related for run in runs if run.outputs and run.sources)
+
+
+def test_every_run_is_answered_as_its_events_say(client: FlaskClient, runs: list[Run]) -> None:
+    for run in runs:
+        window = run.start_ms, run.start_ms + 1
+        related = said.merged(other for other in runs if other.start_ms == run.start_ms)
+        for direction, names in (("backward", run.outputs), ("forward", run.sources)):
+            for name in names:
+                found = asked.lineage(client, name, *window, direction)
+                assert found == asked.due(related, name, direction), (run.run, name, direction)
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward"])
+@pytest.mark.parametrize("hours", [1, 24, 24 * 400])
+def test_a_wider_window_is_all_its_runs_together(
+    client: FlaskClient, runs: list[Run], hours: int, direction: str
+) -> None:
+    starts = sorted({run.start_ms // (hours * HOUR_MS) * hours * HOUR_MS for run in runs})
+    for start_ms in starts:
+        stop_ms = start_ms + hours * HOUR_MS
+        within = [run for run in runs if start_ms <= run.start_ms < stop_ms]
+        related = said.merged(within)
+        touched = {
+            name for run in within for name in (run.outputs if direction == "backward" else run.sources)
+        }
+        for name in touched:
+            found = asked.lineage(client, name, start_ms, stop_ms, direction)
+            assert found == asked.due(related, name, direction), (start_ms, name)
+
+
+def test_a_failed_run_is_left_out_unless_asked_for(client: FlaskClient, runs: list[Run]) -> None:
+    (failed,) = (run for run in runs if run.failed)
+    (output,) = failed.outputs
+    path = f"/v3/namespaces/{output[0]}/endpoints/{output[1].replace('/', '%2F')}/fields/lineage"
+    window = f"start={asked.seconds(failed.start_ms)}&end={asked.seconds(failed.start_ms + 1)}"
+    assert client.get(f"{path}?{window}").json == []
+    assert client.get(f"{path}?{window}&failed=true").json != []

@@ -1,0 +1,144 @@
+"""Is the lineage that the jobs really have answered, wherever the agent told of it?
+
+What is left out is the agent's doing, and named here one by one: so a step back shows, and so does a step on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeAlias
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from . import asked, said
+from .recorded import by_run, events, expected, post
+from .said import DIRECT, INDIRECT, WHOLE, Name
+
+Edge: TypeAlias = tuple[str, str, str, str]
+"""Source, its field, the field made, how it was."""
+
+Output: TypeAlias = tuple[str, str, tuple[int, ...]]
+"""Job, what it wrote, and the first and the last of its days."""
+
+DAY_MS = 86_400_000
+FIRST_DAY_MS = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp() * 1000)
+"""When the daily jobs ran for their first day."""
+
+OF_OTHERS: dict[str, Name] = {"STOCK": ("file:/metastore_db", "STOCK")}
+
+DAYS = ((0, 16), (17, 33), (34, 49))
+RANK = "retail_daily_customer_rank", "/warehouse/gold/customer_rank"
+ENRICHED = "/warehouse/silver/orders_enriched"
+C_360 = "med_gold", "/warehouse/gold.db/customer_360", ()
+CLICKS = "med_silver", "/warehouse/silver.db/web_clicks", ()
+QUERY = "feat_jdbc", "/warehouse/feat/jdbc_query", ()
+SINK = "feat_stream_file", "/warehouse/feat/stream_sink", ()
+CHECKPOINTED = "feat_rdds", "/warehouse/feat/checkpointed", ()
+ROUNDTRIP = "feat_rdds", "/warehouse/feat/rdd_roundtrip", ()
+
+NOT_TOLD: dict[Output, set[Edge]] = {
+    # a rank over sums: the agent takes the order within the window for the value
+    **{(*RANK, days): {(ENRICHED, "total", "rnk", INDIRECT)} for days in DAYS},
+    # the condition of a CASE over sums: likewise
+    C_360: {("/warehouse/silver.db/order_lines", "net_eur", "segment", INDIRECT)},
+    # the query's text went to the database as it is, and the agent does not read its GROUP BY
+    QUERY: {("STOCK", "product_id", "*", WHOLE)},
+    # no event names what a stream wrote to files
+    SINK: {
+        ("/warehouse/source/payments", "method", "*", WHOLE),
+        ("/warehouse/source/payments", "order_id", "order_id", DIRECT),
+        ("/warehouse/source/payments", "paid_amount", "dbl", DIRECT),
+    },
+    # beyond a checkpoint the agent sees no source
+    CHECKPOINTED: {("/warehouse/source/orders", "order_id", "o3", DIRECT)},
+}
+"""Expected, but no event says so."""
+
+SAID_BESIDE: dict[Output, set[Edge]] = {
+    **{(*RANK, days): {(ENRICHED, "total", "rnk", DIRECT)} for days in DAYS},
+    C_360: {("/warehouse/silver.db/order_lines", "net_eur", "segment", DIRECT)},
+    # of the two runs of this write, one calls the exploded field and the kind kept a filter
+    CLICKS: {
+        ("/warehouse/bronze.db/web_events", "items", "*", WHOLE),
+        ("/warehouse/bronze.db/web_events", "kind", "*", WHOLE),
+    },
+}
+"""Not expected, but events say so."""
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[FlaskClient]:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
+    post(client, events())
+    yield client
+    store.close()
+
+
+def edge_of(field: str, taken: dict[str, Any]) -> Edge:
+    how = WHOLE if field == WHOLE else DIRECT if taken["type"] == "DIRECT" else INDIRECT
+    return taken["dataset"], taken["field"], field, how
+
+
+@cache
+def outputs() -> dict[Output, set[Edge]]:
+    """The edges expected of every output; one that is direct is not told as indirect, too."""
+    found: dict[Output, set[Edge]] = {}
+    for item in expected():
+        edges = found.setdefault((item["job"], item["output_dataset"], tuple(item.get("days", ()))), set())
+        edges |= {edge_of(item["output_field"], taken) for taken in item["inputs"]}
+    return {
+        output: {edge for edge in edges if edge[3] != INDIRECT or (*edge[:3], DIRECT) not in edges}
+        for output, edges in found.items()
+    }
+
+
+@cache
+def windows() -> dict[str, tuple[int, int]]:
+    """From the first run of a job to its last one."""
+    starts: dict[str, list[int]] = {}
+    told = by_run(events())
+    for run in said.runs(events()):
+        for job in {event["job"]["name"].partition(".")[0] for event in told[run.run]}:
+            starts.setdefault(job, []).append(run.start_ms)
+    return {job: (min(found), max(found) + 1) for job, found in starts.items()}
+
+
+@pytest.mark.parametrize("output", outputs(), ids=lambda output: " ".join(map(str, output)))
+def test_what_the_agent_told_is_answered(client: FlaskClient, output: Output) -> None:
+    due = outputs()[output] - NOT_TOLD.get(output, set()) | SAID_BESIDE.get(output, set())
+    if output == SINK:
+        path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Ffeat%2Fstream_sink/fields"
+        assert client.get(path).status_code == 404
+        return
+    job, name, days = output
+    first, last = days or (0, 0)
+    window = (FIRST_DAY_MS + first * DAY_MS, FIRST_DAY_MS + (last + 1) * DAY_MS) if days else windows()[job]
+    answer = asked.lineage(client, name_of(name), *window, "backward")
+    found = {
+        (source[1], start, end, how)
+        for (source, _), (pairs, _) in answer.items()
+        if source is not None
+        for start, end, how in pairs
+    }
+    assert found == due
+    unknown = {source for (source, _), (_, unknown) in answer.items() if unknown}
+    assert unknown == ({("file", "/warehouse/source/orders")} if output == ROUNDTRIP else set())
+
+
+def test_all_is_as_many_as_it_is_said_to_be() -> None:
+    assert len(outputs()) == 43
+    assert sum(map(len, outputs().values())) == 409
+    assert sum(map(len, NOT_TOLD.values())) == 9
+    assert sum(map(len, SAID_BESIDE.values())) == 6
+
+
+def name_of(dataset: str) -> Name:
+    return OF_OTHERS.get(dataset, ("file", dataset))
