@@ -11,8 +11,8 @@ from fll_hbase.model.operations import InputField
 Origins = tuple[InputField, ...]
 """Where a field comes from: of several places where stages meet, of none where that is not known."""
 
-TAKEN_MAX = 200_000
-"""Inputs that no stage names and that are put in for it; a few names could stand for any number."""
+TAKEN_MAX = 50_000
+"""Inputs that no stage names and that are put in for it, beyond as many as the config names fields."""
 
 COPIED_MAX = 5_000_000
 """Fields handed on to more than one stage, all in all."""
@@ -60,19 +60,20 @@ def together(flows: Collection[Flow]) -> Flow:
         open=tuple(dict.fromkeys(root for flow in flows for root in flow.open)),
         records={name: paths for flow in flows for name, paths in flow.records.items()},
     )
+    several: dict[str, dict[InputField, None]] = {}
     for flow in flows:
         union.alive |= flow.alive
         for name, origins in flow.origins.items():
-            here = union.origins.get(name, ())
-            union.origins[name] = (
-                origins if here in ((), origins) else tuple(dict.fromkeys((*here, *origins)))
-            )
+            here = union.origins.setdefault(name, origins)
+            if here != origins:
+                several.setdefault(name, dict.fromkeys(here)).update(dict.fromkeys(origins))
+    union.origins |= {name: tuple(origins) for name, origins in several.items()}
     return union
 
 
 @dataclass(slots=True)
 class Budget:
-    """How much may still be put in or copied for a document, so that a short one makes no endless work."""
+    """How much may still be put in or copied for a config, so that a short one makes no endless work."""
 
     taken: int = TAKEN_MAX
     copied: int = COPIED_MAX
@@ -82,8 +83,8 @@ class Budget:
         self.taken -= count
         if self.taken < 0:
             raise TooLarge(
-                f"the stages take more than {TAKEN_MAX} fields that none of them names; give stages a schema "
-                "or operations, or record the pipeline in parts"
+                "sinks and stages without operations take too many fields that no operation names: more than "
+                f"{TAKEN_MAX} beyond those of schemas; give them operations, or record the pipeline in parts"
             )
 
     def copy(self, count: int) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.operations import Field, InputField, Read, Transform, Write
 from fll_hbase.sources.pipeline_config import stages
 from fll_hbase.sources.pipeline_config.config import Role, Stage
 from fll_hbase.sources.pipeline_config.declared import Declared, Kind
@@ -49,17 +48,19 @@ class Passage:
         told = one.end_point_description if one.end_point else self._stage.end_point_description
         match one.kind:
             case Kind.READ:
-                self._add_read(Read(one.name, one.description, end_point, told, self._typed(one.outputs)))
+                outputs = self._typed(one.outputs)
+                self._add_read(Read(self._named(one.name), one.description, end_point, told, outputs))
             case Kind.TRANSFORM:
                 self._transform(one)
             case Kind.WRITE:
-                self._add(Write(one.name, one.description, end_point, told, self._inputs(one)))
+                inputs = self._inputs(one)
+                self._run.add(Write(self._named(one.name), one.description, end_point, told, inputs))
 
-    def _add(self, operation: Operation) -> str:
-        return self._run.add(self._stage.name, operation)
+    def _named(self, name: str) -> str:
+        return self._run.named(self._stage.name, name)
 
     def _add_read(self, read: Read) -> None:
-        name = self._add(read)
+        name = self._run.add(read)
         self.flow.roots = (*self.flow.roots, name)
         if not read.outputs:
             self._run.open(name)
@@ -72,7 +73,7 @@ class Passage:
         """What a source reads that does not say it: the fields of its schema."""
         stage = self._stage
         fields = _fields(stage.schema) if stage.schema else ()
-        self._add_read(Read("read", "", stage.end_point, stage.end_point_description, fields))
+        self._add_read(Read(self._named("read"), "", stage.end_point, stage.end_point_description, fields))
         if stage.schema:
             self.flow.records = stage.schema.records
 
@@ -84,7 +85,8 @@ class Passage:
         if one.inputs and not inputs:
             self._make("", outputs)
         else:
-            self._make(self._add(Transform(one.name, one.description, inputs, outputs)), outputs)
+            transform = Transform(self._named(one.name), one.description, inputs, outputs)
+            self._make(self._run.add(transform), outputs)
 
     def _make(self, operation: str, outputs: Iterable[Field]) -> None:
         """Fields are there from now on, made by an operation; of unknown origin where there is none."""
@@ -96,13 +98,10 @@ class Passage:
         """Outputs with types where the schema knows them; a record as the fields inside it."""
         types = self._stage.schema.types if self._stage.schema else {}
         records = self._stage.schema.records if self._stage.schema else self.flow.records
-        named = [
-            replace(field, name=name, type=types.get(name, "")) if name != field.name else field
+        return tuple(
+            Field(name, field.type if field.type and name == field.name else types.get(name, ""))
             for field in outputs
             for name in records.get(field.name, (field.name,))
-        ]
-        return tuple(
-            field if field.type else replace(field, type=types.get(field.name, "")) for field in named
         )
 
     def _inputs(self, one: Declared) -> tuple[InputField, ...]:
@@ -138,8 +137,8 @@ class Passage:
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
             self._run.budget.take(len(inputs))
             self._touched.update(flow.alive)
-            transform = Transform("Transform", "", inputs, _fields(schema))
-            self._make(self._add(transform), transform.outputs)
+            transform = Transform(self._named("Transform"), "", inputs, _fields(schema))
+            self._make(self._run.add(transform), transform.outputs)
 
     def _write(self) -> None:
         """What a sink writes that does not say it: the fields of its schema, else all that reach it."""
@@ -152,7 +151,8 @@ class Passage:
             self._warn(f"of what it writes, {_list(missing)} comes from no operation that is known; left out")
         if not stage.schema and not flow.whole:
             self._warn("which fields it writes beside those recorded is not known")
-        self._add(Write("write", "", stage.end_point, stage.end_point_description, inputs))
+        write = Write(self._named("write"), "", stage.end_point, stage.end_point_description, inputs)
+        self._run.add(write)
 
     def _keep_to(self, schema: Schema) -> None:
         """Let out the fields of the schema alone: others end here, and some may appear from nowhere."""
@@ -160,7 +160,7 @@ class Passage:
         dropped = [name for name in flow.alive if name not in schema.types and name not in self._touched]
         if inputs := tuple(taken for name in dropped for taken in flow.origins.get(name, ())):
             self._run.budget.take(len(inputs))
-            self._add(Transform("drop", "Not in the schema of the stage", inputs, ()))
+            self._run.add(Transform(self._named("drop"), "Not in the schema of the stage", inputs, ()))
         found = {name: self._taking.expected(name) for name in schema.types}
         if unknown := [name for name, origins in found.items() if not origins and name not in flow.alive]:
             self._warn(f"its schema has {_list(unknown)}, which no stage is known to make")

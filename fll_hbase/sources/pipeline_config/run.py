@@ -9,7 +9,7 @@ from fll_hbase.model.operations import Field, InputField, Operation, Read, Trans
 from fll_hbase.sources.pipeline_config.config import Role, Stage
 from fll_hbase.sources.pipeline_config.course import Course
 from fll_hbase.sources.pipeline_config.declared import Kind
-from fll_hbase.sources.pipeline_config.flow import Budget, Flow, Origins, together
+from fll_hbase.sources.pipeline_config.flow import TAKEN_MAX, Budget, Flow, Origins, together
 
 MERGES_MAX = 20_000
 """Operations that merge; beyond, a field is taken from all its origins directly, which means the same."""
@@ -22,9 +22,12 @@ class Run:
     """All operations so far, and the fields on their way to stages yet to come."""
 
     def __init__(self, course: Course) -> None:
+        schemas = {id(stage.schema): stage.schema for stage in course.stages if stage.schema}
+        said = sum(len(schema.types) for schema in schemas.values())
+        said += sum(len(one.outputs) for stage in course.stages for one in stage.declared)
         self.course = course
         self.warnings: list[Fault] = []
-        self.budget = Budget()
+        self.budget = Budget(TAKEN_MAX + said)
         self._operations: list[Operation] = []
         self._numbers: dict[str, int] = {}
         self._asked: dict[str, dict[str, None]] = {}
@@ -32,15 +35,19 @@ class Run:
         self._waiting = {name: len(after) for name, after in course.after.items()}
         self._merged: dict[tuple[str, ...], Flow] = {}
 
-    def add(self, stage: str, operation: Operation) -> str:
-        """Add an operation as `stage.name`, or with `#2`, `#3`, … where that is taken; returns its name."""
-        full = name = f"{stage}.{operation.name}"
-        while name in self._numbers:
+    def named(self, stage: str, name: str) -> str:
+        """`stage.name` for an operation, or with `#2`, `#3`, … where that is taken."""
+        full = unique = f"{stage}.{name}"
+        while unique in self._numbers:
             self._numbers[full] += 1
-            name = f"{full}#{self._numbers[full]}"
-        self._numbers[name] = 1
-        self._operations.append(replace(operation, name=name))
-        return name
+            unique = f"{full}#{self._numbers[full]}"
+        self._numbers[unique] = 1
+        return unique
+
+    def add(self, operation: Operation) -> str:
+        """Add an operation under a name of its own, which is returned."""
+        self._operations.append(operation)
+        return operation.name
 
     def open(self, read: str) -> None:
         """A READ has fields that are not known; those that are asked of it become its outputs."""
@@ -112,6 +119,7 @@ class Run:
         for name in several[: max(0, MERGES_MAX - len(self._operations))]:
             origins = flow.origins[name]
             self.budget.take(len(origins))
-            merge = Transform(f"merge.{name}", f"Merged stages: {short}", origins, (Field(name),))
-            flow.make(name, (InputField(self.add(short, merge), name),))
+            own = self.named(short, f"merge.{name}")
+            self.add(Transform(own, f"Merged stages: {short}", origins, (Field(name),)))
+            flow.make(name, (InputField(own, name),))
         return flow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +10,8 @@ from fll_hbase.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.checks import NAME_BYTES_MAX
 
-FIELDS_MAX = 20_000
-"""Fields of one schema; records that name each other could make any number of a short text."""
+FIELD_TEXT_MIN = 16
+"""Characters that it takes to say a field; records that name each other make more of them of a short text."""
 
 DEPTH_MAX = 64
 _NULL = "null"
@@ -30,15 +29,19 @@ class NoSchema(Exception):
     """Not the schema of a record; the text says why."""
 
 
-def parse(said: object) -> Schema:
-    """The fields of a schema, given as JSON text or as JSON. Raises NoSchema."""
+class TooManyFields(NoSchema):
+    """A schema whose records name each other, and come to more fields than they may."""
+
+
+def parse(text: str, *, spare: int) -> Schema:
+    """The fields of a schema, at most `spare` more than its text has room for. Raises NoSchema."""
     try:
-        said = strict_json.parse((said if isinstance(said, str) else json.dumps(said)).encode())
-    except (UnreadableDocument, UnicodeEncodeError, RecursionError) as error:
+        said = strict_json.parse(text.encode())
+    except (UnreadableDocument, UnicodeEncodeError) as error:
         raise NoSchema(str(error)) from error
     if not isinstance(said, dict) or said.get("type") != "record":
         raise NoSchema("not an object with the type `record`")
-    walk = _Walk()
+    walk = _Walk(len(text) // FIELD_TEXT_MIN + spare)
     walk.add(said, "", frozenset())
     return Schema(walk.types, {path: tuple(paths) for path, paths in walk.records.items()})
 
@@ -78,6 +81,7 @@ def _union(types: list[str]) -> str:
 class _Walk:
     """The fields found so far, and the records that have a name others may say for them."""
 
+    fields_max: int
     types: dict[str, str] = field(default_factory=dict)
     records: dict[str, dict[str, None]] = field(default_factory=dict)
     named: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -112,8 +116,10 @@ class _Walk:
 
     def _leaf(self, path: str, said: str) -> None:
         self.types[path] = said
-        if len(self.types) > FIELDS_MAX:
-            raise NoSchema(f"more than {FIELDS_MAX} fields")
+        if len(self.types) > self.fields_max:
+            raise TooManyFields(
+                f"its records name each other, which makes more than {self.fields_max} fields"
+            )
         for record in _around(path):
             if record in self.records:
                 self.records[record][path] = None

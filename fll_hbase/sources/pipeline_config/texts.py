@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fll_hbase.errors import Fault
 from fll_hbase.sources.checks import Checks
 from fll_hbase.sources.pipeline_config import schemas
 from fll_hbase.sources.pipeline_config.macros import Macros
-from fll_hbase.sources.pipeline_config.schemas import NoSchema, Schema
+from fll_hbase.sources.pipeline_config.schemas import FIELD_TEXT_MIN, NoSchema, Schema, TooManyFields
+
+SPARE_FIELDS_MAX = 5_000
+"""Fields of all schemas together that records make which are said once and named elsewhere."""
 
 _SHOWN = 200
 
@@ -20,6 +24,7 @@ class Texts:
         self._checks = checks
         self._macros = macros
         self._schemas: dict[str, Schema | NoSchema] = {}
+        self._spare = SPARE_FIELDS_MAX
 
     def name(self, text: str, at: str, *, bytes_max: int) -> str:
         """A name; empty where macros leave none, and the caller's next best name has to do."""
@@ -37,14 +42,29 @@ class Texts:
         if said is None or said == "":
             return None
         if isinstance(said, dict):
-            return self._known(_parsed(said), at)
+            return self._known(self._parsed_object(said), at)
         text = self._macros.resolve(self._checks.name(said, at))
         if text.unresolved:
             self._warn(at, f"{_unresolved(text.unresolved)}; the fields are not known")
             return None
         if text.said not in self._schemas:
-            self._schemas[text.said] = _parsed(text.said)
+            self._schemas[text.said] = self._parsed(text.said)
         return self._known(self._schemas[text.said], at)
+
+    def _parsed_object(self, said: dict[str, Any]) -> Schema | NoSchema:
+        try:
+            return self._parsed(json.dumps(said))
+        except (RecursionError, ValueError, TypeError) as error:
+            return NoSchema(str(error))
+
+    def _parsed(self, text: str) -> Schema | NoSchema:
+        try:
+            found = schemas.parse(text, spare=self._spare)
+        except NoSchema as error:
+            self._spare = 0 if isinstance(error, TooManyFields) else self._spare
+            return error
+        self._spare = max(0, self._spare - max(0, len(found.types) - len(text) // FIELD_TEXT_MIN))
+        return found
 
     def _known(self, found: Schema | NoSchema, at: str) -> Schema | None:
         if isinstance(found, Schema):
@@ -54,13 +74,6 @@ class Texts:
 
     def _warn(self, at: str, detail: str) -> None:
         self._checks.warnings.append(Fault(at, detail))
-
-
-def _parsed(said: str | dict[str, Any]) -> Schema | NoSchema:
-    try:
-        return schemas.parse(said)
-    except NoSchema as error:
-        return error
 
 
 def _unresolved(keys: tuple[str, ...]) -> str:
