@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -33,6 +34,8 @@ from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, asked, u
 from fll_hbase.store.recording import Recorded
 
 blueprint = Blueprint("datahub", __name__, description="As DataHub's clients speak; docs/sources/datahub.md")
+
+_log = logging.getLogger(__name__)
 
 VERSION = "v1.0.1"
 """The first of DataHub whose clients use the newer protocol."""
@@ -163,7 +166,7 @@ def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
     """Record all; what became of it, by entity. Raises the first refusal, then sending all again is safe."""
     recorded = _record(ingested.runs)
     store().describe(ingested.schemas)
-    _counts().add(ingested.counted)
+    _count(ingested.counted)
     told = {run.run.run: run.run.program for run in ingested.runs}
     entities = _entities(ingested.counted)
     for answer in recorded:
@@ -184,7 +187,7 @@ def _record(runs: Sequence[RecordedRun]) -> list[Recorded]:
 
 def _remove(urn: str) -> list[dict[str, Any]]:
     counted = Counter([Counted(urn, "", Outcome.REMOVED)])
-    _counts().add(counted)
+    _count(counted)
     return list(_entities(counted).values())
 
 
@@ -202,6 +205,8 @@ def _dry_run(ingested: Ingested) -> Response:
     return responses.json({**(told[0] if len(told) == 1 else {}), "runs": told})
 
 
-def _counts() -> datahub.Counts:
-    found: datahub.Counts = current_app.extensions["fll-datahub-counts"]
-    return found
+def _count(counted: Counter[Counted]) -> None:
+    counts: datahub.Counts = current_app.extensions["fll-datahub-counts"]
+    counts.add(counted)
+    for each, number in counted.items():
+        _log.info("%s: %s %s %d", each.urn, each.aspect or "all", each.outcome.value, number)

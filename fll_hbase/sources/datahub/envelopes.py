@@ -34,9 +34,9 @@ class Form(Enum):
     FILE = "file"
 
 
-def proposals(checks: Checks, document: object, form: Form) -> list[Proposal]:
+def proposals(checks: Checks, document: object, form: Form) -> Iterator[Proposal]:
     """The proposals of a message, in order; what is wrong with its envelope goes to `checks`."""
-    return list(_FORMS[form](checks, document))
+    return _FORMS[form](checks, document)
 
 
 def _proposal(checks: Checks, document: object) -> Iterator[Proposal]:

@@ -1,0 +1,180 @@
+"""The routes of DataHub's clients: what is answered, refused, counted, and only looked at."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask.testing import FlaskClient
+
+from api import create_app
+from fll_hbase.config import Settings
+from fll_hbase.sources.datahub import Outcome
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from .datahub_messages import DAILY, ORDERS, dataset, entity, lineage, proposal, snapshot
+
+ASPECTS = "/aspects?action=ingestProposal"
+BATCH = "/aspects?action=ingestProposalBatch"
+DATASETS = "/openapi/v3/entity/dataset"
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    """A client of an app over an empty store that takes documents of 10 kB."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    return create_app(store, Settings(document_bytes_max=10_000)).test_client()
+
+
+def posted(client: FlaskClient, target: str, body: Any, *, method: str = "POST") -> Any:
+    """What a message was answered with success."""
+    answer = client.open(target, method=method, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json
+
+
+class TestAnswers:
+    """What clients of DataHub expect, and beside it what became of their proposals."""
+
+    def test_config(self, client: FlaskClient) -> None:
+        said = client.get("/config").json
+        assert (said["noCode"], said["patchCapable"]) == ("true", True)
+        assert said["versions"]["acryldata/datahub"]["version"] == "v1.0.1"
+
+    def test_a_proposal(self, client: FlaskClient) -> None:
+        answer = posted(client, ASPECTS, {"proposal": proposal(lineage())})
+        (told,) = answer["entities"]
+        (run,) = told["runs"]
+        assert answer["value"] == told["urn"] == DAILY
+        assert told["aspects"] == [{"aspect": "upstreamLineage", "outcome": "recorded", "count": 1}]
+        assert run["recorded"] is True
+        (again,) = posted(client, ASPECTS, {"proposal": proposal(lineage())})["entities"]
+        assert again["runs"] == [{**run, "recorded": False}]
+
+    def test_a_batch(self, client: FlaskClient) -> None:
+        proposals = [proposal({}, "status"), proposal(lineage()), proposal(lineage(), urn=ORDERS)]
+        answer = posted(client, BATCH, {"proposals": proposals, "async": "true"})
+        assert [entity["urn"] for entity in answer["entities"]] == [DAILY, ORDERS]
+        assert [len(entity["runs"]) for entity in answer["entities"]] == [1, 1]
+        assert {"aspect": "status", "outcome": "counted", "count": 1} in answer["entities"][0]["aspects"]
+
+    def test_an_empty_batch(self, client: FlaskClient) -> None:
+        assert posted(client, BATCH, {"proposals": []})["entities"] == []
+        assert posted(client, DATASETS, []) == []
+
+    def test_entities(self, client: FlaskClient) -> None:
+        (told,) = posted(client, f"{DATASETS}?async=false&createIfNotExists=true", [entity(lineage())])
+        assert (told["urn"], len(told["runs"])) == (DAILY, 1)
+
+    def test_snapshots(self, client: FlaskClient) -> None:
+        wrapped = {"value": snapshot(lineage())}
+        one = posted(client, "/entities?action=ingest", {"entity": wrapped})
+        many = posted(client, "/entities?action=batchIngest", {"entities": [wrapped, wrapped]})
+        assert [len(answer["entities"][0]["runs"]) for answer in (one, many)] == [1, 1]
+
+    @pytest.mark.parametrize("urn", [DAILY, dataset("bucket/a/b,c", "s3"), "urn:li:chart:(looker,a)"])
+    def test_deletions(self, client: FlaskClient, urn: str) -> None:
+        told = [{"urn": urn, "aspects": [{"aspect": "", "outcome": "removed", "count": 1}], "runs": []}]
+        answer = posted(client, "/entities?action=delete", {"urn": urn})
+        assert answer["value"]["rows"] == 0
+        assert answer["entities"] == told
+        for path in (urn, quote(urn, safe="")):
+            assert posted(client, f"{DATASETS}/{path}", None, method="DELETE")["entities"] == told
+
+    def test_nothing_is_stored_by_a_dry_run(self, client: FlaskClient) -> None:
+        for target, body in (
+            (ASPECTS, {"proposal": proposal(lineage())}),
+            (BATCH, {"proposals": [proposal(lineage())]}),
+            (f"{DATASETS}?", [entity(lineage())]),
+            ("/entities?action=ingest", {"entity": {"value": snapshot(lineage())}}),
+        ):
+            told = posted(client, f"{target}&dryRun=true", body)
+            assert told["runs"][0]["lineage"] == told["lineage"]
+            assert len(told["lineage"]) == 2
+        posted(client, "/entities?action=delete&dryRun=true", {"urn": DAILY})
+        assert client.get("/v3/namespaces").json == {"namespaces": []}
+        assert not client.application.extensions["fll-datahub-counts"].totals()
+
+    def test_what_comes_is_counted_and_logged(
+        self, client: FlaskClient, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.INFO):
+            posted(client, DATASETS, [entity(lineage()), entity({}, "ownership"), entity({}, "ownership")])
+        assert client.application.extensions["fll-datahub-counts"].totals() == {
+            ("upstreamLineage", Outcome.RECORDED): 1,
+            ("ownership", Outcome.COUNTED): 2,
+        }
+        assert f"{DAILY}: ownership counted 2" in caplog.text
+
+
+class TestAspects:
+    """What the catalogue knows, for clients that ask before they write."""
+
+    def asked(self, client: FlaskClient, urn: str, aspect: str) -> Any:
+        return client.get(f"/aspects/{quote(urn, safe='')}?aspect={aspect}&version=0")
+
+    def test_a_key_and_a_schema(self, client: FlaskClient) -> None:
+        fields = [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "nativeDataType": "text"}]
+        urn = dataset("bucket/a", "s3", "DEV")
+        posted(client, DATASETS, [entity({"fields": fields}, "schemaMetadata", urn=urn)])
+        key = self.asked(client, urn, "datasetKey").json["aspect"]["com.linkedin.metadata.key.DatasetKey"]
+        assert key == {"platform": "urn:li:dataPlatform:s3", "name": "bucket/a", "origin": "DEV"}
+        schema = self.asked(client, urn, "schemaMetadata").json["aspect"][
+            "com.linkedin.schema.SchemaMetadata"
+        ]
+        assert [(field["fieldPath"], field["nativeDataType"]) for field in schema["fields"]] == [
+            ("a.b", "int"),
+            ("c", "text"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("urn", "aspect"),
+        [(ORDERS, "datasetKey"), (DAILY, "ownership"), (DAILY, "schemaMetadata"), ("x", "datasetKey")],
+    )
+    def test_what_nobody_knows(self, client: FlaskClient, urn: str, aspect: str) -> None:
+        posted(client, DATASETS, [entity({}, "datasetKey")])
+        assert self.asked(client, DAILY, "datasetKey").status_code == 200
+        assert self.asked(client, urn, aspect).status_code == 404
+
+
+class TestRefusals:
+    """Problems, with the one member that DataHub's clients tell."""
+
+    @pytest.mark.parametrize(
+        ("target", "body", "status"),
+        [
+            (ASPECTS, "{", 400),
+            (ASPECTS, "{}", 400),
+            (f"{ASPECTS}&colour=red", "{}", 400),
+            ("/aspects", "{}", 400),
+            ("/aspects?action=getCount", "{}", 400),
+            ("/entities?action=delete", "{}", 400),
+            ("/entities?action=delete", '{"urn": 1}', 400),
+            (f"{DATASETS}?async=maybe", "[]", 400),
+            (DATASETS, f"[{'1,' * 6_000}1]", 413),
+        ],
+    )
+    def test_each(self, client: FlaskClient, target: str, body: str, status: int) -> None:
+        answer = client.post(target, data=body, content_type="application/json")
+        assert (answer.status_code, answer.mimetype) == (status, "application/problem+json")
+        assert answer.json["message"] == answer.json["detail"]
+
+    def test_other_media(self, client: FlaskClient) -> None:
+        answer = client.post(ASPECTS, data="x", content_type="text/plain")
+        assert (answer.status_code, answer.json["message"]) == (415, answer.json["detail"])
+
+    def test_of_a_faulty_message_nothing_is_stored(self, client: FlaskClient) -> None:
+        answer = client.post(DATASETS, json=[entity(lineage()), entity({"upstreams": 1}), {"urn": 2}])
+        assert [fault["at"] for fault in answer.json["errors"]] == [
+            "1.upstreamLineage.value.upstreams",
+            "2.urn",
+        ]
+        assert client.get("/v3/namespaces").json == {"namespaces": []}
+
+    def test_a_name_too_long_for_a_row_is_told(self, client: FlaskClient) -> None:
+        said = json.loads(json.dumps(lineage()).replace("orders", "o" * 4_097))
+        assert client.post(DATASETS, json=[entity(said)]).status_code in (400, 413)
