@@ -15,12 +15,12 @@ from fll_hbase.sources.sql.queries import answer, clause, with_queries
 from fll_hbase.sources.sql.scopes import Scope
 from fll_hbase.sources.sql.session import Session, Writing
 from fll_hbase.sources.sql.targets import Target, declared, matched
-from fll_hbase.sources.sql.values import UNKNOWN, Columns, Effects, Made, Relation, Shaping, merged
+from fll_hbase.sources.sql.values import Columns, Effects, Made, Relation
 
 Named = tuple[str, Made]
 
 
-def update(session: Session, node: exp.Expression, scope: Scope) -> None:
+def update(session: Session, node: exp.Expr, scope: Scope) -> None:
     """UPDATE: the columns it sets; all others stay as they are and are not told."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
     target = _changed(session, scope, node)
@@ -28,10 +28,10 @@ def update(session: Session, node: exp.Expression, scope: Scope) -> None:
     fields = list(_assigned(session, scope, selected, node.expressions, node.this.alias_or_name))
     effects = scope.effects | selected.effects
     effects |= clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
-    session.write(Writing("UPDATE", target, _together(fields), _without(effects, target)))
+    session.write(Writing("UPDATE", target, fields, _without(effects, target)))
 
 
-def delete(session: Session, node: exp.Expression, scope: Scope) -> None:
+def delete(session: Session, node: exp.Expr, scope: Scope) -> None:
     """DELETE makes no field; what it looks at decides which rows are left."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
     target = _changed(session, scope, node)
@@ -42,7 +42,7 @@ def delete(session: Session, node: exp.Expression, scope: Scope) -> None:
         session.write(Writing("DELETE", target, (), _without(effects, target)))
 
 
-def merge(session: Session, node: exp.Expression, scope: Scope) -> None:
+def merge(session: Session, node: exp.Expr, scope: Scope) -> None:
     """MERGE: each column of all its branches; what a branch asks decides about its columns."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
     froms.add(session, scope, answer, node.this)
@@ -52,7 +52,9 @@ def merge(session: Session, node: exp.Expression, scope: Scope) -> None:
     selected = Selected(session, scope, answer)
     fields: list[Named] = []
     for when in node.args["whens"].expressions:
-        asked = gather(session, scope, answer, [(when.args["condition"], "conditional")]) if _asks(when) else None
+        asked = (
+            gather(session, scope, answer, [(when.args["condition"], "conditional")]) if _asks(when) else None
+        )
         shaping = frozenset(asked.indirect) if asked else frozenset()
         effects |= asked.effects if asked else Effects()
         branch = list(_branch(session, scope, selected, target, when.args["then"], node.this.alias_or_name))
@@ -60,13 +62,13 @@ def merge(session: Session, node: exp.Expression, scope: Scope) -> None:
         if not branch:
             effects |= Effects(frozenset((leaf, "filter") for leaf, _ in shaping))
     effects |= scope.effects | selected.effects
-    session.write(Writing("MERGE", target, _together(fields), _without(effects, target)))
+    session.write(Writing("MERGE", target, fields, _without(effects, target)))
 
 
 def conflicting(
     session: Session,
     scope: Scope,
-    node: exp.Expression,
+    node: exp.Expr,
     target: EndPoint,
     fields: list[Named],
     effects: Effects,
@@ -83,10 +85,10 @@ def conflicting(
     more = [
         (name, replace(made, indirect=made.indirect | frozenset(asked.indirect))) for name, made in assigned
     ]
-    return _together([*fields, *more]), effects | selected.effects | asked.effects
+    return [*fields, *more], effects | selected.effects | asked.effects
 
 
-def _changed(session: Session, scope: Scope, node: exp.Expression) -> EndPoint:
+def _changed(session: Session, scope: Scope, node: exp.Expr) -> EndPoint:
     """Put everything a statement names into the scope; the table it changes may be an alias of its FROM."""
     from_ = node.args.get("from_")
     said = node.this.name.lower()
@@ -99,7 +101,7 @@ def _changed(session: Session, scope: Scope, node: exp.Expression) -> EndPoint:
 
 
 def _assigned(
-    session: Session, scope: Scope, selected: Selected, items: list[exp.Expression], target: str
+    session: Session, scope: Scope, selected: Selected, items: list[exp.Expr], target: str
 ) -> Iterator[Named]:
     """The fields that a SET names, each with the value it gets."""
     for item in items:
@@ -120,7 +122,7 @@ def _assigned(
                 yield _field(name, target), made
 
 
-def _field(name: exp.Expression, target: str) -> str:
+def _field(name: exp.Expr, target: str) -> str:
     """The field that a name before `=` means: of the target, or one nested in a column of it."""
     parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
     if len(parts) > 1 and parts[0].lower() == target.lower():
@@ -129,7 +131,7 @@ def _field(name: exp.Expression, target: str) -> str:
 
 
 def _branch(
-    session: Session, scope: Scope, selected: Selected, target: EndPoint, then: exp.Expression, alias: str
+    session: Session, scope: Scope, selected: Selected, target: EndPoint, then: exp.Expr, alias: str
 ) -> Iterator[Named]:
     """The fields that one branch of a MERGE writes."""
     star = isinstance(then.this, exp.Star) or any(isinstance(one, exp.Star) for one in then.expressions)
@@ -139,7 +141,7 @@ def _branch(
         yield from _all(session, target, scope.relations[1].columns)
     elif isinstance(then, exp.Update):
         yield from _assigned(session, scope, selected, then.expressions, alias)
-    elif isinstance(then.expression, exp.Expression):
+    elif isinstance(then.expression, exp.Expr):
         listed = [_field(one, alias) for one in then.this.expressions] if then.this else []
         given = then.expression.expressions
         if len(given) == 1 and isinstance(given[0], exp.Tuple):
@@ -159,19 +161,12 @@ def _all(session: Session, target: EndPoint, source: Columns) -> Iterator[Named]
         made = source.get(name) or (source.rest(name) if source.rest else None)
         if made is None:
             session.warn(f"MERGE of all columns: {name!r} is not known to be one of the source")
-        yield name, made if made is None or made.text else replace(made, text=name)
+        else:
+            yield name, made if made.text else replace(made, text=name)
 
 
-def _asks(when: exp.Expression) -> bool:
-    return isinstance(when.args.get("condition"), exp.Expression)
-
-
-def _together(fields: list[Named]) -> list[Named]:
-    """Each field once, with all that it may be made of."""
-    by_name: dict[str, list[Made]] = {}
-    for name, made in fields:
-        by_name.setdefault(name, []).append(made)
-    return [(name, merged(every)) for name, every in by_name.items()]
+def _asks(when: exp.Expr) -> bool:
+    return isinstance(when.args.get("condition"), exp.Expr)
 
 
 def _without(effects: Effects, target: EndPoint) -> Effects:

@@ -40,24 +40,24 @@ class Selected:
         rest = self._rests[0] if len(self._rests) == 1 else _unclear if self._rests else None
         return Columns(tuple(self._named), rest, complete=self._complete, ordered=self._ordered)
 
-    def add(self, node: exp.Expression) -> None:
+    def add(self, node: exp.Expr) -> None:
         """The next expression of the list."""
         star = node.this if isinstance(node, exp.Column) else node
         if isinstance(star, exp.Star):
-            self._spread(star, [part.name for part in node.parts[:-1]] if node is not star else [])
+            self._spread(star, path_of(node)[:-1])
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
             for name, made in zip(names, self.several(node.this, len(names), node), strict=True):
-                self._put(name, made)
+                self._put(name, made, alias=True)
         elif isinstance(node, _POSITIONED):
             made = self.made(node)
             self._put("pos", made)
             self._put("col", made)
         else:
             made = self.made(node)
-            self._put(self._name(node), made)
+            self._put(self._name(node), made, alias=isinstance(node, exp.Alias))
 
-    def made(self, node: exp.Expression, kind: str = "SELECT") -> Made:
+    def made(self, node: exp.Expr, kind: str = "SELECT") -> Made:
         """How one expression is made, with its own text."""
         value = node.unalias()
         path = path_of(value)
@@ -69,7 +69,7 @@ class Selected:
         made = found.made(self._text(node, (found.start, found.end), kind))
         return replace(made, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else made
 
-    def assigned(self, value: exp.Expression, name: exp.Expression) -> Made:
+    def assigned(self, value: exp.Expr, name: exp.Expr) -> Made:
         """How the value of an assignment is made, with its own text."""
         path = path_of(value)
         if path:
@@ -82,17 +82,19 @@ class Selected:
         text = self._session.texts.item("SET", place, alias_at=at) if min(at, *place) >= 0 else ""
         return found.made(text or rendered(value, self._session.script.dialect))
 
-    def any_of(self, nodes: list[exp.Expression], kind: str = "VALUES") -> Made:
+    def any_of(self, nodes: list[exp.Expr], kind: str = "VALUES") -> Made:
         """A column that is any of several expressions, with the text of the first."""
         found = gather(self._session, self._scope, self._answer, [(node, "") for node in nodes])
         self.effects |= found.effects
         if not nodes:
             return found.made("")
-        place = gather(self._session, self._scope, self._answer, [(nodes[0], "")]) if len(nodes) > 1 else found
+        place = (
+            gather(self._session, self._scope, self._answer, [(nodes[0], "")]) if len(nodes) > 1 else found
+        )
         return found.made(self._text(nodes[0], (place.start, place.end), kind))
 
-    def several(self, node: exp.Expression, count: int, item: exp.Expression) -> list[Made]:
-        """What a generator makes of several columns: a stack each of its own arguments, others each of all."""
+    def several(self, node: exp.Expr, count: int, item: exp.Expr) -> list[Made]:
+        """The columns of a generator: of a stack each of its own arguments, of others each of all."""
         made = self.made(item if isinstance(item, exp.Aliases) else node)
         if not isinstance(node, exp.Stack) or not node.this.is_int:
             return [made] * count
@@ -104,9 +106,10 @@ class Selected:
             for number in range(count)
         ]
 
-    def _put(self, name: str, made: Made) -> None:
+    def _put(self, name: str, made: Made, *, alias: bool = False) -> None:
         self._named.append((name, made))
-        self._scope.aliases.setdefault(name.lower(), made)
+        if alias:
+            self._scope.aliases.setdefault(name.lower(), made)
 
     def _spread(self, star: exp.Star, of: list[str]) -> None:
         """All columns of the relations, but those left out, with those replaced or renamed."""
@@ -135,14 +138,13 @@ class Selected:
                 self._rests.append(one.columns.rest)
             yield from (named for named in one.columns.named if named[0].lower() not in keys)
 
-    def _name(self, node: exp.Expression) -> str:
+    def _name(self, node: exp.Expr) -> str:
         """The name of a column: its alias, that of the column it is, or what the dialect calls it."""
         name = node.alias or (path_of(node) or [""])[-1]
         if name:
             return name
         if isinstance(node, exp.Subquery):
-            selects = node.unnest().selects
-            return self._name(selects[0]) if len(selects) == 1 else node.output_name
+            return node.output_name
         if isinstance(node, _EXPLODED):
             return "col"
         spoken, number = self._session.spoken, len(self._named)
@@ -153,16 +155,14 @@ class Selected:
         found = gather(self._session, self._scope, self._answer, [(node, "")])
         return self._text(node, (found.start, found.end), "SELECT", literals=True)
 
-    def _text(
-        self, node: exp.Expression, place: tuple[int, int], kind: str, *, literals: bool = False
-    ) -> str:
+    def _text(self, node: exp.Expr, place: tuple[int, int], kind: str, *, literals: bool = False) -> str:
         alias = node.args.get("alias") or next(iter(_listed(node, "expressions")), None)
-        aliased = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expression)
+        aliased = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
         at = alias.meta.get("start", -1) if aliased and alias is not None else -1
         text = self._session.texts.item(kind, place, alias_at=at, literals=literals) if place[0] >= 0 else ""
         return text or rendered(node.unalias(), self._session.script.dialect, literals=literals)
 
-    def _parts(self, struct: exp.Expression) -> Iterator[Named]:
+    def _parts(self, struct: exp.Expr) -> Iterator[Named]:
         for part in struct.expressions:
             if isinstance(part, exp.PropertyEQ):
                 yield part.name.lower(), self.made(part.expression)
@@ -170,11 +170,11 @@ class Selected:
                 yield part.alias_or_name.lower(), self.made(part)
 
 
-def _listed(node: exp.Expression, name: str) -> Iterable[exp.Expression]:
+def _listed(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
     said = node.args.get(name) or []
     return said if isinstance(said, list) else [said]
 
 
 def _unclear(_: str) -> None:
     """A column of several relations whose columns are not known."""
-    return None
+    return

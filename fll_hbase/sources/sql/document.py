@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Field, Operation, outputs_of
 from fll_hbase.model.runs import details
-from dataclasses import replace
 from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.parts import read_field

@@ -21,10 +21,10 @@ from fll_hbase.sources.sql.values import (
     shaped,
 )
 
-Part: TypeAlias = tuple[exp.Expression, str]
+Part: TypeAlias = tuple[exp.Expr, str]
 """A part of an expression, and the kind of its influence; empty where it is direct."""
 
-Answer = Callable[[Session, exp.Expression, Scope], Result]
+Answer = Callable[[Session, exp.Expr, Scope], Result]
 """Gives the result of a query inside an expression."""
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
@@ -59,7 +59,7 @@ class Gathered:
         if made.text and name:
             self.steps.setdefault(name, made)
 
-    def place(self, node: exp.Expression) -> None:
+    def place(self, node: exp.Expr) -> None:
         """Widen the place by that of a node."""
         meta = node.meta
         if "start" in meta:
@@ -92,7 +92,7 @@ def gather(
     return found
 
 
-def path_of(node: exp.Expression) -> list[str]:
+def path_of(node: exp.Expr) -> list[str]:
     """The parts of a column's name, with the steps into it where there are any."""
     steps: list[str] = []
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
@@ -133,7 +133,7 @@ def _shaping(effects: Effects, found: Gathered) -> Effects:
     return Effects(clauses=effects.clauses, reads=effects.reads)
 
 
-def _parts(node: exp.Expression, kind: str, scope: Scope) -> Iterator[Part]:
+def _parts(node: exp.Expr, kind: str, scope: Scope) -> Iterator[Part]:
     """The parts of an expression with their influence, in the order they are written."""
     special = _SPECIAL.get(type(node))
     if special is not None:
@@ -147,25 +147,25 @@ def _parts(node: exp.Expression, kind: str, scope: Scope) -> Iterator[Part]:
         yield node.this, kind
 
 
-def _some(node: exp.Expression, kind: str, *names: str) -> Iterator[Part]:
+def _some(node: exp.Expr, kind: str, *names: str) -> Iterator[Part]:
     for name in names:
         said = node.args.get(name)
         for part in said if isinstance(said, list) else [said]:
-            if isinstance(part, exp.Expression):
+            if isinstance(part, exp.Expr):
                 yield part, kind
 
 
-def _case(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _case(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind or "conditional", "this")
     yield from _some(node, kind, "ifs", "default")
 
 
-def _if(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _if(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind or "conditional", "this")
     yield from _some(node, kind, "true", "false")
 
 
-def _coalesce(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _coalesce(node: exp.Expr, kind: str) -> Iterator[Part]:
     """Every value may be taken; whether those before it are null decides."""
     every = list(_some(node, kind, "this", "expressions"))
     yield from every
@@ -173,12 +173,12 @@ def _coalesce(node: exp.Expression, kind: str) -> Iterator[Part]:
         yield from ((part, "conditional") for part, _ in every[:-1])
 
 
-def _nullif(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _nullif(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind, "this")
     yield from _some(node, kind or "conditional", "this", "expression")
 
 
-def _decode(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _decode(node: exp.Expr, kind: str) -> Iterator[Part]:
     """Pairs of what is looked for and what is given, and perhaps a default at the end."""
     looked_in, *rest = node.expressions
     yield looked_in, kind or "conditional"
@@ -187,17 +187,17 @@ def _decode(node: exp.Expression, kind: str) -> Iterator[Part]:
         yield part, kind if given else kind or "conditional"
 
 
-def _filter(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _filter(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind, "this")
     yield from _some(node, kind or "filter", "expression")
 
 
-def _order(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _order(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind, "this")
     yield from _some(node, kind or "sort", "expressions")
 
 
-def _within_group(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _within_group(node: exp.Expr, kind: str) -> Iterator[Part]:
     """A percentile is of the values it is ordered by; a list is only sorted by them."""
     yield from _some(node, kind, "this")
     value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
@@ -205,29 +205,29 @@ def _within_group(node: exp.Expression, kind: str) -> Iterator[Part]:
         yield part, kind if value else kind or "sort"
 
 
-def _extreme(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _extreme(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind, "this")
     yield from _some(node, kind or "conditional", "expression")
 
 
-def _in(node: exp.Expression, kind: str) -> Iterator[Part]:
+def _in(node: exp.Expr, kind: str) -> Iterator[Part]:
     yield from _some(node, kind, "this", "expressions", "unnest", "field")
     yield from _some(node, kind or "conditional", "query")
 
 
 def _window(node: exp.Window, kind: str, scope: Scope) -> Iterator[Part]:
     yield from _some(node, kind, "this")
-    named: exp.Expression | None = node
+    named: exp.Expr | None = node
     seen: set[str] = set()
     while named is not None:
         yield from _some(named, kind or "window", "partition_by", "order", "spec")
         alias = named.args.get("alias")
-        name = alias.name.lower() if isinstance(alias, exp.Expression) else ""
+        name = alias.name.lower() if isinstance(alias, exp.Expr) else ""
         named = scope.windows.get(name) if name not in seen else None
         seen.add(name)
 
 
-_SPECIAL: dict[type[exp.Expression], Callable[[exp.Expression, str], Iterator[Part]]] = {
+_SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Part]]] = {
     exp.Case: _case,
     exp.If: _if,
     exp.Nvl2: _if,

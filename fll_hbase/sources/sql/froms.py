@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -18,7 +17,7 @@ _VALUES_NAMES = {"spark": "col{}", "hive": "col{}"}
 _NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
 
 
-def add_all(session: Session, scope: Scope, answer: Answer, node: exp.Expression) -> None:
+def add_all(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     """Everything in the FROM of a node: what it begins with, its lateral views and its joins."""
     from_ = node.args.get("from_")
     if from_ is not None:
@@ -26,7 +25,7 @@ def add_all(session: Session, scope: Scope, answer: Answer, node: exp.Expression
     _add_beside(session, scope, answer, node)
 
 
-def add(session: Session, scope: Scope, answer: Answer, node: exp.Expression) -> None:
+def add(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     """One item and what is joined inside of it."""
     if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias:
         add(session, scope, answer, node.this)
@@ -63,7 +62,7 @@ def values(session: Session, scope: Scope, answer: Answer, node: exp.Values) -> 
     return Result(Columns(columns), selected.effects)
 
 
-def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expression) -> None:
+def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     for lateral in node.args.get("laterals") or ():
         add(session, scope, answer, lateral)
     for join in node.args.get("joins") or ():
@@ -72,7 +71,7 @@ def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expres
         joins.join(session, scope, answer, join, before)
 
 
-def _result(session: Session, scope: Scope, answer: Answer, node: exp.Expression) -> Result:
+def _result(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> Result:
     """The columns and effects of one item. Only what is lateral sees what stands before it."""
     apart = Scope(scope.queries, parent=scope.parent)
     if isinstance(node, exp.Table) and isinstance(node.this, _NAMES):
@@ -92,7 +91,7 @@ def _result(session: Session, scope: Scope, answer: Answer, node: exp.Expression
     return _generated(session, scope, answer, node)
 
 
-def _bare(node: exp.Subquery) -> exp.Expression:
+def _bare(node: exp.Subquery) -> exp.Expr:
     """The query in parentheses, with them where they have more than an alias."""
     more = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
     return node if more and not node.args.get("joins") and not node.args.get("pivots") else node.this
@@ -109,7 +108,7 @@ def _table(session: Session, scope: Scope, node: exp.Table) -> Result:
     return Result(session.tables.columns(end_point), Effects(reads=frozenset((end_point,))))
 
 
-def _name(session: Session, node: exp.Expression) -> tuple[str, ...]:
+def _name(session: Session, node: exp.Expr) -> tuple[str, ...]:
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
@@ -117,15 +116,17 @@ def _name(session: Session, node: exp.Expression) -> tuple[str, ...]:
     return ()
 
 
-def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expression) -> Result:
+def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> Result:
     """A function that gives rows: each column is made of all its arguments, or of its own where they pair."""
     selected = Selected(session, scope, answer)
     alias = node.args.get("alias")
-    names = [name.name for name in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
+    names = (
+        [name.name for name in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
+    )
     offset = node.args.get("offset")
     names += [offset.name] if isinstance(offset, exp.Identifier) else []
     sources = node.expressions if isinstance(node, exp.Unnest) else [node.this]
-    every = [source for source in sources if isinstance(source, exp.Expression)]
+    every = [source for source in sources if isinstance(source, exp.Expr)]
     all_ = selected.any_of(every)
     if not names:
         spread = tuple((name, all_) for name in _spread(every))
@@ -139,7 +140,7 @@ def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Express
     return Result(Columns(tuple(zip(names, made, strict=True))), selected.effects)
 
 
-def _spread(every: Sequence[exp.Expression]) -> tuple[str, ...]:
+def _spread(every: Sequence[exp.Expr]) -> tuple[str, ...]:
     """What the columns of a generator are called that nobody named."""
     if len(every) == 1 and isinstance(every[0], (exp.Posexplode, exp.PosexplodeOuter)):
         return ("pos", "col")

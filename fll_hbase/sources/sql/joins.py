@@ -35,7 +35,7 @@ def join(session: Session, scope: Scope, answer: Answer, node: exp.Join, before:
         scope.relations = before
 
 
-def on(session: Session, scope: Scope, answer: Answer, condition: exp.Expression) -> Effects:
+def on(session: Session, scope: Scope, answer: Answer, condition: exp.Expr) -> Effects:
     """What a condition that joins shapes rows by, and its text."""
     found = gather(session, scope, answer, [(condition, "join")])
     text = session.texts.item("ON", (found.start, found.end)) if found.start >= 0 else ""
@@ -48,7 +48,9 @@ def _merged(side: str, left: Made, right: Made) -> Made:
     return right if side == "RIGHT" else left
 
 
-def _key(session: Session, relations: Sequence[Relation], key: str, keys: dict[str, tuple[str, Made]]) -> Made:
+def _key(
+    session: Session, relations: Sequence[Relation], key: str, keys: dict[str, tuple[str, Made]]
+) -> Made:
     """The column of a key on one side."""
     if key.lower() in keys:
         return keys[key.lower()][1]

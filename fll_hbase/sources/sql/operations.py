@@ -18,7 +18,7 @@ from fll_hbase.model.operations import (
 )
 from fll_hbase.sources.sql.session import Writing
 from fll_hbase.sources.sql.tables import Tables
-from fll_hbase.sources.sql.values import Made, Shaping, cut, described
+from fll_hbase.sources.sql.values import Made, Shaping, cut, described, merged
 
 
 def operations_of(writings: Sequence[Writing], tables: Tables) -> list[Operation]:
@@ -31,7 +31,7 @@ class _Run:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}
         self._reads: dict[EndPoint, str] = {}
         self._read: dict[EndPoint, set[str]] = {}
 
@@ -80,17 +80,22 @@ class _Run:
 
     def _named(self, name: str) -> str:
         """The name, or with `#2`, `#3`, … where it is taken."""
-        unique, number = name, 1
+        unique, number = name, self._names.get(name, 0)
         while unique in self._names:
             number += 1
             unique = f"{name}#{number}"
-        self._names.add(unique)
+        self._names[name] = max(number, 1)
+        self._names.setdefault(unique, 1)
         return unique
 
 
 def _told(writing: Writing) -> list[tuple[str, Made]]:
-    """The fields whose making is known; one of which nothing could be resolved must not look generated."""
-    return [(name, made) for name, made in writing.fields or () if made.direct or not made.unknown]
+    """Each field once whose making is known; one of which nothing was resolved must not look generated."""
+    by_name: dict[str, list[Made]] = {}
+    for name, made in writing.fields or ():
+        if made.direct or not made.unknown:
+            by_name.setdefault(name, []).append(made)
+    return [(name, merged(every)) for name, every in by_name.items()]
 
 
 def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[EndPointField]:

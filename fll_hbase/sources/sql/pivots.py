@@ -23,9 +23,7 @@ from fll_hbase.sources.sql.values import (
 )
 
 
-def pivoted(
-    session: Session, scope: Scope, answer: Answer, relation: Relation, node: exp.Expression
-) -> Relation:
+def pivoted(session: Session, scope: Scope, answer: Answer, relation: Relation, node: exp.Expr) -> Relation:
     """The relation after a PIVOT or UNPIVOT."""
     inner = Scope(scope.queries, parent=scope.parent, relations=[relation])
     make = _unpivot if node.args.get("unpivot") else _pivot
@@ -39,9 +37,7 @@ def pivoted(
     return Relation(name, columns)
 
 
-def _pivot(
-    session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expression
-) -> Columns:
+def _pivot(session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expr) -> Columns:
     """A column for each value looked for; rows are grouped by all columns that are not used."""
     fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
     keys = gather(session, scope, answer, [(field.this, "conditional") for field in fields])
@@ -55,13 +51,15 @@ def _pivot(
         )
         for number in range(len(names) if aggregates else 0)
     ]
-    used = {column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)}
+    used = {
+        column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
+    }
     kept = [(name, one) for name, one in columns.named if name.lower() not in used]
     scope.effects |= Effects(frozenset().union(*(shaped(one, "group_by") for _, one in kept)))
     return replace(columns, named=(*kept, *zip(names, made, strict=False)))
 
 
-def _names(node: exp.Expression, fields: list[exp.In]) -> Iterator[str]:
+def _names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
     said = node.args.get("columns")
     if said:
         yield from (name.name for name in said)
@@ -71,9 +69,7 @@ def _names(node: exp.Expression, fields: list[exp.In]) -> Iterator[str]:
             yield value.alias_or_name
 
 
-def _unpivot(
-    session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expression
-) -> Columns:
+def _unpivot(session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expr) -> Columns:
     """A row for each column looked at: its value, and beside it its name, which nothing made."""
     fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
     named: list[tuple[str, Made]] = []
@@ -95,7 +91,7 @@ def _column(columns: Columns, name: str) -> Made:
     return replace(made, text=made.text or name) if made else UNKNOWN
 
 
-def _items(node: exp.Expression) -> Iterator[str]:
+def _items(node: exp.Expr) -> Iterator[str]:
     """The names in one item: a column, or several in parentheses."""
     node = node.this if isinstance(node, (exp.PivotAlias, exp.Alias)) else node
     for part in node.expressions if isinstance(node, exp.Tuple) else [node]:

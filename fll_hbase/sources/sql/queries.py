@@ -10,7 +10,7 @@ from sqlglot import exp
 from fll_hbase.sources.sql import froms
 from fll_hbase.sources.sql.columns import Selected
 from fll_hbase.sources.sql.expressions import Part, gather
-from fll_hbase.sources.sql.scopes import Scope
+from fll_hbase.sources.sql.scopes import Rank, Scope
 from fll_hbase.sources.sql.session import Session
 from fll_hbase.sources.sql.setops import combined
 from fll_hbase.sources.sql.values import Columns, Effects, Made, Result, shaped
@@ -19,7 +19,7 @@ ROUNDS_MAX = 20
 """How often a recursive query is gone through before its columns are taken as they are."""
 
 
-def answer(session: Session, node: exp.Expression, scope: Scope) -> Result:
+def answer(session: Session, node: exp.Expr, scope: Scope) -> Result:
     """The result of a query in a scope, which is that of the query around it."""
     inner = Scope(with_queries(session, node, scope), parent=scope)
     if isinstance(node, exp.Subquery):
@@ -31,11 +31,13 @@ def answer(session: Session, node: exp.Expression, scope: Scope) -> Result:
     return _item(session, node, inner)
 
 
-def with_queries(session: Session, node: exp.Expression, scope: Scope) -> dict[str, Result]:
+def with_queries(session: Session, node: exp.Expr, scope: Scope) -> dict[str, Result]:
     """The named queries that a node can use: those around it, and those of its own WITH."""
     named = dict(scope.queries)
     with_ = node.args.get("with_")
-    for one in with_.expressions if with_ else ():
+    if with_ is None:
+        return named
+    for one in with_.expressions:
         outer = Scope(named, parent=scope)
         recursive = with_.args.get("recursive") or session.spoken == "tsql"
         if recursive and isinstance(one.this, exp.Union):
@@ -48,7 +50,7 @@ def with_queries(session: Session, node: exp.Expression, scope: Scope) -> dict[s
     return named
 
 
-def _recursive(session: Session, node: exp.Expression, scope: Scope) -> Result:
+def _recursive(session: Session, node: exp.Expr, scope: Scope) -> Result:
     """A query that may name itself: gone through until its columns are made of nothing more."""
     name = node.alias.lower()
     left = node.this
@@ -56,7 +58,9 @@ def _recursive(session: Session, node: exp.Expression, scope: Scope) -> Result:
         left = left.this
     result = _renamed(session, answer(session, left, scope), node)
     for _ in range(ROUNDS_MAX):
-        bare = tuple((column, replace(made, text="", steps=(), origin=None)) for column, made in result.columns.named)
+        bare = tuple(
+            (column, replace(made, text="", steps=(), origin=None)) for column, made in result.columns.named
+        )
         known = replace(result, columns=replace(result.columns, named=bare))
         inner = Scope({**scope.queries, name: known}, parent=scope)
         again = _renamed(session, answer(session, node.this, inner), node)
@@ -71,7 +75,7 @@ def _inputs(result: Result) -> list[object]:
     return [[(one.direct, one.indirect) for one in made], result.effects.whole]
 
 
-def _renamed(session: Session, result: Result, node: exp.Expression) -> Result:
+def _renamed(session: Session, result: Result, node: exp.Expr) -> Result:
     """The result under the column names that its alias gives, if any."""
     return replace(result, columns=froms.renamed(session, result.columns, node.alias_column_names))
 
@@ -85,7 +89,7 @@ def _subquery(session: Session, node: exp.Subquery, scope: Scope) -> Result:
     return _item(session, node, scope)
 
 
-def _item(session: Session, node: exp.Expression, scope: Scope) -> Result:
+def _item(session: Session, node: exp.Expr, scope: Scope) -> Result:
     """All columns of what could stand in a FROM."""
     froms.add(session, scope, answer, node)
     selected = Selected(session, scope, answer)
@@ -96,7 +100,7 @@ def _item(session: Session, node: exp.Expression, scope: Scope) -> Result:
 def _set_operation(session: Session, node: exp.SetOperation, scope: Scope) -> Result:
     """Several queries as one. They are a chain, which may be long, hence no recursion."""
     links: list[exp.SetOperation] = []
-    first: exp.Expression = node
+    first: exp.Expr = node
     while isinstance(first, exp.SetOperation):
         if first is not node:
             scope.queries = with_queries(session, first, scope)
@@ -120,6 +124,7 @@ def _select(session: Session, node: exp.Select, scope: Scope) -> Result:
         selected.add(one)
     columns = selected.columns()
     effects |= selected.effects
+    scope.rank = Rank.BEFORE_UNKNOWN
     effects |= _grouped(session, node, scope, columns)
     effects |= clause(session, scope, [(node.args.get("having"), "filter")], "HAVING")
     effects |= clause(session, scope, [(node.args.get("qualify"), "filter")], "QUALIFY")
@@ -135,26 +140,26 @@ def _grouped(session: Session, node: exp.Select, scope: Scope, columns: Columns)
         effects |= clause(session, scope, [(distinct.args["on"], "group_by")], "ON")
     if group is None:
         return effects
-    parts: list[exp.Expression] = [part for part in group.iter_expressions()]
+    parts: list[exp.Expr] = list(group.iter_expressions())
     if group.args.get("all"):
         parts = [one.unalias() for one in node.expressions if one.find(exp.AggFunc) is None]
     return effects | _ordinal_clause(session, scope, parts, columns, ("group_by", "GROUP BY"))
 
 
-def _sorted(session: Session, node: exp.Expression, scope: Scope, columns: Columns) -> Effects:
+def _sorted(session: Session, node: exp.Expr, scope: Scope, columns: Columns) -> Effects:
     effects = Effects()
-    scope.aliases_first = True
+    scope.rank = Rank.FIRST
     for name in ("order", "sort", "cluster"):
         order = node.args.get(name)
         if order is not None:
             parts = [one.this if isinstance(one, exp.Ordered) else one for one in order.expressions]
             effects |= _ordinal_clause(session, scope, parts, columns, ("sort", "ORDER BY"))
-    scope.aliases_first = False
+    scope.rank = Rank.LAST
     return effects
 
 
 def _ordinal_clause(
-    session: Session, scope: Scope, parts: Iterable[exp.Expression], columns: Columns, said: tuple[str, str]
+    session: Session, scope: Scope, parts: Iterable[exp.Expr], columns: Columns, said: tuple[str, str]
 ) -> Effects:
     """A clause in which a number is that of a column."""
     kind, name = said
@@ -167,11 +172,15 @@ def _ordinal_clause(
         else:
             others.append((part, kind))
     effects = clause(session, scope, others, name)
-    return effects | Effects(frozenset(shape for one in made for shape in shaped(one, kind))) if made else effects
+    return (
+        effects | Effects(frozenset(shape for one in made for shape in shaped(one, kind)))
+        if made
+        else effects
+    )
 
 
 def clause(
-    session: Session, scope: Scope, parts: Iterable[tuple[exp.Expression | None, str]], name: str
+    session: Session, scope: Scope, parts: Iterable[tuple[exp.Expr | None, str]], name: str
 ) -> Effects:
     """What a clause shapes rows by, and its text."""
     found = gather(session, scope, answer, [(part, kind) for part, kind in parts if part is not None])

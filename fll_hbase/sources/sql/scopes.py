@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from sqlglot import exp
 
@@ -14,12 +15,21 @@ _ALIASES_BESIDE = {"spark", "databricks", "snowflake", "redshift"}
 """Dialects in which an expression may name the alias of one before it."""
 
 
+class Rank(Enum):
+    """Where the alias of a selected column stands: after those of tables, before unknown ones, or first."""
+
+    LAST = "last"
+    BEFORE_UNKNOWN = "before unknown"
+    FIRST = "first"
+
+
 @dataclass(slots=True, eq=False)
 class Scope:
     """Where names of one query are looked up.
 
-    `merged` are the keys of joins that name them once; `aliases` the columns selected so far, by name in lower
-    case, which go before those of the relations where `aliases_first`; `effects` those of the relations.
+    `merged` are the keys of joins that name them once; `aliases` the columns selected so far, by name in
+    lower case; `taken` are columns that can only be of a table whose columns are not known; `effects` are
+    those of the relations.
     """
 
     queries: Mapping[str, Result]
@@ -27,8 +37,9 @@ class Scope:
     relations: list[Relation] = field(default_factory=list)
     merged: dict[str, tuple[str, Made]] = field(default_factory=dict)
     aliases: dict[str, Made] = field(default_factory=dict)
-    windows: dict[str, exp.Expression] = field(default_factory=dict)
-    aliases_first: bool = False
+    windows: dict[str, exp.Expr] = field(default_factory=dict)
+    rank: Rank = Rank.LAST
+    taken: set[str] = field(default_factory=set)
     effects: Effects = field(default_factory=Effects)
 
     def around(self) -> Iterator[Scope]:
@@ -87,7 +98,7 @@ def _of_relation(session: Session, relation: Relation, name: str, path: Sequence
 def _unqualified(session: Session, scope: Scope, name: str, *, of_query: bool) -> Made | str | None:
     """The column, or why it cannot be told which; None where this scope has none of that name."""
     alias = scope.aliases.get(name.lower()) if of_query else None
-    if alias is not None and scope.aliases_first:
+    if alias is not None and scope.rank is Rank.FIRST:
         return alias
     if name.lower() in scope.merged:
         return scope.merged[name.lower()][1]
@@ -96,19 +107,28 @@ def _unqualified(session: Session, scope: Scope, name: str, *, of_query: bool) -
         return f"{len(having)} relations have one"
     if having:
         return having[0]
-    open_ = [one.columns.rest for one in scope.relations if one.columns.rest is not None]
-    if alias is not None and not open_:
+    return _of_rest(session, scope, name, alias)
+
+
+def _of_rest(session: Session, scope: Scope, name: str, alias: Made | None) -> Made | str | None:
+    """The column of a relation whose columns are not all known, if only one can have it."""
+    open_ = [one for one in scope.relations if one.columns.rest is not None]
+    if not open_:
         return alias
     if len(open_) > 1:
-        names = ", ".join(repr(".".join(one.name)) for one in scope.relations if one.columns.rest is not None)
+        names = ", ".join(repr(".".join(one.name)) for one in open_)
         return f"which of {names} has it is not known; name its table, or give `schema`"
-    if not open_:
-        return None
-    if alias is not None and session.spoken in _ALIASES_BESIDE:
-        return "may be one of the table or the alias before it; give `schema`"
-    if any(one.columns.get(name) for around in scope.around() if around is not scope for one in around.relations):
+    if alias is not None and name.lower() not in scope.taken:
+        if scope.rank is Rank.BEFORE_UNKNOWN:
+            return alias
+        if session.spoken in _ALIASES_BESIDE:
+            return "may be one of the table or the alias before it; give `schema`"
+    around = [one for outer in scope.around() if outer is not scope for one in outer.relations]
+    if any(one.columns.get(name) for one in around):
         return "a query around has one, and the table here may have; name its table, or give `schema`"
-    return open_[0](name) or "what it comes from is not known"
+    scope.taken.add(name.lower())
+    rest = open_[0].columns.rest
+    return (rest(name) if rest else None) or "what it comes from is not known"
 
 
 def _nowhere(scope: Scope) -> str:

@@ -31,7 +31,7 @@ class Writing:
     effects: Effects
 
 
-def _no_change(session: Session, node: exp.Expression, scope: Any) -> Result:
+def _no_change(session: Session, node: exp.Expr, scope: Any) -> Result:
     """A statement inside a query, of which nothing is known."""
     return Result(Columns((), complete=False))
 
@@ -51,7 +51,7 @@ class Session:
     temporary: set[str] = field(default_factory=set)
     writings: list[Writing] = field(default_factory=list)
     database: str = ""
-    change: Callable[[Session, exp.Expression, Any], Result] = field(default=_no_change)
+    change: Callable[[Session, exp.Expr, Any], Result] = field(default=_no_change)
     _warnings: dict[str, None] = field(default_factory=dict)
 
     def warn(self, detail: str) -> None:
@@ -85,7 +85,7 @@ class Session:
         """The dialect's word."""
         return type(self.script.dialect).__name__.lower()
 
-    def name(self, table: exp.Expression) -> str:
+    def name(self, table: exp.Expr) -> str:
         """The full name of a table, with the database that USE named, if any; a path is its own name."""
         parts = _parts(table)
         if len(parts) == 2 and parts[0].lower() in _FORMATS and "/" in parts[1]:
@@ -94,12 +94,12 @@ class Session:
             return f"{self.database}.{parts[0]}"
         return ".".join(parts)
 
-    def end_point(self, table: exp.Expression) -> EndPoint:
+    def end_point(self, table: exp.Expr) -> EndPoint:
         """The end point that a table is."""
         return self.tables.end_point(self.name(table))
 
 
-def _parts(table: exp.Expression) -> list[str]:
+def _parts(table: exp.Expr) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):

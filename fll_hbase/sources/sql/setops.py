@@ -17,7 +17,9 @@ def combined(session: Session, node: exp.SetOperation, left: Result, right: Resu
     """Columns by position, or by name where the node says so, under the names of the left."""
     effects = left.effects | right.effects
     if not isinstance(node, exp.Union):
-        whole = frozenset[tuple[object, str]]().union(*(shaped(made, "filter") for _, made in right.columns.named))
+        whole = frozenset[tuple[object, str]]().union(
+            *(shaped(made, "filter") for _, made in right.columns.named)
+        )
         return Result(left.columns, effects | Effects(whole))  # type: ignore[arg-type]
     if node.args.get("by_name"):
         return Result(_by_name(left.columns, right.columns), effects)

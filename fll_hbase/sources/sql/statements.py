@@ -13,9 +13,9 @@ from fll_hbase.sources.sql.scopes import Scope
 from fll_hbase.sources.sql.session import Session
 from fll_hbase.sources.sql.values import Columns, Effects, Relation, Result
 
-Statement = Callable[[Session, exp.Expression, Scope], None]
+Statement = Callable[[Session, exp.Expr, Scope], None]
 
-_STATEMENTS: dict[type[exp.Expression], Statement] = {
+_STATEMENTS: dict[type[exp.Expr], Statement] = {
     exp.Insert: writes.insert,
     exp.MultitableInserts: writes.insert_many,
     exp.Create: writes.create,
@@ -35,7 +35,18 @@ _SILENT = (
 """Statements that make no field."""
 
 _NAMED_DATABASES = {"spark", "hive", "trino"}
-_COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "CALL", "GRANT", "REVOKE", "SHOW"}
+_COMMANDS_SILENT = {
+    "EXPLAIN",
+    "MSCK",
+    "ADD",
+    "RESET",
+    "VACUUM",
+    "OPTIMIZE",
+    "CALL",
+    "GRANT",
+    "REVOKE",
+    "SHOW",
+}
 
 
 def read_all(session: Session) -> None:
@@ -45,7 +56,7 @@ def read_all(session: Session) -> None:
         _read(session, number, statement)
 
 
-def _read(session: Session, number: int, node: exp.Expression) -> None:
+def _read(session: Session, number: int, node: exp.Expr) -> None:
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](session, node, Scope({}))
     elif isinstance(node, exp.Select) and node.args.get("into"):
@@ -63,7 +74,7 @@ def _read(session: Session, number: int, node: exp.Expression) -> None:
         session.warn(f"statement {number} ({said[:40].upper()}) is passed over: what it writes is not known")
 
 
-def _change(session: Session, node: exp.Expression, scope: Scope) -> Result:
+def _change(session: Session, node: exp.Expr, scope: Scope) -> Result:
     """A statement that writes inside a WITH, and the columns it returns."""
     if type(node) not in _STATEMENTS:
         return Result(Columns((), complete=False))
@@ -87,7 +98,7 @@ def _change(session: Session, node: exp.Expression, scope: Scope) -> Result:
     return Result(selected.columns(), selected.effects | (written.effects if written else Effects()))
 
 
-def _use(session: Session, node: exp.Expression) -> None:
+def _use(session: Session, node: exp.Expr) -> None:
     """Names without a database are of the one that is used, where a database is all that is before a name."""
     if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
         return
@@ -97,7 +108,7 @@ def _use(session: Session, node: exp.Expression) -> None:
         session.warn("USE is passed over: tables are taken by the names they are written with")
 
 
-def _drop(session: Session, node: exp.Expression) -> None:
+def _drop(session: Session, node: exp.Expr) -> None:
     """What is dropped is no view of the script any more."""
     if isinstance(node.this, exp.Table):
         name = session.name(node.this).lower()

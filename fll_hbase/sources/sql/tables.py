@@ -26,7 +26,7 @@ class Tables:
     def __init__(self, namespace: str, schema: Mapping[str, Sequence[Field]], lookup: Lookup) -> None:
         self._namespace = namespace
         self._lookup = lookup
-        self._spelling = {name.lower(): name for name in reversed(schema)}
+        self._spelling = {name.lower(): name for name in reversed(list(schema))}
         self._known: dict[EndPoint, Known | None] = {}
         self._columns: dict[EndPoint, Columns] = {}
         for name, fields in schema.items():

@@ -27,7 +27,7 @@ class Target:
     by_name: bool = False
 
 
-def target_of(session: Session, node: exp.Expression, *, by_name: bool = False) -> Target:
+def target_of(session: Session, node: exp.Expr, *, by_name: bool = False) -> Target:
     """The target that stands behind INTO, CREATE and their like."""
     table = node.this if isinstance(node, exp.Schema) else node
     listed = tuple(one.name for one in node.expressions) if isinstance(node, exp.Schema) else ()

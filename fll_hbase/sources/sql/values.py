@@ -1,4 +1,4 @@
-"""What is a column made of: fields of end points, directly or by shaping it, and through which expressions."""
+"""What is a column made of: fields of end points, directly or by shaping it, through which expressions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Made:
     """A column; without fields it is generated.
 
     `text` is the expression that made it, empty for a column of a table; `steps` are the columns which that
-    names and which are made themselves; `parts` are the fields of a struct, by name in lower case; `origin` is
-    the field that it is a plain copy of. It is `unknown` where something it is made of could not be resolved.
+    names and which are made themselves; `parts` are the fields of a struct, by name in lower case; `origin`
+    is the field that it is a plain copy of. It is `unknown` where something in it could not be resolved.
     """
 
     direct: frozenset[EndPointField] = frozenset()

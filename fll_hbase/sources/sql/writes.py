@@ -15,12 +15,12 @@ from fll_hbase.sources.sql.targets import Target, matched, target_of
 from fll_hbase.sources.sql.values import GENERATED, Columns, Effects, Relation, Result
 
 
-def insert(session: Session, node: exp.Expression, scope: Scope) -> None:
+def insert(session: Session, node: exp.Expr, scope: Scope) -> None:
     """INSERT, with what it does to rows that are there already."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    source = node.expression if isinstance(node.expression, exp.Expression) else node.args.get("source")
+    source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
     target = _target(session, node)
-    if not isinstance(source, exp.Expression):
+    if not isinstance(source, exp.Expr):
         session.warn(f"the rows written into {target.end_point.name!r} are not told")
         return
     result = answer(session, source, scope)
@@ -32,8 +32,8 @@ def insert(session: Session, node: exp.Expression, scope: Scope) -> None:
     session.write(Writing(verb, target.end_point, fields, effects))
 
 
-def insert_many(session: Session, node: exp.Expression, scope: Scope) -> None:
-    """One query into several targets: each has a SELECT of its own, or values that name the query's columns."""
+def insert_many(session: Session, node: exp.Expr, scope: Scope) -> None:
+    """One query into several targets: each has a SELECT of its own, or values of the columns."""
     source = node.args["source"]
     if not isinstance(source, exp.Query) or isinstance(source, exp.Subquery):
         for one in node.expressions:
@@ -56,7 +56,7 @@ def insert_many(session: Session, node: exp.Expression, scope: Scope) -> None:
         session.write(Writing("INSERT", target.end_point, matched(session, target, columns), effects))
 
 
-def create(session: Session, node: exp.Expression, scope: Scope) -> None:
+def create(session: Session, node: exp.Expr, scope: Scope) -> None:
     """A table or view of a query, or a table that is only declared."""
     kind = str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
@@ -72,14 +72,14 @@ def create(session: Session, node: exp.Expression, scope: Scope) -> None:
     _keep(session, f"CREATE {kind}", target, result, temporary=temporary, view=kind == "VIEW")
 
 
-def cache(session: Session, node: exp.Expression, scope: Scope) -> None:
+def cache(session: Session, node: exp.Expr, scope: Scope) -> None:
     """CACHE TABLE … AS: a temporary view."""
     if node.expression:
         result = answer(session, node.expression, scope)
         _keep(session, "CACHE", target_of(session, node.this), result, temporary=True)
 
 
-def select_into(session: Session, node: exp.Expression, scope: Scope) -> None:
+def select_into(session: Session, node: exp.Expr, scope: Scope) -> None:
     """SELECT … INTO a table that it makes."""
     into = node.args["into"]
     target = target_of(session, into.this)
@@ -87,7 +87,7 @@ def select_into(session: Session, node: exp.Expression, scope: Scope) -> None:
     _keep(session, "SELECT INTO", target, answer(session, node, scope), temporary=temporary)
 
 
-def load(session: Session, node: exp.Expression, scope: Scope) -> None:
+def load(session: Session, node: exp.Expr, scope: Scope) -> None:
     """A file into a table: how their fields relate is not known."""
     file = session.tables.end_point(node.args["inpath"].name)
     target = session.end_point(node.this)
@@ -95,7 +95,7 @@ def load(session: Session, node: exp.Expression, scope: Scope) -> None:
     session.write(Writing("LOAD DATA", target, None, Effects(reads=frozenset((file,)))))
 
 
-def copy(session: Session, node: exp.Expression, scope: Scope) -> None:
+def copy(session: Session, node: exp.Expr, scope: Scope) -> None:
     """Files into a table, or a table or query into files."""
     files = [session.end_point(file) for file in node.args.get("files") or ()]
     if node.args.get("kind"):
@@ -108,7 +108,7 @@ def copy(session: Session, node: exp.Expression, scope: Scope) -> None:
         session.write(Writing("COPY", file, result.columns.named or None, result.effects))
 
 
-def _target(session: Session, node: exp.Expression) -> Target:
+def _target(session: Session, node: exp.Expr) -> Target:
     if isinstance(node.this, exp.Directory):
         return Target(session.tables.end_point(node.this.this.name), by_name=True)
     return target_of(session, node.this, by_name=bool(node.args.get("by_name")))
@@ -137,7 +137,7 @@ def _keep(
         session.tables.declare(target.end_point, [Field(column) for column, _ in columns.named])
 
 
-def _declare(session: Session, node: exp.Expression, end_point: EndPoint, *, temporary: bool) -> None:
+def _declare(session: Session, node: exp.Expr, end_point: EndPoint, *, temporary: bool) -> None:
     """Columns that a CREATE TABLE names, or has like another table."""
     said = node.this.expressions if isinstance(node.this, exp.Schema) else []
     fields = [
@@ -157,12 +157,12 @@ def _declare(session: Session, node: exp.Expression, end_point: EndPoint, *, tem
         session.tables.declare(end_point, fields)
 
 
-def _cloned(node: exp.Expression) -> exp.Expression | None:
+def _cloned(node: exp.Expr) -> exp.Expr | None:
     clone = node.args.get("clone")
     return clone.this if isinstance(clone, exp.Clone) else None
 
 
-def _temporary(node: exp.Expression) -> bool:
+def _temporary(node: exp.Expr) -> bool:
     said = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     marked = isinstance(table, exp.Table) and bool(table.this and table.this.args.get("temporary"))
