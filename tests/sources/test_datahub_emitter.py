@@ -203,7 +203,10 @@ class TestEmitter:
     def test_names_of_any_characters(self, url: str, emitter: DatahubRestEmitter, db: str) -> None:
         source, target = f"{db}/a,b (größe 🙂) 100%.csv", f"{db}/50%2C/é"
         urns = [str(make_dataset_urn("s3", name, "DEV")) for name in (source, target)]
-        emitter.emit_mcps([Proposal(entityUrn=urns[1], aspect=lineage(*urns))])
+        proposal = Proposal(entityUrn=urns[1], aspect=lineage(*urns))
+        emitter.emit_mcp(proposal)
+        emitter.emit_mcps([proposal])
+        assert len(asked(url, "s3:DEV", "endpoints", f"{db}/50,/é", "runs")["runs"]) == 1
         assert pairs(url, f"{db}/50,/é", namespace="s3:DEV") == expected(source)
 
     def test_a_dataset_without_fields_is_related_all_the_same(

@@ -1,0 +1,53 @@
+"""docs/sources/datahub.md cannot rot: its names are mapped as it says, its example runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import requests
+from faults.server import Server
+
+from api import create_app
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.sources.datahub import paths, urns
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from . import datahub_client
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "datahub.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("urn", "namespace", "name"), re.findall(r"^\| `(urn:.*?)` \| `(.*?)` \| `(.*?)` \|$", PAGE, re.M)
+)
+def test_urns(urn: str, namespace: str, name: str) -> None:
+    assert urns.end_point(urn) == EndPoint(namespace, name)
+    assert urns.urn(EndPoint(namespace, name)) == urn
+
+
+def test_field_paths() -> None:
+    (table,) = re.findall(r"\| field path \| field \|\n\|---\|---\|\n(.*?)\n\n", PAGE, re.S)
+    rows = re.findall(r"^\| `(.*?)` \| `(.*?)` \|$", table, re.M)
+    assert len(rows) == 5
+    assert all(paths.field_name(path) == name for path, name in rows)
+
+
+def test_every_route_is_told() -> None:
+    app = create_app(LineageStore(open_table("sqlite:///:memory:")))
+    routes = [rule.rule for rule in app.url_map.iter_rules() if rule.endpoint.startswith("datahub.")]
+    assert len(routes) == 6
+    assert [rule for rule in routes if re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule) not in PAGE] == []
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    assert datahub_client.DatahubRestEmitter
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    with Server(tmp_path / "store.db", workers=1) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        exec(compile(code.replace("http://127.0.0.1:8080", url), "datahub.md", "exec"), {})
+        asked = f"{url}/v3/namespaces/hive/endpoints/sales.daily/fields/total/lineage"
+        told = requests.get(asked, timeout=30).json()
+    assert {"name": "derive total", "description": "price + tax", "type": "TRANSFORM"} in told["operations"]
