@@ -6,6 +6,7 @@ PORT ?= 8080
 STORE ?= sqlite:///data/field_level_lineage.db
 RUNS ?= 1000000
 HBASE := docker/hbase/bin/hbase-local
+AGENT := tests/spark_agent/target/fetched
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -58,9 +59,13 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
-tests: setup
+tests: setup $(AGENT)
 	$(HBASE) build
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+$(AGENT): tests/spark_agent/pom.xml
+	mvn -q -B -f $< package
+	@touch $@
 
 faults: setup
 	$(HBASE) build

@@ -3,8 +3,8 @@
 An oracle: it shares no line with the code it judges. The rules, and where they come from:
 
 - `columnLineage` tells, for a field of an output, its input fields, each with transformations: DIRECT
-  (the value) or INDIRECT (which rows, or which branch). The list `dataset` tells what shaped the whole output;
-  its entries are indirect even where the agent types them DIRECT.
+  (the value) or INDIRECT (which rows, or which branch). The list `dataset` tells what shaped all of the
+  output; its entries are indirect even where the agent types them DIRECT.
 - An agent that does not write `dataset` repeats filters, joins, groupings and orders in every field: what
   every one of two or more fields has is of the whole output.
 - Facets of a run's events add up: of each output the last facet by eventTime holds.

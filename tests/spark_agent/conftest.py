@@ -1,0 +1,96 @@
+"""One run of the job under the agent, for all tests to look at."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from cli.running import serving
+
+HERE = Path(__file__).parent
+JARS = HERE / "target" / "jars"
+JOB_SECONDS_MAX = 300
+
+AGENT = {
+    "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+    "spark.openlineage.namespace": "shop",
+    "spark.openlineage.transport.type": "composite",
+    "spark.openlineage.transport.transports.server.type": "http",
+    "spark.openlineage.transport.transports.kept.type": "file",
+}
+"""As docs/sources/openlineage.md has it; beside the server a file gets every event, to compare."""
+
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A job that ran: where its data is, the server it told, what it told, and what it logged."""
+
+    home: Path
+    url: str
+    told: list[dict[str, Any]]
+    log: str
+
+    def name(self, folder: str) -> str:
+        """The name of the end point that a folder is."""
+        return str(self.home / folder)
+
+    def asked(self, path: str, **query: str) -> Any:
+        """The answer to a question."""
+        answer = requests.get(f"{self.url}{path}", query, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
+    home = tmp_path_factory.mktemp("spark")
+    with serving(f"sqlite:///{home}/store.db", home) as url:
+        log = _run(home, url)
+        told = [json.loads(line) for line in (home / "told.ndjson").read_text(encoding="utf-8").splitlines()]
+        yield Done(home, url, told, log)
+
+
+def _run(home: Path, url: str) -> str:
+    """Run the job; what it logged."""
+    jars = sorted(JARS.glob("*.jar"))
+    assert len(jars) == 1, f"{JARS} should hold the agent: `mvn -q -B -f {HERE / 'pom.xml'} package`"
+    settings = AGENT | SPARK
+    settings["spark.jars"] = str(jars[0])
+    settings["spark.openlineage.transport.transports.server.url"] = url
+    settings["spark.openlineage.transport.transports.kept.location"] = str(home / "told.ndjson")
+    settings["spark.sql.warehouse.dir"] = str(home / "warehouse")
+    said = " ".join(f'--conf "{name}={value}"' for name, value in settings.items())
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    environment["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] {said} pyspark-shell"
+    environment.pop("SPARK_HOME", None)
+    job = subprocess.run(
+        [sys.executable, str(HERE / "job.py"), str(home)],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=JOB_SECONDS_MAX,
+    )
+    assert job.returncode == 0, job.stderr
+    return job.stdout + job.stderr
