@@ -10,8 +10,19 @@ from flask import Flask
 from api import datahub as datahub_shapes
 from api import pipelines as pipeline_shapes
 from api import problems, responses
+from api import sql as sql_shapes
 from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, RunConverter, UrnConverter
-from api.routes import catalogue, datahub, documentation, health, openlineage, pipelines, questions, recording
+from api.routes import (
+    catalogue,
+    datahub,
+    documentation,
+    health,
+    openlineage,
+    pipelines,
+    questions,
+    recording,
+    sql,
+)
 from api.schemas import NAMED, ProblemSchema
 from fll_hbase.config import Settings
 from fll_hbase.sources import naming
@@ -26,7 +37,7 @@ _CONVERTERS = {
     "run": RunConverter,
     "urn": UrnConverter,
 }
-_ROUTES = (recording, pipelines, openlineage, datahub, questions, catalogue, health)
+_ROUTES = (recording, sql, pipelines, openlineage, datahub, questions, catalogue, health)
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
@@ -67,7 +78,12 @@ def _api(app: Flask) -> _Api:
     for converter in _CONVERTERS.values():
         limit = converter.bytes_max
         api.register_converter(converter, lambda _, limit=limit: _name(limit))
-    for name, schema in {**NAMED, **datahub_shapes.NAMED, **pipeline_shapes.NAMED}.items():
+    for name, schema in {
+        **NAMED,
+        **datahub_shapes.NAMED,
+        **pipeline_shapes.NAMED,
+        **sql_shapes.NAMED,
+    }.items():
         api.spec.components.schema(name, schema=schema)
     for routes in _ROUTES:
         api.register_blueprint(routes.blueprint)

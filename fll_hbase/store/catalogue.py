@@ -68,6 +68,11 @@ class Catalogue:
         found = self._table.rows([layout.end_point_row(name) for name in self.names(end_point)])
         return _fields(*found.values()) if layout.end_point_row(end_point) in found else None
 
+    def field_names(self, end_point: EndPoint) -> list[str] | None:
+        """The names of all fields of an end point; None where it was never recorded."""
+        known = self.fields(end_point)
+        return None if known is None else [field.name for field in known]
+
     def knows(self, end_point: EndPoint) -> bool:
         """Whether any run ever named the end point."""
         return bool(self._table.get(layout.end_point_row(end_point), columns=(layout.EXISTS,)))
