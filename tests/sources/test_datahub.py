@@ -173,6 +173,12 @@ class TestRuns:
         (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
         assert EndPoint("hive", "orders") in (*run.info.sources, *run.info.destinations)
 
+    def test_a_field_made_in_several_ways(self) -> None:
+        ways = [derived(field(DAILY, "x"), field(ORDERS, "y"), transformOperation=each) for each in "abc"]
+        (run,) = ingested([entity({"upstreams": [], "fineGrainedLineages": ways})]).runs
+        named = {operation.name: operation.description for operation in run.info.operations}
+        assert [named[name] for name in ("derive x", "derive x#2", "derive x#3")] == ["a", "b", "c"]
+
     def test_names_of_operations_tell_two_end_points_of_one_text_apart(self) -> None:
         twins = [dataset("b/c", "a"), dataset("c", "a/b")]
         said = {

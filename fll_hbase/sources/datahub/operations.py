@@ -83,15 +83,17 @@ class _Names:
     """Names of operations, each given once."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._numbers: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
         """The name, or with `#2`, `#3`, … where it is taken."""
-        found, number = name, 1
-        while found in self._given:
+        number = self._numbers.get(name, 0) + 1
+        found = name if number == 1 else f"{name}#{number}"
+        while found in self._numbers:
             number += 1
             found = f"{name}#{number}"
-        self._given.add(found)
+        self._numbers[name] = number
+        self._numbers.setdefault(found, 1)
         return found
 
 

@@ -9,6 +9,7 @@ keep their urn: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.model.operations import EndPoint
@@ -18,6 +19,7 @@ _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za
 _ENTITY = re.compile(r"(urn:li:(?!dataset:)[A-Za-z0-9]+):(.+)", re.DOTALL)
 _ENTITIES = re.compile(r"urn:li:(?!dataset\Z)[A-Za-z0-9]+")
 _FIELD = "urn:li:schemaField:("
+_PLAIN_FIELD = re.compile(r"urn:li:schemaField:\((urn:li:dataset:\([^()]*\)),(.+)\)", re.DOTALL)
 _JOB = re.compile(r"urn:li:dataJob:\(urn:li:dataFlow:\(([^,]+),(.+),([^,()]+)\),(.+)\)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"(.+):([A-Za-z0-9_]+)", re.DOTALL)
 
@@ -33,6 +35,7 @@ class Field(NamedTuple):
     path: str
 
 
+@lru_cache(1_024)
 def end_point(urn: str) -> EndPoint:
     """The end point that a urn names. Raises ValueError for what is no urn of an entity."""
     dataset = _DATASET.fullmatch(urn)
@@ -63,6 +66,9 @@ def parts(namespace: str) -> tuple[str, str]:
 
 def field(urn: str) -> Field:
     """The field that a schemaField urn names. Raises ValueError for anything else."""
+    plain = _PLAIN_FIELD.fullmatch(urn)
+    if plain:
+        return Field(end_point(plain[1]), decoded(plain[2]))
     inner = urn[len(_FIELD) : -1]
     comma = _end_of_urn(inner)
     if not urn.startswith(_FIELD) or not urn.endswith(")") or comma < 0 or not inner[comma + 1 :]:
@@ -104,6 +110,8 @@ def encoded(text: str) -> str:
 
 def decoded(text: str) -> str:
     """The inverse of `encoded`."""
+    if "%" not in text:
+        return text
     return _ENCODED.sub(
         lambda found: f"%{found[1][2:]}{found[2]}" if found[1] else _CHARACTERS[found[2]], text
     )
