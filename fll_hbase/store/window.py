@@ -103,11 +103,12 @@ class WindowReader:
         """The index rows of all days touched, by content, newest first."""
         start, stop = layout.index_window(asked.direction, asked.end_point, asked.window)
         columns = (layout.WITNESS, layout.FAILED_WITNESS) if asked.failed else (layout.WITNESS,)
+        now_ms = self._clock()
         entries: dict[bytes, list[_Entry]] = {}
         for entry in self._table.scan(start, stop, columns=columns):
             entries.setdefault(layout.checksum_in(entry[0]), []).append(entry)
         return {
-            layout.checksum_text(checksum): self._dead.without(asked, rows_)
+            layout.checksum_text(checksum): self._dead.without(asked, rows_, now_ms)
             for checksum, rows_ in entries.items()
         }
 
@@ -166,29 +167,36 @@ class WindowReader:
         """
         if day < DAY_MAX and _part(asked.window, day) == Window(day * DAY_MS, (day + 1) * DAY_MS):
             settled_ms = began_ms - self._grace_ms
-            self._dead.remember(asked, [entry for entry in entries if _stamp_ms(entry) < settled_ms])
+            dead = [entry for entry in entries if _stamp_ms(entry) < settled_ms]
+            self._dead.remember(asked, dead, began_ms + self._grace_ms)
 
 
 class _Dead:
-    """Index rows for which no run was found; another put of the row makes another stamp."""
+    """Index rows for which no run was found; another put of the row makes another stamp.
+
+    Each is believed for the grace period and then looked at again: a process that stood still for longer in
+    the middle of a pass, and died after it, may have made a run true since. Nobody was told of that run.
+    """
 
     def __init__(self) -> None:
-        self._stamps: LRUCache[tuple[bytes, bool], int] = LRUCache(100_000)
+        self._found: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(100_000)
         self._lock = threading.Lock()
 
-    def without(self, asked: Asked, entries: list[_Entry]) -> list[_Entry]:
+    def without(self, asked: Asked, entries: list[_Entry], now_ms: int) -> list[_Entry]:
         """The entries that are not remembered as dead."""
-        if not self._stamps:
+        if not self._found:
             return entries
         with self._lock:
-            return [
-                entry for entry in entries if self._stamps.get((entry[0], asked.failed)) != _stamp_ms(entry)
-            ]
+            return [entry for entry in entries if not self._is_dead(entry, asked.failed, now_ms)]
 
-    def remember(self, asked: Asked, entries: Iterable[_Entry]) -> None:
+    def remember(self, asked: Asked, entries: Iterable[_Entry], until_ms: int) -> None:
         with self._lock:
             for entry in entries:
-                self._stamps[entry[0], asked.failed] = _stamp_ms(entry)
+                self._found[entry[0], asked.failed] = _stamp_ms(entry), until_ms
+
+    def _is_dead(self, entry: _Entry, failed: bool, now_ms: int) -> bool:
+        stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
+        return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
 
 
 def place_of(truth: Truth) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fll_hbase.errors import CorruptRow, NeverSeen, StoreAway
+from fll_hbase.model.events import ToldEvent
 from fll_hbase.model.runs import Direction, RecordedRun
 from fll_hbase.store.lineage_store import LineageStore, ListedRun
 from fll_hbase.store.recording import Recorded
@@ -29,7 +30,7 @@ class Client:
         self._start = start
         self._store = start()
 
-    def send(self, documents: Sequence[RecordedRun]) -> None:
+    def send(self, documents: Sequence[RecordedRun | ToldEvent]) -> None:
         """One call, sent again where its outcome is unknown, now and then given up."""
         said = " ".join(_short(document) for document in documents)
         statements = self._history.begin(documents, self._scheduler.note(f"sends {said}"))
@@ -138,7 +139,9 @@ def all_runs(store: LineageStore, question: Question, limit: int) -> list[Listed
         return found
 
 
-def _short(document: RecordedRun) -> str:
+def _short(document: RecordedRun | ToldEvent) -> str:
+    if isinstance(document, ToldEvent):
+        return f"{document.run}:{document.event.kind.value}@{document.event.time_ms}{document.event.part[:4]}"
     run = document.run
     return f"{run.run}={document.info.checksum[:4]}@{run.start_ms}{run.state.value[0]}{run.version}"
 

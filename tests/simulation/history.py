@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fll_hbase.model.events import ToldEvent
 from fll_hbase.model.runs import RecordedRun
+
+
+def run_of(document: RecordedRun | ToldEvent) -> str:
+    """The run that a document or an event tells of."""
+    return document.run if isinstance(document, ToldEvent) else document.run.run
 
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """One document, sent until it was acknowledged, or not; moments are ticks of the scheduler."""
+    """One document or event, sent until it was acknowledged, or not; moments are ticks of the scheduler."""
 
-    document: RecordedRun
+    document: RecordedRun | ToldEvent
     begun: int
     over: int | None = None
     """From then on none of its puts lands that could count."""
@@ -37,20 +43,20 @@ class History:
     """All statements of one schedule, by run."""
 
     def __init__(self) -> None:
-        self._by_run: dict[str, list[Statement]] = {}
+        self.by_run: dict[str, list[Statement]] = {}
         self._calls: list[list[Statement]] = []
 
-    def begin(self, documents: Sequence[RecordedRun], moment: int) -> list[Statement]:
+    def begin(self, documents: Sequence[RecordedRun | ToldEvent], moment: int) -> list[Statement]:
         """Documents that are about to be sent in one call, in order."""
         sent: dict[str, Statement] = {}
         statements = []
         for document in documents:
             statement = Statement(document, moment)
-            run = document.run.run
+            run = run_of(document)
             if run in sent:
                 sent[run].follower = statement
             sent[run] = statement
-            self._by_run.setdefault(run, []).append(statement)
+            self.by_run.setdefault(run, []).append(statement)
             statements.append(statement)
         self._calls.append(statements)
         return statements
@@ -86,7 +92,7 @@ class History:
                 tuple(s.document for s in sent if s.begun < answered and not _superseded(s, sent, asked)),
                 any(statement.acknowledged_before(asked) for statement in sent),
             )
-            for run, sent in self._by_run.items()
+            for run, sent in self.by_run.items()
         }
 
 

@@ -50,10 +50,15 @@ def open_store(
 
 
 def run(
-    seed: int, *, writers: Make = open_store, readers: Make = open_store, draw: Draw = faults.drawn
+    seed: int,
+    *,
+    writers: Make = open_store,
+    readers: Make = open_store,
+    draw: Draw = faults.drawn,
+    kind: type[Simulation] | None = None,
 ) -> Scheduler:
     """Run one schedule. Raises Failure."""
-    simulation = Simulation(seed, writers, readers)
+    simulation = (kind or Simulation)(seed, writers, readers)
     try:
         simulation.run(draw)
     except Exception as error:
@@ -64,14 +69,18 @@ def run(
 class Simulation:
     """One schedule, determined by its seed."""
 
+    worlds: type[World] = World
+    histories: type[History] = History
+    clients: type[Client] = Client
+
     def __init__(self, seed: int, writers: Make, readers: Make) -> None:
         self.scheduler = Scheduler(seed, deadline_ms=GRACE_MS // 2)
         self._random = self.scheduler.random
         self._open_to_write, self._open_to_read = writers, readers
         self._table = SimTable(self.scheduler)
         self._table.on_put = self._founded
-        self._world = World(self._random)
-        self._history = History()
+        self._world = self.worlds(self._random)
+        self._history = self.histories()
         self._open: list[LineageStore] = []
         self._readers = [self._reader() for _ in range(self._random.randint(1, 2))]
 
@@ -101,7 +110,7 @@ class Simulation:
         return Reader(self.scheduler, self._history, self._reading())
 
     def _client(self) -> None:
-        client = Client(self.scheduler, self._history, self._writing)
+        client = self.clients(self.scheduler, self._history, self._writing)
         for _ in range(self._random.randint(1, 3)):
             client.send([self._world.document() for _ in range(self._random.choice((1, 1, 2, 3)))])
 
@@ -125,7 +134,7 @@ class Simulation:
         if self.scheduler.chance(0.5):
             for number, call in enumerate(self._history.unacknowledged()):
                 self._history.reopen(call)
-                client = Client(self.scheduler, self._history, self._writing)
+                client = self.clients(self.scheduler, self._history, self._writing)
                 self.scheduler.spawn(f"again {number}", partial(client.insist, call))
             self.scheduler.run()
 
@@ -143,7 +152,7 @@ class Simulation:
         for question in [self._world.question() for _ in range(QUESTIONS_AT_END)]:
             for reader in (fresh, *self._readers):
                 quiet.same(reader, question, documents)
-        checks.catalogued(fresh.store.catalogue, self._history.acknowledged())
+        checks.catalogued(fresh.store.catalogue, [*self._history.acknowledged(), *documents])
         checks.single_truths(self._table.everything())
 
     def _documents(self, fresh: Reader) -> list[RecordedRun]:

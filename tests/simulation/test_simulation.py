@@ -13,6 +13,8 @@ import os
 import pytest
 
 from . import simulation
+from .simulation import Simulation
+from .telling import Telling
 
 CHUNKS = 8
 FIRST = int(os.environ.get("FLL_SIMULATION_FIRST", "0"))
@@ -26,10 +28,17 @@ def test_every_schedule_keeps_the_invariants(chunk: int) -> None:
         simulation.run(seed)
 
 
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_schedule_of_events_keeps_them_too(chunk: int) -> None:
+    for seed in range(FIRST + chunk, FIRST + SCHEDULES // 3, CHUNKS):
+        simulation.run(seed, kind=Telling)
+
+
 if SEED:
 
-    def test_one_schedule() -> None:
-        for step in simulation.run(int(SEED)).trace:
+    @pytest.mark.parametrize("kind", [Simulation, Telling])
+    def test_one_schedule(kind: type[Simulation]) -> None:
+        for step in simulation.run(int(SEED), kind=kind).trace:
             print(step)
 
 
