@@ -13,14 +13,18 @@ from fll_hbase.sources.checks import ID_BYTES_MAX
 BATCH_RUNS = 500
 BATCH_BYTES_MAX = 2**23
 
+LINEAGE, SQL = "lineage", "sql"
+"""Routes that documents are recorded at, which say what form they have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A document and the namespace it is recorded in; empty where none is known, or none that may be."""
+    """A document, where it is recorded, and in which namespace; empty where none is known, or may be."""
 
     line: Line
     namespace: str
     run: str
+    route: str = LINEAGE
 
 
 class _Run(msgspec.Struct):
@@ -34,13 +38,20 @@ class _Head(msgspec.Struct):
     namespace: str | None = None
 
 
-_HEADS = msgspec.json.Decoder(_Head)
+class _Form(msgspec.Struct):
+    """What of a document says which form it has."""
+
+    sql: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+_HEADS, _FORMS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Form)
 
 
 def batches(lines: Iterable[Line], *, namespace: str) -> Iterator[list[Placed]]:
     """Documents that can be recorded in any order: of a run that is there already a new batch begins.
 
-    `namespace` is that of documents that name none; it may be empty.
+    One that is read by what was recorded before it is a batch by itself. `namespace` is that of documents
+    that name none; it may be empty.
     """
     batch: list[Placed] = []
     runs: set[str] = set()
@@ -48,7 +59,8 @@ def batches(lines: Iterable[Line], *, namespace: str) -> Iterator[list[Placed]]:
     for line in lines:
         placed = _placed(line, namespace)
         full = len(batch) == BATCH_RUNS or size_bytes + len(line.raw) > BATCH_BYTES_MAX
-        if batch and (full or placed.run in runs):
+        alone = SQL in (placed.route, batch[-1].route if batch else "")
+        if batch and (full or alone or placed.run in runs):
             yield batch
             batch, runs, size_bytes = [], set(), 0
         batch.append(placed)
@@ -62,6 +74,16 @@ def _placed(line: Line, namespace: str) -> Placed:
     try:
         head = _HEADS.decode(line.raw)
     except (msgspec.MsgspecError, RecursionError):
-        return Placed(line, namespace, "")
+        return Placed(line, namespace, "", _route(line.raw))
     own = namespace if head.namespace is None else head.namespace
-    return Placed(line, own if len(own.encode()) <= ID_BYTES_MAX else "", head.run.run)
+    own = own if len(own.encode()) <= ID_BYTES_MAX else ""
+    return Placed(line, own, head.run.run, _route(line.raw))
+
+
+def _route(raw: bytes) -> str:
+    if b'"sql"' not in raw:
+        return LINEAGE
+    try:
+        return SQL if bytes(_FORMS.decode(raw).sql) else LINEAGE
+    except (msgspec.MsgspecError, RecursionError):
+        return LINEAGE

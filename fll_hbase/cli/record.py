@@ -17,6 +17,7 @@ from fll_hbase.cli.group import FAILURE
 from fll_hbase.cli.lines import documents
 from fll_hbase.cli.options import NAMESPACE, place_options
 from fll_hbase.cli.progress import Bar
+from fll_hbase.cli.scripts import Script, script_options
 from fll_hbase.cli.sinks import Accepted, How, Outcome, ServerSink, Sink, StoreSink
 from fll_hbase.config import Settings
 from fll_hbase.errors import StoreAway
@@ -32,21 +33,32 @@ WARNINGS_MAX = 100
 Examples:
   fll record runs.ndjson.gz
   fll record run.json --namespace shop --server http://localhost:8080
+  fll record --sql nightly.sql --namespace shop --application shop --program nightly
 """,
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
 @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
+@script_options
 @place_options
-def record(*, file: BinaryIO, namespace: str | None, store: str | None, server: str | None) -> None:
+def record(
+    *,
+    file: BinaryIO,
+    namespace: str | None,
+    script: Script | None,
+    store: str | None,
+    server: str | None,
+) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file holds one JSON document, or one a line (NDJSON), gzipped or not. Documents that are refused are
-    told with their line and every fault, and do not stop the others. Recording a file again is safe.
+    A file holds one JSON document, or one a line (NDJSON), gzipped or not; with --sql it is a script, which
+    is recorded as one run. Documents that are refused are told with their line and every fault, and do not
+    stop the others. Recording a file again is safe.
     """
     settings = config.from_environment(store=store)
     counts = _Counts()
     with _sink(settings, server) as sink, progress.bar(_size_bytes(file)) as bar:
-        lines = documents(file, bytes_max=settings.document_bytes_max)
+        bytes_max = settings.document_bytes_max
+        lines = script.documents(file, bytes_max) if script else documents(file, bytes_max=bytes_max)
         for batch in batches(lines, namespace=namespace or ""):
             try:
                 outcomes = sink.record(batch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
-from fll_hbase.cli.batches import Placed
+from fll_hbase.cli.batches import LINEAGE, SQL, Placed
 from fll_hbase.errors import (
     ChecksumConflict,
     Fault,
@@ -18,6 +18,7 @@ from fll_hbase.errors import (
 )
 from fll_hbase.recorder import problems
 from fll_hbase.recorder.server import Server
+from fll_hbase.sources import sql, strict_json
 from fll_hbase.sources.document import Reading
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
@@ -58,7 +59,7 @@ class StoreSink:
         self._reader = DocumentReader()
 
     def record(self, batch: Sequence[Placed]) -> list[Outcome]:
-        readings = [_read(self._reader, placed) for placed in batch]
+        readings = [_read(self._reader, placed, self._store.catalogue.field_names) for placed in batch]
         good = [reading.recorded for reading in readings if isinstance(reading, Reading)]
         answers = iter(self._store.record(good))
         return [
@@ -80,7 +81,7 @@ class ServerSink:
         for placed in batch:
             if not placed.namespace or placed.line.error:
                 outcomes[placed.line.number] = self._refusal(placed)
-            elif b"\n" in placed.line.raw.rstrip():
+            elif placed.route != LINEAGE or b"\n" in placed.line.raw.rstrip():
                 outcomes[placed.line.number] = self._one(placed)
             else:
                 by_namespace.setdefault(placed.namespace, []).append(placed)
@@ -91,24 +92,28 @@ class ServerSink:
         return [outcomes[placed.line.number] for placed in batch]
 
     def _one(self, placed: Placed) -> Outcome:
-        """A document over many lines, which a batch cannot hold."""
+        """A document that no batch can hold: over many lines, or of another form."""
         try:
-            return _told(self._server.record(placed.line.raw, namespace=placed.namespace))
+            told = self._server.record(placed.line.raw, namespace=placed.namespace, route=placed.route)
+            return _told(told)
         except (FaultyInput, TooLarge, ChecksumConflict) as error:
             return error
 
     def _refusal(self, placed: Placed) -> LineageError:
         """Why there is no URL to send it to, with all else that is wrong with it."""
-        reading = _read(self._reader, placed)
+        reading = _read(self._reader, placed, lambda _: None)
         if isinstance(reading, LineageError):
             return reading
         return UnreadableDocument([Fault("namespace", "missing")])
 
 
-def _read(reader: DocumentReader, placed: Placed) -> Reading | LineageError:
+def _read(reader: DocumentReader, placed: Placed, columns: sql.Lookup) -> Reading | LineageError:
     if placed.line.error is not None:
         return placed.line.error
     try:
+        if placed.route == SQL:
+            said = strict_json.parse(placed.line.raw)
+            return sql.read(said, namespace=placed.namespace or None, columns=columns)
         return reader.read(placed.line.raw, namespace=placed.namespace or None)
     except LineageError as error:
         return error

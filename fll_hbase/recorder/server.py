@@ -47,9 +47,12 @@ class Server:
         """The answer to a question; names are `segments` of the path as they are. Raises LineageError."""
         return self._answered("GET", segments, params=asked)
 
-    def record(self, document: bytes, *, namespace: str) -> dict[str, Any]:
-        """Record one document; returns the acknowledgement. Raises LineageError."""
-        segments = ("v3", "namespaces", namespace, "lineage")
+    def record(self, document: bytes, *, namespace: str, route: str = "lineage") -> dict[str, Any]:
+        """Record one document of the form that a route takes; returns the acknowledgement.
+
+        Raises LineageError.
+        """
+        segments = ("v3", "namespaces", namespace, route)
         headers = {"Content-Type": "application/json"}
         answer = self._answered("POST", segments, data=document, headers=headers)
         return dict(problems.parsed(answer, "run", "checksum", "recorded"))

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from fll_hbase.sources.sql.document import read
 from fll_hbase.sources.sql.parsing import DIALECTS
+from fll_hbase.sources.sql.tables import Lookup
 
-__all__ = ["DIALECTS", "read"]
+__all__ = ["DIALECTS", "Lookup", "read"]

@@ -1,0 +1,164 @@
+"""Is a file of plain SQL one run, to a store and to a server, and are documents with SQL told apart?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from cli.documents import START_MS, document
+from cli.running import END_MS, complaint, fll, printed, serving
+from fll_hbase.cli.batches import batches
+from fll_hbase.cli.lines import Line
+
+COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
+SCRIPT = b"CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"
+NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that tests write to, each under names of its own."""
+    home = tmp_path_factory.mktemp("written")
+    with serving(f"sqlite:///{home}/store.db", home) as url:
+        yield url
+
+
+@pytest.fixture(params=["store", "server"])
+def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """Where to record, as options."""
+    if request.param == "store":
+        return ("--store", f"sqlite:///{tmp_path}/store.db")
+    return ("--server", request.getfixturevalue("open_server"))
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A run id that no other test has."""
+    return str(request.node.name)
+
+
+def script(raw: bytes, *options: str) -> Result:
+    return fll("record", "--sql", "-", *NAMES, *options, stdin=raw)
+
+
+def runs(end_point: str, *side: str) -> list[dict[str, Any]]:
+    said = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *side, "--json")
+    return list(json.loads(said)["runs"])
+
+
+def said(name: str, sql: str, **also: Any) -> dict[str, Any]:
+    """A document with SQL."""
+    return {"namespace": "shop", "run": document(name)["run"], "sql": sql, **also}
+
+
+def ndjson(*documents: Any) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in documents)
+
+
+def test_a_script_is_one_run(side: tuple[str, str], name: str) -> None:
+    options = ("--run", name, "--start", "1759999000")
+    assert script(SCRIPT, *options, *side).output == COUNTS.format(1, 0, 0, 0)
+    assert script(SCRIPT, *options, *side).output == COUNTS.format(0, 0, 1, 0)
+    (run,) = [run for run in runs("totals", *side) if run["run"] == name]
+    assert (run["application"], run["type"], run["program"]) == ("a", "sql", "p")
+    assert run["startTime"] == START_MS
+    field = printed("field", "shop", "totals", "total", "--start", "0", *side)
+    assert "net + tax" in field
+
+
+def test_a_run_has_an_id_and_a_start_of_its_own(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:///{tmp_path}/store.db")
+    file = tmp_path / "nightly.sql"
+    file.write_bytes(SCRIPT)
+    for _ in range(2):
+        printed("record", "--sql", str(file), *NAMES, *store)
+    first, second = runs("totals", *store)
+    assert first["run"] != second["run"]
+    assert first["startTime"] == second["startTime"] == END_MS
+
+
+def test_the_date_of_a_daily_job_changes_nothing(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:///{tmp_path}/store.db")
+    for day in (b"2026-11-21", b"2026-11-22"):
+        script(SCRIPT.replace(b"2026-11-21", day), *store)
+    first, second = runs("totals", *store)
+    assert first["checksum"] == second["checksum"]
+
+
+def test_a_dialect(side: tuple[str, str], name: str) -> None:
+    sql = b"SELECT TOP 1 [a b] AS x INTO made FROM [s t]"
+    assert "refused" in script(sql, "--run", name, *side).stderr
+    assert script(sql, "--run", name, "--dialect", "tsql", *side).output == COUNTS.format(1, 0, 0, 0)
+
+
+def test_what_cannot_be_resolved_is_told(side: tuple[str, str], name: str) -> None:
+    result = script(b"INSERT INTO t SELECT a FROM s", "--run", name, *side)
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(1, 0, 0, 0))
+    assert "line 1: warning: sql: the columns of 't', which is written by position" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        (b"SELECT a FROM s", "no statement writes"),
+        (b"INSERT INTO", "line 1 column"),
+        (b"", "sql: must not be empty"),
+        (b"SELECT '\xff'", "not UTF-8"),
+    ],
+)
+def test_a_script_that_is_refused(side: tuple[str, str], raw: bytes, fault: str) -> None:
+    result = script(raw, *side)
+    assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
+    assert fault in result.stderr
+
+
+def test_a_script_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLL_DOCUMENT_BYTES_MAX", "20")
+    assert "longer than 20 bytes" in script(SCRIPT, "--store", "sqlite:///:memory:").stderr
+
+
+def test_options_that_do_not_go_together() -> None:
+    assert "needs --application, --program too" in complaint(
+        "record", "--sql", "/dev/null", "--namespace", "shop", code=2
+    )
+    assert "--run, --dialect: only with --sql" in complaint(
+        "record", "/dev/null", "--run", "r", "--dialect", "hive", code=2
+    )
+    assert "is no time" in complaint("record", "--sql", "/dev/null", *NAMES, "--start", "noon", code=2)
+
+
+def test_documents_with_sql_are_told_apart(side: tuple[str, str], name: str) -> None:
+    several = ndjson(
+        document(f"{name} 1"),
+        said(f"{name} 2", "CREATE TABLE copied AS SELECT * FROM invoices"),
+        said(f"{name} 3", "SELECT 1"),
+        document(f"{name} 4"),
+    )
+    result = fll("record", "-", *side, stdin=several)
+    assert result.stdout == COUNTS.format(3, 0, 0, 1)
+    (refusal,) = result.stderr.splitlines()
+    assert refusal.startswith("line 3: refused: sql: no statement writes a field of a table")
+    assert "total" in printed("field", "shop", "copied", "total", "--start", "0", *side)
+
+
+def test_a_document_with_sql_over_many_lines_and_one_without_a_namespace(
+    side: tuple[str, str], name: str
+) -> None:
+    one = said(name, SCRIPT.decode())
+    pretty = json.dumps(one, indent=1).encode()
+    assert fll("record", "-", *side, stdin=pretty).output == COUNTS.format(1, 0, 0, 0)
+    del one["namespace"]
+    assert "namespace: missing" in fll("record", "-", *side, stdin=ndjson(one)).stderr
+
+
+def test_a_document_with_sql_is_a_batch_by_itself() -> None:
+    """It is read by what was recorded before it."""
+    raws = [ndjson(one) for one in (document("1"), document("2"), said("3", "x"), document("4"))]
+    lines = [Line(number, raw) for number, raw in enumerate(raws, 1)]
+    found = [[placed.line.number for placed in batch] for batch in batches(lines, namespace="")]
+    assert found == [[1, 2], [3], [4]]
