@@ -11,7 +11,7 @@ from fll_hbase.sources.datahub import Form, Outcome
 from fll_hbase.sources.datahub.asked import KEY, SCHEMA
 
 DELETE = "delete"
-_ASPECT_FORMS = [Form.PROPOSAL.value, Form.PROPOSALS.value]
+_ASPECT_FORMS = [Form.PROPOSAL.value, Form.PROPOSALS.value, Form.FILE.value]
 _ENTITY_FORMS = [Form.SNAPSHOT.value, Form.SNAPSHOTS.value, DELETE]
 
 

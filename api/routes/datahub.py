@@ -84,7 +84,7 @@ def config(query: dict[str, Any]) -> Response:
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def propose(query: dict[str, Any]) -> Response:
-    """Take one proposal, or a batch of them."""
+    """Take one proposal, a batch of them, or a file of proposals, events, or a query parser's pairs."""
     form = Form(query["action"])
     ingested = _read(form)
     if query["dry_run"]:

@@ -70,6 +70,12 @@ class TestAnswers:
         (told,) = posted(client, f"{DATASETS}?async=false&createIfNotExists=true", [entity(lineage())])
         assert (told["urn"], len(told["runs"])) == (DAILY, 1)
 
+    def test_a_file_of_a_query_parser(self, client: FlaskClient) -> None:
+        column = {"fqcnDatabaseName": "ods", "fqcnTableName": "fvs", "fqcnColumnName": "cpc"}
+        pair = [{"Right": {**column, "fqcnTableName": "t"}}, {"columns": [column], "tables": []}]
+        (told,) = posted(client, "/aspects?action=ingestFile", pair)["entities"]
+        assert (told["urn"], len(told["runs"])) == (dataset("ods.t"), 1)
+
     def test_snapshots(self, client: FlaskClient) -> None:
         wrapped = {"value": snapshot(lineage())}
         one = posted(client, "/entities?action=ingest", {"entity": wrapped})

@@ -31,7 +31,7 @@ class Form(Enum):
     PATCHES = "patches"
     SNAPSHOT = "ingest"
     SNAPSHOTS = "batchIngest"
-    FILE = "file"
+    FILE = "ingestFile"
 
 
 def proposals(checks: Checks, document: object, form: Form) -> Iterator[Proposal]:
