@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fll_hbase.errors import TooLarge
@@ -60,15 +60,23 @@ def together(flows: Collection[Flow]) -> Flow:
         open=tuple(dict.fromkeys(root for flow in flows for root in flow.open)),
         records={name: paths for flow in flows for name, paths in flow.records.items()},
     )
-    several: dict[str, dict[InputField, None]] = {}
     for flow in flows:
         union.alive |= flow.alive
-        for name, origins in flow.origins.items():
-            here = union.origins.setdefault(name, origins)
-            if here != origins:
-                several.setdefault(name, dict.fromkeys(here)).update(dict.fromkeys(origins))
-    union.origins |= {name: tuple(origins) for name, origins in several.items()}
+    gone = ({name: flow.origins[name] for name in flow.origins.keys() - union.alive.keys()} for flow in flows)
+    here = ({name: flow.origins[name] for name in flow.alive} for flow in flows)
+    union.origins = _united(gone) | _united(here)
     return union
+
+
+def _united(each: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]:
+    """Per field all the places it comes from."""
+    found: dict[str, Origins] = {}
+    several: dict[str, dict[InputField, None]] = {}
+    for origins_of in each:
+        for name, origins in origins_of.items():
+            if found.setdefault(name, origins) != origins:
+                several.setdefault(name, dict.fromkeys(found[name])).update(dict.fromkeys(origins))
+    return found | {name: tuple(origins) for name, origins in several.items()}
 
 
 @dataclass(slots=True)

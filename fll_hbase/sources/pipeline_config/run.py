@@ -11,7 +11,7 @@ from fll_hbase.sources.pipeline_config.course import Course
 from fll_hbase.sources.pipeline_config.declared import Kind
 from fll_hbase.sources.pipeline_config.flow import TAKEN_MAX, Budget, Flow, Origins, together
 
-MERGES_MAX = 20_000
+MERGES_MAX = 10_000
 """Operations that merge; beyond, a field is taken from all its origins directly, which means the same."""
 
 _STAGES_MAX = 512

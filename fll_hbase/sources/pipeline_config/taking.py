@@ -19,7 +19,8 @@ class Taking:
     def __init__(self, run: Run, stage: Stage) -> None:
         self._run = run
         self._sides = run.before(stage)
-        names = [taken.name for one in stage.declared for taken in one.inputs]
+        made = {field.name for one in stage.declared for field in one.outputs}
+        names = (name for one in stage.declared for name in one.names if name not in made)
         self.joining = len(self._sides) > 1 and (
             stage.role is Role.JOINER or any(map(self._names_a_side, names))
         )

@@ -1,0 +1,221 @@
+"""Any JSON gives a run or says what is wrong with it; never another error, and never slowly."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fll_hbase.errors import FaultyInput, TooLarge
+from fll_hbase.sources import pipeline_config, strict_json
+from fll_hbase.sources.document import Reading
+
+from .pipelines import NAMES, Json, chain, document, known, record, source
+
+SECONDS_PER_100_KB = 1.0
+
+WORDS = (
+    *("", "?", *NAMES, "s0", "t0", "k0", "t0.x", "${a}", "${b${a}}", "${a:", "\\${", "}", "READ", "WRITE"),
+    *("batchsource", "batchsink", "batchjoiner", "rename", "delete", "create", "\ud800", "a" * 5_000),
+    *(json.dumps(record(["x", "p/q"])), '{"name": "x", "type": "int"}', "{", '{"type": "record"}'),
+)
+MEMBERS = (
+    *("run", "config", "arguments", "namespace", "stages", "connections", "from", "to", "name", "plugin"),
+    *("type", "properties", "schema", "referenceName", "endPoint", "operations", "fieldMutations", "inputs"),
+    *("outputs", "mutation", "inputFields", "outputField", "outputFields", "inputSchema", "outputSchema"),
+    *(
+        "source",
+        "destination",
+        "description",
+        "influence",
+        "kind",
+        "fields",
+        "items",
+        "values",
+        "logicalType",
+    ),
+)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(WORDS) | st.text(max_size=4)
+)
+anything = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def nearly(draw: st.DrawFn) -> Any:
+    """A pipeline with some of it replaced, removed or added."""
+    said: Any = json.loads(json.dumps(draw(known())[0]))
+    said["arguments"] = {"a": draw(st.sampled_from(WORDS))}
+    for _ in range(draw(st.integers(1, 4))):
+        holder, key = draw(st.sampled_from([*_places(said)]))
+        match draw(st.sampled_from(["replace", "replace", "remove", "add"])):
+            case "replace":
+                holder[key] = draw(anything)
+            case "remove":
+                del holder[key]
+            case _ if isinstance(holder, dict):
+                holder[draw(st.sampled_from(MEMBERS))] = draw(anything)
+            case _:
+                holder.append(draw(anything))
+    return said
+
+
+def _places(value: Any) -> Any:
+    for key, inner in [*value.items()] if isinstance(value, dict) else [*enumerate(value)]:
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from _places(inner)
+
+
+def outcome(said: Any) -> Reading | FaultyInput:
+    """What it comes to: a run, or what is wrong with it, each fault at a place."""
+    try:
+        return pipeline_config.read(said, namespace="ns")
+    except FaultyInput as error:
+        return error
+
+
+@settings(max_examples=300)
+@given(nearly() | anything)
+def test_nearly_a_pipeline(said: Any) -> None:
+    first = outcome(said)
+    if isinstance(first, Reading):
+        assert outcome(said) == first
+        json.dumps([str(warning) for warning in first.warnings], ensure_ascii=False).encode()
+    else:
+        assert first.faults
+        assert all(fault.detail for fault in first.faults)
+
+
+@settings(max_examples=100)
+@given(known())
+def test_the_order_of_stages_and_connections_does_not_matter(case: Any) -> None:
+    said = case[0]
+    first = outcome(said)
+    shuffled = json.loads(json.dumps(said))
+    random.Random(0).shuffle(shuffled["config"]["stages"])
+    random.Random(1).shuffle(shuffled["config"]["connections"])
+    again = outcome(shuffled)
+    assert isinstance(first, Reading)
+    assert isinstance(again, Reading)
+    assert again.recorded == first.recorded
+
+
+FIELDS = [f"f{number}" for number in range(200)]
+SINK = {"name": "out", "plugin": {"type": "batchsink"}}
+
+
+def wide(count: int) -> Json:
+    return source("src", [f"f{number}" for number in range(count)])
+
+
+def fan(count: int, *more: Json, **stage: Any) -> Json:
+    """One source of 1,500 fields before many stages."""
+    stages = [{"name": f"t{number}", **stage} for number in range(count)]
+    return document([wide(1_500), *stages, *more], [("src", stage["name"]) for stage in stages])
+
+
+def ladder() -> Json:
+    """Two ways side by side, and on each step a stage where both meet."""
+    names = [f"{kind}{step}" for step in range(250) for kind in "abm"]
+    arrows = [(f"{kind}{step}", f"{kind}{step + 1}") for step in range(249) for kind in "ab"]
+    arrows += [(f"{kind}{step}", f"m{step}") for step in range(250) for kind in "ab"]
+    ends = [wide(1_500), {**wide(1_500), "name": "src2"}, SINK]
+    return document(
+        [*ends, *({"name": name} for name in names)],
+        [("src", "a0"), ("src2", "b0"), *arrows, ("m9", "out")],
+    )
+
+
+def laughs() -> Json:
+    """Records that name each other, twice each."""
+    fields: list[Json] = [{"name": "x0", "type": {**record(["a"]), "name": "r0"}}]
+    for number in range(1, 40):
+        pair = [{"name": name, "type": f"r{number - 1}"} for name in "pq"]
+        fields.append(
+            {"name": f"x{number}", "type": {"type": "record", "name": f"r{number}", "fields": pair}}
+        )
+    schema = {"type": "record", "name": "r", "fields": fields}
+    sources = [
+        {"name": f"s{number}", "plugin": {"type": "batchsource", "properties": {"schema": schema}}}
+        for number in range(20)
+    ]
+    return document([*sources, SINK], [("s0", "out")])
+
+
+SLOW: dict[str, Json] = {
+    "undeclared": chain(
+        source("src", FIELDS),
+        *(
+            {"name": f"t{number}", "outputSchema": record([f"{name}_{number}" for name in FIELDS])}
+            for number in range(500)
+        ),
+        SINK,
+    ),
+    "passing": chain(source("src", FIELDS), *({"name": f"t{number}"} for number in range(2_000)), SINK),
+    "made again": chain(
+        source("src", FIELDS),
+        *(
+            {
+                "name": f"t{number}",
+                "operations": [{"name": name, "inputs": [name], "outputs": [name]} for name in FIELDS[:20]],
+            }
+            for number in range(100)
+        ),
+        SINK,
+    ),
+    "many sinks": fan(30, plugin={"type": "batchsink"}),
+    "too many sinks": fan(500, plugin={"type": "batchsink"}),
+    "comb": fan(500, SINK, fieldMutations=[{"mutation": "create", "outputField": "x"}]),
+    "ladder": ladder(),
+    "laughs": laughs(),
+    "one name": chain(
+        source("src", FIELDS),
+        {"name": "t", "fieldMutations": [{"mutation": "x", "outputField": "y"}] * 3_000},
+        SINK,
+    ),
+    "many meet": document(
+        [
+            *({**source(f"s{number}", ["x", "y", "z"]), "type": "batchsource"} for number in range(700)),
+            SINK,
+        ],
+        [(f"s{number}", "out") for number in range(700)],
+    ),
+    "macros": chain(
+        {**source("src", []), "endPoint": "${m9}" * 1_000, "outputSchema": "${m9}"},
+        SINK,
+        arguments={f"m{number}": f"${{m{number - 1}}}" * 10 for number in range(1, 10)} | {"m0": "x" * 100},
+    ),
+    "braces": chain({**source("src", []), "endPoint": "${" * 50_000}, SINK),
+    "dots": chain(
+        source("src", FIELDS),
+        {"name": "t", "operations": [{"name": str(n), "inputs": [f"{'.' * 4_000}{n}"]} for n in range(25)]},
+        SINK,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_config_takes_long(name: str) -> None:
+    """The best of three, since others may be at work here; time of this process alone."""
+    raw = json.dumps(SLOW[name]).encode()
+    seconds = []
+    for _ in range(3):
+        begin = time.process_time()
+        try:
+            outcome(strict_json.parse(raw))
+        except TooLarge as error:
+            assert "in parts" in str(error)  # noqa: PT017 (either may be, and both must be fast)
+        seconds.append(time.process_time() - begin)
+        if seconds[-1] < SECONDS_PER_100_KB:
+            break
+    assert min(seconds) < SECONDS_PER_100_KB * max(1.0, len(raw) / 100_000)
