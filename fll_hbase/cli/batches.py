@@ -13,7 +13,7 @@ from fll_hbase.sources.checks import ID_BYTES_MAX
 BATCH_RUNS = 500
 BATCH_BYTES_MAX = 2**23
 
-LINEAGE, SQL = "lineage", "sql"
+LINEAGE, SQL, PIPELINES = "lineage", "sql", "pipelines"
 """Routes that documents are recorded at, which say what form they have."""
 
 
@@ -42,6 +42,8 @@ class _Form(msgspec.Struct):
     """What of a document says which form it has."""
 
     sql: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    config: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    operations: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 _HEADS, _FORMS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Form)
@@ -81,9 +83,12 @@ def _placed(line: Line, namespace: str) -> Placed:
 
 
 def _route(raw: bytes) -> str:
-    if b'"sql"' not in raw:
+    if b'"sql"' not in raw and b'"config"' not in raw:
         return LINEAGE
     try:
-        return SQL if bytes(_FORMS.decode(raw).sql) else LINEAGE
+        form = _FORMS.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
         return LINEAGE
+    if bytes(form.sql):
+        return SQL
+    return PIPELINES if bytes(form.config) and not bytes(form.operations) else LINEAGE

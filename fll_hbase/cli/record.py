@@ -34,6 +34,7 @@ Examples:
   fll record runs.ndjson.gz
   fll record run.json --namespace shop --server http://localhost:8080
   fll record --sql nightly.sql --namespace shop --application shop --program nightly
+  fll record --pipeline etl.json --namespace shop --application shop --program etl --argument day=monday
 """,
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
@@ -50,9 +51,9 @@ def record(
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file holds one JSON document, or one a line (NDJSON), gzipped or not; with --sql it is a script, which
-    is recorded as one run. Documents that are refused are told with their line and every fault, and do not
-    stop the others. Recording a file again is safe.
+    A file holds one JSON document, or one a line (NDJSON), gzipped or not; with --sql it is a script, with
+    --pipeline a pipeline config, which is recorded as one run. Documents that are refused are told with
+    their line and every fault, and do not stop the others. Recording a file again is safe.
     """
     settings = config.from_environment(store=store)
     counts = _Counts()

@@ -1,11 +1,12 @@
-"""Which run is a file of plain SQL: the options that say so, and the document they make of it."""
+"""Which run is a file of plain SQL, or a pipeline config: the options that say so, and the document."""
 
 from __future__ import annotations
 
 import functools
+import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import click
@@ -16,21 +17,29 @@ from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.lines import Line
 from fll_hbase.cli.options import NAME, Command
 from fll_hbase.errors import Fault, LineageError, TooLarge, UnreadableDocument
+from fll_hbase.sources import strict_json
 from fll_hbase.sources.sql import DIALECTS
 
+SQL, PIPELINE = "sql", "pipeline"
 _NEEDED = ("namespace", "application", "program")
-_LATER = ("application", "program", "run", "start", "dialect")
+_RUN = ("application", "program", "run", "start")
+_OWN = {SQL: ("dialect",), PIPELINE: ("argument",)}
+"""Options that go with one kind of file alone."""
+
+_WITH = "With --sql or --pipeline:"
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The run that a file of SQL is, and the dialect it is in."""
+    """The run that a file is; the dialect that SQL is in, or what the macros of a pipeline stand for."""
 
+    kind: str
     application: str
     program: str
     run: str
     start_ms: int
-    dialect: str
+    dialect: str = DIALECTS[0]
+    arguments: dict[str, str] = field(default_factory=dict)
 
     def documents(self, file: BinaryIO, bytes_max: int) -> Iterator[Line]:
         """The file as the one document that records it, or why it is none."""
@@ -39,56 +48,82 @@ class Script:
         if len(raw) > bytes_max:
             error = TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
         try:
-            yield Line(1, b"" if error else self._document(raw.decode()), error)
+            yield Line(1, b"" if error else self._document(raw), error)
         except UnicodeDecodeError as broken:
             detail = f"not UTF-8: {broken.reason} at byte {broken.start}"
             yield Line(1, b"", UnreadableDocument([Fault("", detail)]))
+        except UnreadableDocument as unreadable:
+            yield Line(1, b"", unreadable)
 
-    def _document(self, sql: str) -> bytes:
+    def _document(self, raw: bytes) -> bytes:
         run = {
             "application": self.application,
-            "type": "sql",
+            "type": self.kind,
             "program": self.program,
             "run": self.run,
             "startTime": self.start_ms,
         }
-        return msgspec.json.encode({"run": run, "sql": sql, "dialect": self.dialect})
+        if self.kind == SQL:
+            return msgspec.json.encode({"run": run, "sql": raw.decode(), "dialect": self.dialect})
+        said = strict_json.parse(raw)
+        config = said["config"] if isinstance(said, dict) and "config" in said else said
+        return json.dumps({"run": run, "config": config, "arguments": self.arguments}).encode()
 
 
 def script_options(command: Command) -> Command:
-    """--sql and what goes with it, given to the command as `script`."""
+    """--sql, --pipeline and what goes with them, given to the command as `script`."""
 
     @click.option("--sql", is_flag=True, help="FILE is SQL: one statement or a script, recorded as one run.")
-    @click.option("--application", metavar="A", type=NAME, help="With --sql: the application of the run.")
-    @click.option("--program", metavar="P", type=NAME, help="With --sql: the program of the run.")
-    @click.option("--run", metavar="ID", type=NAME, help="With --sql: the run's id; by default a new one.")
-    @click.option("--start", metavar="TIME", help="With --sql: when the run started; by default now.")
+    @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")
+    @click.option("--application", metavar="A", type=NAME, help=f"{_WITH} the application of the run.")
+    @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} the program of the run.")
+    @click.option("--run", metavar="ID", type=NAME, help=f"{_WITH} the run's id; by default a new one.")
+    @click.option("--start", metavar="TIME", help=f"{_WITH} when the run started; by default now.")
     @click.option("--dialect", type=click.Choice(DIALECTS), help=f"With --sql; by default {DIALECTS[0]}.")
+    @click.option(
+        "--argument",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="With --pipeline: what the macro ${KEY} stands for; may be given often.",
+    )
     @functools.wraps(command)
-    def scripted(*, sql: bool, **said: Any) -> None:
-        given = {name: said.pop(name) for name in _LATER}
-        _check({"namespace": said.get("namespace"), **given}, sql=sql)
-        command(script=_script(given) if sql else None, **said)
+    def scripted(*, sql: bool, pipeline: bool, **said: Any) -> None:
+        context = click.get_current_context()
+        if sql and pipeline:
+            raise click.UsageError("Give --sql or --pipeline, not both.", context)
+        kind = SQL if sql else PIPELINE if pipeline else ""
+        given = {name: said.pop(name) for name in (*_RUN, *_OWN[SQL], *_OWN[PIPELINE])}
+        _check({"namespace": said.get("namespace"), **given}, kind, context)
+        command(script=_script(kind, given, context) if kind else None, **said)
 
     return scripted
 
 
-def _script(given: dict[str, Any]) -> Script:
+def _script(kind: str, given: dict[str, Any], context: click.Context) -> Script:
+    pairs = [said.partition("=") for said in given["argument"]]
+    wrong = [
+        said for said, (key, equals, _) in zip(given["argument"], pairs, strict=True) if not (key and equals)
+    ]
+    if wrong:
+        raise click.UsageError(f"--argument {wrong[0]}: give KEY=VALUE.", context)
     return Script(
+        kind=kind,
         application=given["application"],
         program=given["program"],
         run=given["run"] or str(uuid.uuid4()),
         start_ms=times.window("0", given["start"] or "now", now_ms=now_ms()).stop_ms,
         dialect=given["dialect"] or DIALECTS[0],
+        arguments={key: value for key, _, value in pairs},
     )
 
 
-def _check(given: dict[str, Any], *, sql: bool) -> None:
-    """Raises UsageError for options that are needed, or that go with --sql alone."""
-    missing = [f"--{name}" for name in _NEEDED if sql and given[name] is None]
-    alone = [f"--{name}" for name in _LATER if not sql and given[name] is not None]
-    context = click.get_current_context()
+def _check(given: dict[str, Any], kind: str, context: click.Context) -> None:
+    """Raises UsageError for options that are needed, or that go with another kind of file alone."""
+    missing = [f"--{name}" for name in _NEEDED if kind and given[name] is None]
     if missing:
-        raise click.UsageError(f"--sql needs {', '.join(missing)} too.", context)
+        raise click.UsageError(f"--{kind} needs {', '.join(missing)} too.", context)
+    others = {SQL: _OWN[PIPELINE], PIPELINE: _OWN[SQL]}.get(kind, (*_RUN, *_OWN[SQL], *_OWN[PIPELINE]))
+    alone = [f"--{name}" for name in others if given[name]]
     if alone:
-        raise click.UsageError(f"{', '.join(alone)}: only with --sql.", context)
+        needed = " or ".join(f"--{other}" for other in (SQL, PIPELINE) if other != kind)
+        raise click.UsageError(f"{', '.join(alone)}: only with {needed}.", context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
-from fll_hbase.cli.batches import LINEAGE, SQL, Placed
+from fll_hbase.cli.batches import LINEAGE, PIPELINES, SQL, Placed
 from fll_hbase.errors import (
     ChecksumConflict,
     Fault,
@@ -18,7 +18,7 @@ from fll_hbase.errors import (
 )
 from fll_hbase.recorder import problems
 from fll_hbase.recorder.server import Server
-from fll_hbase.sources import sql, strict_json
+from fll_hbase.sources import pipeline_config, sql, strict_json
 from fll_hbase.sources.document import Reading
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
@@ -114,6 +114,10 @@ def _read(reader: DocumentReader, placed: Placed, columns: sql.Lookup) -> Readin
         if placed.route == SQL:
             said = strict_json.parse(placed.line.raw)
             return sql.read(said, namespace=placed.namespace or None, columns=columns)
+        if placed.route == PIPELINES:
+            return pipeline_config.read(
+                strict_json.parse(placed.line.raw), namespace=placed.namespace or None
+            )
         return reader.read(placed.line.raw, namespace=placed.namespace or None)
     except LineageError as error:
         return error

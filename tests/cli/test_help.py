@@ -27,7 +27,7 @@ def test_every_option_says_what_it_is_for(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
-    for file in ("run.json", "runs.ndjson.gz", "nightly.sql"):
+    for file in ("run.json", "runs.ndjson.gz", "nightly.sql", "etl.json"):
         (tmp_path / file).touch()
     said = fll(*command.split(), "--help").stdout
     examples = [line.strip() for line in said.partition("Example")[2].splitlines() if "  fll " in line]

@@ -14,6 +14,7 @@ Fields = dict[str, frozenset[tuple[str, str]]]
 """Per field the source fields it is made of, each with the stage that reads it."""
 
 RUN: Json = {"application": "etl", "type": "spark", "program": "p", "run": "r1", "startTime": 0}
+SINK: Json = {"name": "out", "plugin": {"type": "batchsink"}}
 NAMES = ("x", "y", "z", "a.b", "s0.x", "p/q")
 
 

@@ -15,7 +15,7 @@ from fll_hbase.errors import FaultyInput, TooLarge
 from fll_hbase.sources import pipeline_config, strict_json
 from fll_hbase.sources.document import Reading
 
-from .pipelines import NAMES, Json, chain, document, known, record, source
+from .pipelines import NAMES, SINK, Json, chain, document, known, record, source
 
 SECONDS_PER_100_KB = 1.0
 
@@ -111,7 +111,6 @@ def test_the_order_of_stages_and_connections_does_not_matter(case: Any) -> None:
 
 
 FIELDS = [f"f{number}" for number in range(200)]
-SINK = {"name": "out", "plugin": {"type": "batchsink"}}
 
 
 def wide(count: int) -> Json:

@@ -1,0 +1,148 @@
+"""Is a file with a pipeline config one run, to a store and to a server, and are such documents told apart?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from sources.pipelines import SINK, chain, record, source
+
+from cli.documents import START_MS, document
+from cli.running import complaint, fll, printed, serving
+from fll_hbase.cli.batches import batches
+from fll_hbase.cli.lines import Line
+
+COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
+NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
+MASK = {"name": "mask", "fieldMutations": [{"mutation": "mask", "inputFields": ["x"], "outputField": "x"}]}
+CONFIG: dict[str, Any] = chain(source("people", ["id", "x"]), MASK, {**SINK, "endPoint": "${to}"})["config"]
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that tests write to, each under names of its own."""
+    home = tmp_path_factory.mktemp("written")
+    with serving(f"sqlite:///{home}/store.db", home) as url:
+        yield url
+
+
+@pytest.fixture(params=["store", "server"])
+def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """Where to record, as options."""
+    if request.param == "store":
+        return ("--store", f"sqlite:///{tmp_path}/store.db")
+    return ("--server", request.getfixturevalue("open_server"))
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A run id, and the name of an end point, that no other test has."""
+    return str(request.node.name)
+
+
+def pipeline(said: Any, *options: str) -> Result:
+    raw = said if isinstance(said, bytes) else json.dumps(said, indent=1).encode()
+    return fll("record", "--pipeline", "-", *NAMES, *options, stdin=raw)
+
+
+def runs(end_point: str, *side: str) -> list[dict[str, Any]]:
+    said = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *side, "--json")
+    return list(json.loads(said)["runs"])
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_a_config_is_one_run(side: tuple[str, str], name: str, exported: bool) -> None:
+    said = (
+        {"name": "etl", "artifact": {"name": "cdap-data-pipeline"}, "config": CONFIG} if exported else CONFIG
+    )
+    options = ("--run", name, "--start", "1759999000", "--argument", f"to={name}")
+    assert pipeline(said, *options, *side).output == COUNTS.format(1, 0, 0, 0)
+    assert pipeline(said, *options, *side).output == COUNTS.format(0, 0, 1, 0)
+    (run,) = runs(name, *side)
+    assert (run["application"], run["type"], run["program"]) == ("a", "pipeline", "p")
+    assert (run["run"], run["startTime"]) == (name, START_MS)
+    assert "mask.mask" in printed("field", "shop", name, "x", "--start", "0", *side)
+
+
+def test_what_is_not_known_is_told(side: tuple[str, str], name: str) -> None:
+    result = pipeline(CONFIG, "--run", name, *side)
+    assert result.output.endswith(COUNTS.format(1, 0, 0, 0))
+    assert "config.stages.2.endPoint: no argument is given for ${to}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"{", "not JSON"),
+        (b"\xff", "not UTF-8"),
+        (b"[]", "config: must be an object"),
+        (b'{"stages": []}', "no source"),
+        (b'{"config": 1}', "config: must be an object"),
+    ],
+)
+def test_what_is_no_config_is_refused(side: tuple[str, str], name: str, said: bytes, told: str) -> None:
+    result = pipeline(said, "--run", name, *side)
+    assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
+    assert "line 1: refused: " in result.stderr
+    assert told in result.stderr
+
+
+def test_documents_of_every_form_in_one_file(side: tuple[str, str], name: str) -> None:
+    run = document(name)["run"]
+    documents = [
+        document(f"{name} 1"),
+        {
+            "namespace": "shop",
+            "run": {**run, "run": f"{name} 2"},
+            "config": CONFIG,
+            "arguments": {"to": name},
+        },
+        {
+            "namespace": "shop",
+            "run": {**run, "run": f"{name} 3"},
+            "sql": "CREATE TABLE t AS SELECT s.a FROM s",
+        },
+        {**document(f"{name} 4"), "config": "an unknown member"},
+    ]
+    raw = b"".join(json.dumps(one).encode() + b"\n" for one in documents)
+    assert fll("record", "-", *side, stdin=raw).stdout == COUNTS.format(4, 0, 0, 0)
+    assert [run["run"] for run in runs(name, *side)] == [f"{name} 2"]
+
+
+def test_a_config_is_told_by_its_member() -> None:
+    lines = [
+        Line(1, b'{"run": {"run": "1"}, "config": {"stages": []}}'),
+        Line(2, b'{"run": {"run": "2"}, "operations": [], "config": {}}'),
+        Line(3, b'{"run": {"run": "3"}, "operations": [{"name": "config"}]}'),
+    ]
+    (batch,) = batches(lines, namespace="shop")
+    assert [placed.route for placed in batch] == ["pipelines", "lineage", "lineage"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--pipeline",), "--pipeline needs --namespace, --application, --program too"),
+        (("--pipeline", "--sql"), "Give --sql or --pipeline, not both"),
+        (("--pipeline", *NAMES, "--dialect", "hive"), "--dialect: only with --sql"),
+        (("--sql", *NAMES, "--argument", "a=b"), "--argument: only with --pipeline"),
+        (("--argument", "a=b"), "--argument: only with --sql or --pipeline"),
+        (("--pipeline", *NAMES, "--argument", "a"), "--argument a: give KEY=VALUE"),
+        (("--pipeline", *NAMES, "--argument", "=a"), "--argument =a: give KEY=VALUE"),
+    ],
+)
+def test_options_that_do_not_go_together(options: tuple[str, ...], told: str) -> None:
+    assert told in complaint("record", "/dev/null", *options, code=2)
+
+
+def test_a_schema_may_be_an_argument(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:///{tmp_path}/store.db")
+    file = {"name": "people", "plugin": {"type": "batchsource", "properties": {"schema": "${schema}"}}}
+    config = chain(file, MASK, SINK)["config"]
+    schema = json.dumps(record(["x", "y=z"]))
+    assert pipeline(config, "--argument", f"schema={schema}", *store).output == COUNTS.format(1, 0, 0, 0)
+    assert "y=z" in printed("find", "y=z", *store)
