@@ -107,7 +107,8 @@ def _assigned(
     for item in items:
         if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
             continue
-        names = item.this.expressions if isinstance(item.this, exp.Tuple) else [item.this]
+        left = item.this.unnest()
+        names = left.expressions if isinstance(left, exp.Tuple) else [left]
         value = item.expression.unnest() if isinstance(item.expression, exp.Paren) else item.expression
         if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
             for name, one in zip(names, value.expressions, strict=True):

@@ -49,6 +49,8 @@ class Selected:
             names = [name.name for name in node.expressions]
             for name, made in zip(names, self.several(node.this, len(names), node), strict=True):
                 self._put(name, made, alias=True)
+        elif isinstance(node, exp.QueryTransform):
+            self._transformed(node)
         elif isinstance(node, _POSITIONED):
             made = self.made(node)
             self._put("pos", made)
@@ -78,8 +80,9 @@ class Selected:
         found = gather(self._session, self._scope, self._answer, [(value, "")])
         self.effects |= found.effects
         last = name.parts[-1] if isinstance(name, exp.Column) else name
-        at, place = last.meta.get("start", -1), (found.start, found.end)
-        text = self._session.texts.item("SET", place, alias_at=at) if min(at, *place) >= 0 else ""
+        at = last.meta.get("start", -1)
+        place = (found.start, found.end) if found.start >= 0 else (at + 1, at + 1)
+        text = self._session.texts.item("SET", place, alias_at=at) if at >= 0 else ""
         return found.made(text or rendered(value, self._session.script.dialect))
 
     def any_of(self, nodes: list[exp.Expr], kind: str = "VALUES") -> Made:
@@ -111,6 +114,16 @@ class Selected:
         if alias:
             self._scope.aliases.setdefault(name.lower(), made)
 
+    def _transformed(self, node: exp.QueryTransform) -> None:
+        """What a script outside makes of columns: each of all."""
+        parts = [(one, "") for one in node.expressions]
+        found = gather(self._session, self._scope, self._answer, parts)
+        self.effects |= found.effects
+        made = found.made(self._text(node, (found.start, found.end), "SELECT"))
+        schema = node.args.get("schema")
+        for name in [one.name for one in schema.expressions] if schema else ["key", "value"]:
+            self._put(name, made, alias=True)
+
     def _spread(self, star: exp.Star, of: list[str]) -> None:
         """All columns of the relations, but those left out, with those replaced or renamed."""
         out = {node.name.lower() for node in _listed(star, "except_")}
@@ -118,7 +131,8 @@ class Selected:
         names = {node.this.name.lower(): node.alias for node in _listed(star, "rename")}
         for name, made in self._all(of):
             if name.lower() not in out:
-                self._named.append((names.get(name.lower(), name), instead.get(name.lower(), made)))
+                told = made if made.text or made.origin is None else replace(made, text=name)
+                self._named.append((names.get(name.lower(), name), instead.get(name.lower(), told)))
 
     def _all(self, of: list[str]) -> Iterator[Named]:
         relation = self._scope.relation(of) if of else None
@@ -130,8 +144,8 @@ class Selected:
         yield from keys.values()
         for one in [relation] if relation else self._scope.relations:
             if not one.columns.complete:
-                name = ".".join(one.name)
-                self._session.warn(f"'*': the columns of {name!r} are not known; give them in `schema`")
+                name = repr(".".join(one.name)) if one.name else "a function"
+                self._session.warn(f"'*': the columns of {name} are not known; give them in `schema`")
             self._complete = self._complete and one.columns.complete
             self._ordered = self._ordered and one.columns.ordered
             if one.columns.rest is not None:
@@ -159,6 +173,7 @@ class Selected:
         alias = node.args.get("alias") or next(iter(_listed(node, "expressions")), None)
         aliased = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
         at = alias.meta.get("start", -1) if aliased and alias is not None else -1
+        place = place if place[0] >= 0 else (at, at)
         text = self._session.texts.item(kind, place, alias_at=at, literals=literals) if place[0] >= 0 else ""
         return text or rendered(node.unalias(), self._session.script.dialect, literals=literals)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Field, Operation, outputs_of
+from fll_hbase.model.operations import Field, Operation, end_point_of, outputs_of
 from fll_hbase.model.runs import details
 from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
@@ -81,6 +81,8 @@ def _check(operations: list[Operation]) -> None:
     for operation in operations:
         for field in outputs_of(operation):
             checks.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
-        checks.name(operation.name.partition(" ")[2] or operation.name, "sql", bytes_max=2 * NAME_BYTES_MAX)
+        end_point = end_point_of(operation)
+        if end_point is not None:
+            checks.name(end_point.name, "sql", bytes_max=NAME_BYTES_MAX)
     if checks.faults:
         raise UnreadableDocument(checks.faults)

@@ -56,7 +56,7 @@ class Gathered:
             return
         self.direct |= made.direct
         self.indirect |= made.indirect
-        if made.text and name:
+        if name and made.text not in ("", name):
             self.steps.setdefault(name, made)
 
     def place(self, node: exp.Expr) -> None:
@@ -123,8 +123,8 @@ def _dot(session: Session, scope: Scope, found: Gathered, node: exp.Dot, kind: s
 
 def _query(result: Result, found: Gathered, kind: str) -> None:
     """A query as a value: its columns are taken, and what shapes its rows shapes the value."""
-    for name, made in result.columns.named:
-        found.add(made, kind, name)
+    for _, made in result.columns.named:
+        found.add(made, kind)
     found.effects |= _shaping(result.effects, found)
 
 

@@ -129,7 +129,7 @@ def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -
     every = [source for source in sources if isinstance(source, exp.Expr)]
     all_ = selected.any_of(every)
     if not names:
-        spread = tuple((name, all_) for name in _spread(every))
+        spread = tuple((name, all_) for name in _spread(session, node, every))
         return Result(Columns(spread, rest=lambda _: all_, complete=bool(spread)), selected.effects)
     if len(every) == len(names) > 1:
         made = [selected.any_of([source]) for source in every]
@@ -140,8 +140,10 @@ def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -
     return Result(Columns(tuple(zip(names, made, strict=True))), selected.effects)
 
 
-def _spread(every: Sequence[exp.Expr]) -> tuple[str, ...]:
+def _spread(session: Session, node: exp.Expr, every: Sequence[exp.Expr]) -> tuple[str, ...]:
     """What the columns of a generator are called that nobody named."""
+    if session.spoken == "postgres" and node.alias:
+        return (node.alias,)
     if len(every) == 1 and isinstance(every[0], (exp.Posexplode, exp.PosexplodeOuter)):
         return ("pos", "col")
     return ("col",) if len(every) == 1 and isinstance(every[0], (exp.Explode, exp.ExplodeOuter)) else ()

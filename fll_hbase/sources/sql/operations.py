@@ -72,7 +72,8 @@ class _Run:
     def _transform(self, target: EndPoint, field: Field, made: Made) -> Transform:
         direct = (InputField(self._reads[leaf.end_point], leaf.name) for leaf in sorted(made.direct))
         inputs = (*direct, *self._indirect(made.indirect))
-        return Transform(self._named(f"{target.name}.{field.name}"), described(made), inputs, (field,))
+        said = described(made) or (made.origin.name if made.origin else "")
+        return Transform(self._named(f"{target.name}.{field.name}"), said, inputs, (field,))
 
     def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
         for leaf, kind in sorted(shaping):
@@ -100,6 +101,7 @@ def _told(writing: Writing) -> list[tuple[str, Made]]:
 
 def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[EndPointField]:
     yield from (leaf for leaf, _ in writing.effects.whole)
+    yield from writing.seen
     for _, made in fields:
         yield from made.direct
         yield from (leaf for leaf, _ in made.indirect)

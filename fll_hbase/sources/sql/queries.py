@@ -110,6 +110,7 @@ def _set_operation(session: Session, node: exp.SetOperation, scope: Scope) -> Re
     for link in reversed(links):
         right = answer(session, link.expression, scope)
         result = combined(session, link, result, right)
+        scope.aliases = {name.lower(): made for name, made in result.columns.named}
         result = replace(result, effects=result.effects | _sorted(session, link, scope, result.columns))
     return result
 
@@ -137,7 +138,7 @@ def _grouped(session: Session, node: exp.Select, scope: Scope, columns: Columns)
     group, distinct = node.args.get("group"), node.args.get("distinct")
     effects = Effects()
     if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
-        effects |= clause(session, scope, [(distinct.args["on"], "group_by")], "ON")
+        effects |= clause(session, scope, [(distinct.args["on"], "group_by")], "DISTINCT ON")
     if group is None:
         return effects
     parts: list[exp.Expr] = list(group.iter_expressions())

@@ -9,7 +9,7 @@ from enum import Enum
 from sqlglot import exp
 
 from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import Effects, Made, Relation, Result
+from fll_hbase.sources.sql.values import GENERATED, Effects, Made, Relation, Result
 
 _ALIASES_BESIDE = {"spark", "databricks", "snowflake", "redshift"}
 """Dialects in which an expression may name the alias of one before it."""
@@ -113,6 +113,8 @@ def _unqualified(session: Session, scope: Scope, name: str, *, of_query: bool) -
 def _of_rest(session: Session, scope: Scope, name: str, alias: Made | None) -> Made | str | None:
     """The column of a relation whose columns are not all known, if only one can have it."""
     open_ = [one for one in scope.relations if one.columns.rest is not None]
+    if name.lower() in session.variables:
+        return GENERATED
     if not open_:
         return alias
     if len(open_) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from fll_hbase.errors import Fault
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import EndPoint, EndPointField
 from fll_hbase.sources.sql.parsing import Script
 from fll_hbase.sources.sql.tables import Tables
 from fll_hbase.sources.sql.texts import Texts
@@ -23,12 +23,16 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writing:
-    """What one statement writes into one end point; `fields` is None where it could not be told."""
+    """What one statement writes into one end point; `fields` is None where it could not be told.
+
+    `seen` are fields that are read then, though it is not known what for.
+    """
 
     verb: str
     target: EndPoint
     fields: Sequence[tuple[str, Made]] | None
     effects: Effects
+    seen: frozenset[EndPointField] = frozenset()
 
 
 def _no_change(session: Session, node: exp.Expr, scope: Any) -> Result:
@@ -41,7 +45,7 @@ class Session:
     """The state of a script while its statements are read one after the other.
 
     `views` are queries under a name, of which those in `temporary` are no end points; `change` reads a
-    statement that writes inside a query and gives what it returns.
+    statement that writes inside a query and gives what it returns. `variables` are no columns.
     """
 
     script: Script
@@ -51,6 +55,7 @@ class Session:
     temporary: set[str] = field(default_factory=set)
     writings: list[Writing] = field(default_factory=list)
     database: str = ""
+    variables: set[str] = field(default_factory=set)
     change: Callable[[Session, exp.Expr, Any], Result] = field(default=_no_change)
     _warnings: dict[str, None] = field(default_factory=dict)
 

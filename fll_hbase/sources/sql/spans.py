@@ -77,7 +77,7 @@ class _Marks:
         elif kind is _T.COMMA:
             if self._opened[-1] >= 0 and self.found[self._opened[-1]].kind in _LISTS.values():
                 self._begin(self._end(number), number + 1)
-        elif kind in _OPENING:
+        elif kind in _OPENING and not self._after_distinct(number):
             self._end(number)
             self._begin(_OPENING[kind], number + 1)
         elif self._ends(number):
@@ -109,5 +109,10 @@ class _Marks:
         if kind in _ENDS_UNLESS_CALLED:
             after = self._tokens[number + 1 : number + 2]
             return bool(after) and after[0].token_type is not _T.L_PAREN
-        distinct_from = kind is _T.FROM and self._tokens[number - 1].token_type is _T.DISTINCT
-        return kind in _ENDS and not distinct_from
+        return kind in _ENDS and not self._after_distinct(number)
+
+    def _after_distinct(self, number: int) -> bool:
+        """IS DISTINCT FROM and DISTINCT ON are inside of an expression or item."""
+        words = (_T.FROM, _T.ON)
+        after = number > 0 and self._tokens[number - 1].token_type is _T.DISTINCT
+        return after and self._tokens[number].token_type in words

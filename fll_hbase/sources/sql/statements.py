@@ -29,24 +29,13 @@ _STATEMENTS: dict[type[exp.Expr], Statement] = {
 
 _SILENT = (
     *(exp.TruncateTable, exp.Alter, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
-    *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma, exp.Declare),
+    *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
 """Statements that make no field."""
 
 _NAMED_DATABASES = {"spark", "hive", "trino"}
-_COMMANDS_SILENT = {
-    "EXPLAIN",
-    "MSCK",
-    "ADD",
-    "RESET",
-    "VACUUM",
-    "OPTIMIZE",
-    "CALL",
-    "GRANT",
-    "REVOKE",
-    "SHOW",
-}
+_COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
 
 def read_all(session: Session) -> None:
@@ -67,7 +56,7 @@ def _read(session: Session, number: int, node: exp.Expr) -> None:
         _drop(session, node)
     elif isinstance(node, exp.Query) and node.args.get("with_"):
         with_queries(session, node, Scope({}))
-    elif isinstance(node, exp.Command) and node.name.upper() in _COMMANDS_SILENT:
+    elif isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_SILENT:
         return
     elif not isinstance(node, _SILENT):
         said = node.name if isinstance(node, exp.Command) else node.key

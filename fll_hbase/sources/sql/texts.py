@@ -55,7 +55,9 @@ class Texts:
         if not first <= alias < stop:
             return first, stop
         if self._tokens[alias].start < at:
-            return alias + 2, stop
+            while alias < stop and self._tokens[alias].token_type is not _T.EQ:
+                alias += 1
+            return alias + 1, stop
         stop = alias
         while stop > first and self._tokens[stop - 1].token_type in (_T.ALIAS, _T.L_PAREN):
             stop -= 1
@@ -94,7 +96,7 @@ def rendered(node: exp.Expr, dialect: object, *, literals: bool = False) -> str:
         return node.name if literals else "?"
 
     def plain(part: exp.Expr) -> exp.Expr:
-        return exp.Placeholder() if isinstance(part, exp.Literal) else part
+        return exp.Var(this="?") if isinstance(part, exp.Literal) else part
 
     try:
         shown = node if literals else node.transform(plain)

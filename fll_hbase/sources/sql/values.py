@@ -109,6 +109,11 @@ def merged(every: Iterable[Made]) -> Made:
     )
 
 
+def seen(columns: Columns) -> frozenset[EndPointField]:
+    """All fields behind some columns."""
+    return frozenset(leaf for _, made in columns.named for leaf, _ in shaped(made, ""))
+
+
 def shaped(made: Made, kind: str) -> frozenset[Shaping]:
     """All that is behind a column, as influence of one kind."""
     return frozenset((leaf, kind) for leaf in made.direct | {leaf for leaf, _ in made.indirect})

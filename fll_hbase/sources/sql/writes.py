@@ -12,7 +12,7 @@ from fll_hbase.sources.sql.queries import answer, clause, with_queries
 from fll_hbase.sources.sql.scopes import Scope
 from fll_hbase.sources.sql.session import Session, Writing
 from fll_hbase.sources.sql.targets import Target, matched, target_of
-from fll_hbase.sources.sql.values import GENERATED, Columns, Effects, Relation, Result
+from fll_hbase.sources.sql.values import GENERATED, Columns, Effects, Relation, Result, seen
 
 
 def insert(session: Session, node: exp.Expr, scope: Scope) -> None:
@@ -29,7 +29,7 @@ def insert(session: Session, node: exp.Expr, scope: Scope) -> None:
     if fields is not None and node.args.get("conflict") is not None:
         fields, effects = conflicting(session, scope, node, target.end_point, fields, effects)
     verb = "INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"
-    session.write(Writing(verb, target.end_point, fields, effects))
+    session.write(Writing(verb, target.end_point, fields, effects, seen(result.columns)))
 
 
 def insert_many(session: Session, node: exp.Expr, scope: Scope) -> None:
@@ -53,7 +53,8 @@ def insert_many(session: Session, node: exp.Expr, scope: Scope) -> None:
             columns = Columns(tuple(("", selected.made(value, "VALUES")) for value in given))
             effects |= selected.effects
         target = _target(session, into)
-        session.write(Writing("INSERT", target.end_point, matched(session, target, columns), effects))
+        fields = matched(session, target, columns)
+        session.write(Writing("INSERT", target.end_point, fields, effects, seen(columns)))
 
 
 def create(session: Session, node: exp.Expr, scope: Scope) -> None:
@@ -97,7 +98,8 @@ def load(session: Session, node: exp.Expr, scope: Scope) -> None:
 
 def copy(session: Session, node: exp.Expr, scope: Scope) -> None:
     """Files into a table, or a table or query into files."""
-    files = [session.end_point(file) for file in node.args.get("files") or ()]
+    said = [table for file in node.args.get("files") or () for table in file.find_all(exp.Table)]
+    files = [session.end_point(file) for file in said]
     if node.args.get("kind"):
         target = target_of(session, node.this)
         session.warn(f"COPY into {target.end_point.name!r}: the fields of its files are not known")
@@ -133,7 +135,7 @@ def _keep(
     if not temporary:
         known = columns.named or columns.complete
         session.write(Writing(verb, target.end_point, columns.named if known else None, result.effects))
-    if columns.complete and columns.ordered and not temporary:
+    if columns.complete and columns.ordered:
         session.tables.declare(target.end_point, [Field(column) for column, _ in columns.named])
 
 
