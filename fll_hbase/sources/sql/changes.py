@@ -34,7 +34,7 @@ def update(session: Session, node: exp.Expr, scope: Scope) -> None:
 def delete(session: Session, node: exp.Expr, scope: Scope) -> None:
     """DELETE makes no field; what it looks at decides which rows are left."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    target = _changed(session, scope, node)
+    target = _deleted(session, scope, node)
     for table in node.args.get("using") or ():
         froms.add(session, scope, answer, table)
     effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
@@ -86,6 +86,18 @@ def conflicting(
         (name, replace(made, indirect=made.indirect | frozenset(asked.indirect))) for name, made in assigned
     ]
     return [*fields, *more], effects | selected.effects | asked.effects
+
+
+def _deleted(session: Session, scope: Scope, node: exp.Expr) -> EndPoint:
+    """Likewise of DELETE, where a name before FROM says which of its tables is meant."""
+    tables: list[exp.Expr] = node.args.get("tables") or []
+    if not isinstance(node.this, exp.Expr):
+        froms.add(session, scope, answer, tables[0])
+        return session.end_point(tables[0])
+    froms.add(session, scope, answer, node.this)
+    said = tables[0].name.lower() if tables else ""
+    inside = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == said]
+    return session.end_point(inside[0] if inside else node.this)
 
 
 def _changed(session: Session, scope: Scope, node: exp.Expr) -> EndPoint:

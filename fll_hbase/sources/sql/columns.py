@@ -180,9 +180,14 @@ class Selected:
     def _parts(self, struct: exp.Expr) -> Iterator[Named]:
         for part in struct.expressions:
             if isinstance(part, exp.PropertyEQ):
-                yield part.name.lower(), self.made(part.expression)
+                yield part.name.lower(), self._part(part.expression)
             elif part.alias_or_name:
-                yield part.alias_or_name.lower(), self.made(part)
+                yield part.alias_or_name.lower(), self._part(part.unalias())
+
+    def _part(self, value: exp.Expr) -> Made:
+        """How a field of a struct is made; it is no item of its own."""
+        made = self.made(value)
+        return made if path_of(value) else replace(made, text=rendered(value, self._session.script.dialect))
 
 
 def _listed(node: exp.Expr, name: str) -> Iterable[exp.Expr]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from fll_hbase.errors import Fault, UnreadableDocument
 from fll_hbase.sources.sql import changes, writes
 from fll_hbase.sources.sql.columns import Selected
 from fll_hbase.sources.sql.queries import answer, with_queries
@@ -39,10 +40,17 @@ _COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SH
 
 
 def read_all(session: Session) -> None:
-    """Every statement of the script, in order."""
+    """Every statement of the script, in order.
+
+    The parser takes more than any grammar; a statement whose tree is not as it ought to be is refused.
+    """
     session.change = _change
     for number, statement in enumerate(session.script.statements, 1):
-        _read(session, number, statement)
+        try:
+            _read(session, number, statement)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            told = f"statement {number} ({statement.key.upper()}) has a form that is not understood: {error}"
+            raise UnreadableDocument([Fault("sql", told)]) from error
 
 
 def _read(session: Session, number: int, node: exp.Expr) -> None:
@@ -52,6 +60,8 @@ def _read(session: Session, number: int, node: exp.Expr) -> None:
         writes.select_into(session, node, Scope({}))
     elif isinstance(node, exp.Use):
         _use(session, node)
+    elif isinstance(node, exp.Declare):
+        session.variables.update(name.name.lower() for name in node.find_all(exp.Identifier))
     elif isinstance(node, exp.Drop):
         _drop(session, node)
     elif isinstance(node, exp.Query) and node.args.get("with_"):

@@ -37,7 +37,8 @@ def insert_many(session: Session, node: exp.Expr, scope: Scope) -> None:
     source = node.args["source"]
     if not isinstance(source, exp.Query) or isinstance(source, exp.Subquery):
         for one in node.expressions:
-            one.expression.set("from_", exp.From(this=source.copy()))
+            if isinstance(one.expression, exp.Select):
+                one.expression.set("from_", exp.From(this=source.copy()))
             insert(session, one, scope)
         return
     result = answer(session, source, scope)
@@ -90,7 +91,8 @@ def select_into(session: Session, node: exp.Expr, scope: Scope) -> None:
 
 def load(session: Session, node: exp.Expr, scope: Scope) -> None:
     """A file into a table: how their fields relate is not known."""
-    file = session.tables.end_point(node.args["inpath"].name)
+    path = node.args.get("inpath")
+    file = session.tables.end_point(path.name if isinstance(path, exp.Expr) else "")
     target = session.end_point(node.this)
     session.warn(f"LOAD DATA into {target.name!r}: the fields of {file.name!r} are not known")
     session.write(Writing("LOAD DATA", target, None, Effects(reads=frozenset((file,)))))
