@@ -1,6 +1,6 @@
 """What do the Spark SQL cases expect: their scripts as documents, and what a reading of them says.
 
-`spark_sql.json` holds for each query the columns it gives, each with the source columns it is made of, written
+`spark_sql.json` holds for each query the columns it gives, each with the source columns that make it, written
 `<table>.<column>`. A query that only selects becomes a table `out`; tables of the setup are the schema, its
 views are statements of the script.
 """

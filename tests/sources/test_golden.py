@@ -1,8 +1,8 @@
 """Golden cases: what a document comes to, letter by letter.
 
-A case is a folder `tests/golden/<source>/<case>/` with `input.json` and `expected.json`. Another source plugs in
-with one line in SOURCES: how it reads a document. Set GOLDEN=write to write what is expected anew, then look at
-every difference.
+A case is a folder `tests/golden/<source>/<case>/` with `input.json` and `expected.json`. Another source plugs
+in with one line in SOURCES: how it reads a document. Set GOLDEN=write to write what is expected anew, then
+look at every difference.
 """
 
 from __future__ import annotations

@@ -121,6 +121,8 @@ def _assigned(
             continue
         left = item.this.unnest()
         names = left.expressions if isinstance(left, exp.Tuple) else [left]
+        if not names:
+            continue
         value = item.expression.unnest() if isinstance(item.expression, exp.Paren) else item.expression
         if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
             for name, one in zip(names, value.expressions, strict=True):
@@ -147,10 +149,10 @@ def _branch(
     session: Session, scope: Scope, selected: Selected, target: EndPoint, then: exp.Expr, alias: str
 ) -> Iterator[Named]:
     """The fields that one branch of a MERGE writes."""
-    star = isinstance(then.this, exp.Star) or any(isinstance(one, exp.Star) for one in then.expressions)
     if not isinstance(then, (exp.Insert, exp.Update)):
         return
-    if star:
+    said = then.args.get("expressions")
+    if isinstance(next(iter(said), None) if isinstance(said, list) else said or then.this, exp.Star):
         yield from _all(session, target, scope.relations[1].columns)
     elif isinstance(then, exp.Update):
         yield from _assigned(session, scope, selected, then.expressions, alias)
