@@ -15,11 +15,13 @@ from fll_hbase.model.operations import Field
 from fll_hbase.model.runs import State
 from fll_hbase.recorder.outcomes import NotRecorded, Outcome, Recorded
 from fll_hbase.recorder.recorder import LineageRecorder, OnError
+from fll_hbase.recorder.stages import FieldMutation, StageContext
 from fll_hbase.recorder.values import Destination, FieldOperation, Run, Source
 
 __all__ = [
     "Destination",
     "Field",
+    "FieldMutation",
     "FieldOperation",
     "LineageRecorder",
     "NotRecorded",
@@ -28,5 +30,6 @@ __all__ = [
     "Recorded",
     "Run",
     "Source",
+    "StageContext",
     "State",
 ]

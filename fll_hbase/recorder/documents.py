@@ -37,6 +37,11 @@ def of(run: Run, parts: Sequence[Part], *, namespace: str) -> Json:
     return head | {"operations": [described(operation) for operation in _joined(each)]}
 
 
+def pipeline(run: Run, config: Json, arguments: Mapping[str, str], *, namespace: str) -> Json:
+    """The document of a run that is told by a pipeline's config."""
+    return {"namespace": namespace, "run": _run(run), "config": config, "arguments": dict(arguments)}
+
+
 def _run(run: Run) -> Json:
     said = {
         "application": run.application,
@@ -53,24 +58,25 @@ def _run(run: Run) -> Json:
 def _first_design(part: Part) -> Json:
     destination = _end_point(part.destination)
     if part.destination.fields:
-        destination["fields"] = [_field(field) for field in part.destination.fields]
-    return {"destination": destination, "operations": [_operation(item) for item in part.operations]}
+        destination["fields"] = [described_field(field) for field in part.destination.fields]
+    return {"destination": destination, "operations": [described_operation(item) for item in part.operations]}
 
 
-def _operation(operation: FieldOperation) -> Json:
+def described_operation(operation: FieldOperation) -> Json:
+    """An operation in the first design's form."""
     return {
         "name": operation.name,
         "description": operation.description,
         "inputs": [_input(taken) for taken in operation.inputs],
-        "outputs": [_field(field) for field in operation.outputs],
+        "outputs": [described_field(field) for field in operation.outputs],
     }
 
 
 def _input(taken: Input) -> Json:
-    return {"source": _end_point(taken)} if isinstance(taken, Source) else {"field": _field(taken)}
+    return {"source": _end_point(taken)} if isinstance(taken, Source) else {"field": described_field(taken)}
 
 
-def _field(field: Field | str) -> Any:
+def described_field(field: Field | str) -> Any:
     """A typed field as an object; anything else as it is, for the reader to judge."""
     if not isinstance(field, Field):
         return field

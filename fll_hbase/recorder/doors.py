@@ -9,11 +9,13 @@ from fll_hbase.errors import LineageError
 from fll_hbase.recorder import problems
 from fll_hbase.recorder.outcomes import Recorded
 from fll_hbase.recorder.server import Server
-from fll_hbase.sources import document
+from fll_hbase.sources import document, pipeline_config
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
 SERVER_SCHEMES = ("http://", "https://")
+PIPELINE = "config"
+"""The member that a document of a pipeline has."""
 
 
 class Door(Protocol):
@@ -43,7 +45,8 @@ class StoreDoor:
         self._owned = owned
 
     def record(self, said: dict[str, Any], *, namespace: str) -> Recorded:
-        reading = document.read(said, namespace=namespace)
+        read = pipeline_config.read if PIPELINE in said else document.read
+        reading = read(said, namespace=namespace)
         (answer,) = self._store.record([reading.recorded])
         if isinstance(answer, LineageError):
             raise answer
@@ -61,7 +64,8 @@ class ServerDoor:
         self._server = server
 
     def record(self, said: dict[str, Any], *, namespace: str) -> Recorded:
-        told = self._server.record(json.dumps(said).encode(), namespace=namespace)
+        route = "pipelines" if PIPELINE in said else "lineage"
+        told = self._server.record(json.dumps(said).encode(), namespace=namespace, route=route)
         return Recorded(
             run=told["run"],
             checksum=told["checksum"],

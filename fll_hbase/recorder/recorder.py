@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from cachetools import LRUCache
 
@@ -16,6 +16,7 @@ from fll_hbase.recorder import documents
 from fll_hbase.recorder.documents import Part
 from fll_hbase.recorder.doors import Door, opened
 from fll_hbase.recorder.outcomes import NotRecorded, Outcome, Recorded
+from fll_hbase.recorder.stages import StageContext, with_contexts
 from fll_hbase.recorder.values import Destination, FieldOperation, Run
 from fll_hbase.store.lineage_store import LineageStore
 
@@ -64,10 +65,29 @@ class LineageRecorder:
         one recorder. The same destination again replaces what was said of it, and `run.ended(...)` its
         state. Never raises, unless `on_error` says so: then a LineageError, or a bug as it is.
         """
+        return self._told(run, lambda: self._record(Part(destination, tuple(operations)), run))
+
+    def record_pipeline(
+        self,
+        config: Mapping[str, Any],
+        contexts: Iterable[StageContext] = (),
+        *,
+        run: Run,
+        arguments: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Record what `run` of a pipeline did: what its config says of its stages, and the contexts of some.
+
+        `arguments` are the values of macros in the config. Recording the run again replaces what was said of
+        it, and `run.ended(...)` its state. Never raises, as `record`.
+        """
+        return self._told(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
+
+    def _told(self, run: Run, work: Callable[[], Recorded]) -> Outcome:
+        """The outcome of recording, which is told in the log."""
         named = str(getattr(run, "run", run))
         failure: Exception
         try:
-            outcome = self._record(Part(destination, tuple(operations)), run)
+            outcome = work()
         except LineageError as error:
             _log.error("run %r was not recorded: %s", named, error)
             failure = error
@@ -97,6 +117,22 @@ class LineageRecorder:
     ) -> None:
         self.close()
 
+    def _record_pipeline(
+        self,
+        config: Mapping[str, Any],
+        contexts: Iterable[StageContext],
+        run: Run,
+        arguments: Mapping[str, str],
+    ) -> Recorded:
+        namespace = run.namespace or self._namespace
+        said = documents.pipeline(run, with_contexts(config, contexts), arguments, namespace=namespace)
+        with self._lock:
+            return self._opened().record(said, namespace=namespace)
+
+    def _opened(self) -> Door:
+        self._door = self._door or opened(self._store_or_url, self._patience_seconds)
+        return self._door
+
     def _record(self, part: Part, run: Run) -> Recorded:
         namespace = run.namespace or self._namespace
         place = part.destination.namespace, part.destination.name
@@ -105,8 +141,7 @@ class LineageRecorder:
             self._done[run.run] = {**before, place: part}
             try:
                 said = documents.of(run, [*self._done[run.run].values()], namespace=namespace)
-                self._door = self._door or opened(self._store_or_url, self._patience_seconds)
-                return self._door.record(said, namespace=namespace)
+                return self._opened().record(said, namespace=namespace)
             except StoreAway:
                 raise
             except BaseException:

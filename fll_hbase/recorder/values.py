@@ -34,7 +34,7 @@ class Destination:
     fields: Sequence[Field | str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", _many(self.fields))
+        object.__setattr__(self, "fields", many(self.fields))
 
 
 Input: TypeAlias = Source | Field | str
@@ -54,8 +54,8 @@ class FieldOperation:
     outputs: Sequence[Field | str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", _many(self.inputs))
-        object.__setattr__(self, "outputs", _many(self.outputs))
+        object.__setattr__(self, "inputs", many(self.inputs))
+        object.__setattr__(self, "outputs", many(self.outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Run:
         return replace(self, state=state)
 
 
-def _many(given: Any) -> tuple[Any, ...]:
+def many(given: Any) -> tuple[Any, ...]:
     """Several as given; a lone one counts as one, so that a name is never taken for its letters."""
     if isinstance(given, str | Field | Source):
         return (given,)

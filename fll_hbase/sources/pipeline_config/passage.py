@@ -162,7 +162,13 @@ class Passage:
             self._run.budget.take(len(inputs))
             self._run.add(Transform(self._named("drop"), "Not in the schema of the stage", inputs, ()))
         found = {name: self._taking.expected(name) for name in schema.types}
-        if unknown := [name for name, origins in found.items() if not origins and name not in flow.alive]:
+        unknown = [name for name, origins in found.items() if not origins and name not in flow.alive]
+        if unknown and self._taking.first and len(flow.roots) == 1:
+            self._warn(
+                f"its schema has {_list(unknown)}, which its READ does not list; treated as though it did"
+            )
+            found |= {name: (InputField(flow.roots[0], name),) for name in unknown}
+        elif unknown:
             self._warn(f"its schema has {_list(unknown)}, which no stage is known to make")
         flow.origins |= found
         flow.alive, flow.whole, flow.records = dict.fromkeys(schema.types), True, schema.records

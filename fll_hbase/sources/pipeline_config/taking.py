@@ -64,13 +64,16 @@ class Taking:
         return tuple(taken for name in names for taken in self._known(flow, name))
 
     def _place(self, name: str) -> tuple[Flow, str]:
-        """The fields that a name is looked for in, and the name it has there."""
-        if name in self.flow.alive:
-            return self.flow, name
+        """The fields that a name is looked for in, and the name it has there.
+
+        Where stages join, one that a stage before goes by is that stage's, whatever is made of that name.
+        """
         side = self._side(name)
-        if side is None or (len(self._sides) == 1 and name in self.flow.origins):
+        if side is None or (name in self.flow.alive and not self.joining):
             return self.flow, name
-        return side if len(self._sides) > 1 else (self.flow, side[1])
+        if len(self._sides) > 1:
+            return side
+        return self.flow, name if name in self.flow.origins else side[1]
 
     def _side(self, name: str) -> tuple[Flow, str] | None:
         """The stage before that a name begins with, and the rest; stages and fields may have dots in them."""

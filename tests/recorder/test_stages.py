@@ -1,0 +1,163 @@
+"""Does what plugins say of their stages get there, with what the config says, to a store and to a server?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.running import serving
+from sources.pipelines import SINK, chain, source
+
+from fll_hbase.errors import InvalidLineage, UnreadableDocument
+from fll_hbase.model.operations import EndPoint, EndPointField
+from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.recorder import (
+    Field,
+    FieldMutation,
+    FieldOperation,
+    LineageRecorder,
+    NotRecorded,
+    Recorded,
+    Source,
+    StageContext,
+    State,
+)
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from recorder import seed
+
+ALWAYS = Window(0, START_LIMIT_MS)
+CONFIG: dict[str, Any] = chain(
+    source("Stream", ["ts", "headers", "body"]), {"name": "Projection"}, {**SINK, "endPoint": "${to}"}
+)["config"]
+TO = {"to": "people"}
+
+
+def projection() -> StageContext:
+    """What seed 000's Projection says of itself."""
+    context = StageContext("Projection")
+    context.record_field_mutations(
+        [
+            FieldMutation("rename", inputs=[Field("ts", "long")], outputs=[Field("seqId", "long")]),
+            FieldMutation("rename", inputs="body", outputs="f1", description="renaming body to the f1"),
+        ]
+    )
+    context.record_field_mutations([FieldMutation("delete", inputs=["headers"])])
+    return context
+
+
+@pytest.fixture
+def store() -> Iterator[LineageStore]:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    yield store
+    store.close()
+
+
+def made_of(store: LineageStore, name: str, field: str) -> set[str]:
+    """The nodes on the way into a field."""
+    graph = store.field_lineage(EndPointField(EndPoint("myns", name), field), ALWAYS).graph
+    return {".".join(node) for node in graph.nodes}
+
+
+def test_mutations_of_a_plugin_are_those_of_its_stage(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    outcome = recorder.record_pipeline(CONFIG, [projection()], run=seed.run(), arguments=TO)
+    assert isinstance(outcome, Recorded)
+    assert (outcome.recorded, outcome.warnings) == (True, ())
+    assert made_of(store, "people", "seqId") == {"Stream.read.ts", "Projection.rename.seqId"}
+    assert made_of(store, "people", "f1") == {"Stream.read.body", "Projection.rename#2.f1"}
+    assert [entry.name for entry in store.catalogue.fields(EndPoint("myns", "people")) or ()] == [
+        "f1",
+        "seqId",
+    ]
+
+
+def test_operations_come_after_those_of_the_config(store: LineageStore) -> None:
+    first, second = StageContext("Stream"), StageContext("Projection")
+    first.record_operations(
+        [FieldOperation("read it", inputs=Source("other", "events"), outputs=[Field("body", "string")])]
+    )
+    second.record_operations([FieldOperation("parse", inputs=["body"], outputs=["name", "age"])])
+    second.record_operations([FieldOperation("drop", inputs=["body"]), FieldOperation("new", outputs="id")])
+    declared = {
+        "name": "Projection",
+        "operations": [{"name": "trim", "inputs": ["body"], "outputs": ["body"]}],
+    }
+    config = {**CONFIG, "stages": [CONFIG["stages"][0], declared, CONFIG["stages"][2]]}
+    recorder = LineageRecorder(store, namespace="myns")
+    outcome = recorder.record_pipeline(config, [second, first], run=seed.run(), arguments=TO)
+    assert isinstance(outcome, Recorded)
+    expected = {"Stream.read it.body", "Projection.trim.body", "Projection.parse.name"}
+    assert made_of(store, "people", "name") == expected
+    (listed,) = store.runs(EndPoint("other", "events"), ALWAYS, limit=9).runs
+    assert listed.run.run == "run-1"
+    assert declared["operations"] == [{"name": "trim", "inputs": ["body"], "outputs": ["body"]}]
+
+
+def test_a_run_says_later_how_it_ended(store: LineageStore) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    run = seed.run(state=State.RUNNING)
+    contexts = [projection()]
+    recorder.record_pipeline(CONFIG, contexts, run=run, arguments=TO)
+    again = recorder.record_pipeline(CONFIG, contexts, run=run, arguments=TO)
+    ended = recorder.record_pipeline(CONFIG, contexts, run=run.ended(), arguments=TO)
+    assert isinstance(again, Recorded)
+    assert isinstance(ended, Recorded)
+    assert (again.recorded, ended.replaced) == (False, True)
+    (listed,) = store.runs(EndPoint("myns", "people"), ALWAYS, limit=9).runs
+    assert listed.run.state is State.COMPLETE
+
+
+def test_what_is_wrong_is_told_and_fails_no_program(
+    store: LineageStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    wrong: list[tuple[Any, Any, type[Exception]]] = [
+        (CONFIG, [StageContext("gone"), StageContext("lost")], UnreadableDocument),
+        ({"stages": [], "connections": []}, [], InvalidLineage),
+        (CONFIG, [mutating(FieldMutation("rename", inputs="a"))], UnreadableDocument),
+        (CONFIG, [mutating(FieldMutation(None))], UnreadableDocument),  # type: ignore[arg-type]
+        (CONFIG, [doing(FieldOperation("x", inputs=[Source("a", "b"), "c"]))], UnreadableDocument),
+        (7, [], AttributeError),
+    ]
+    for config, contexts, kind in wrong:
+        outcome = recorder.record_pipeline(config, contexts, run=seed.run(), arguments=TO)
+        assert isinstance(outcome, NotRecorded)
+        assert isinstance(outcome.error, kind)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * len(wrong)
+    assert "contexts.gone" in caplog.text
+    assert "contexts.lost" in caplog.text
+
+
+def mutating(mutation: FieldMutation) -> StageContext:
+    context = StageContext("Projection")
+    context.record_field_mutations([mutation])
+    return context
+
+
+def doing(operation: FieldOperation) -> StageContext:
+    context = StageContext("Projection")
+    context.record_operations([operation])
+    return context
+
+
+def test_warnings_are_logged(store: LineageStore, caplog: pytest.LogCaptureFixture) -> None:
+    LineageRecorder(store, namespace="myns").record_pipeline(CONFIG, [projection()], run=seed.run())
+    assert "no argument is given for ${to}" in caplog.text
+
+
+def test_the_same_lands_on_a_server(tmp_path: Path, store: LineageStore) -> None:
+    with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
+        outcomes: list[Any] = []
+        for place in (url, store):
+            with LineageRecorder(place, namespace="a/b") as recorder:
+                runs = (seed.run(), seed.run(), seed.run(state=State.FAIL))
+                outcomes += [recorder.record_pipeline(CONFIG, [projection()], run=run) for run in runs]
+                outcomes.append(recorder.record_pipeline({"stages": []}, run=seed.run()))
+    assert outcomes[:3] == outcomes[4:7]
+    assert [outcome.recorded for outcome in outcomes[:3] if isinstance(outcome, Recorded)] == [1, 0, 1]
+    assert isinstance(outcomes[3], NotRecorded)
+    assert str(outcomes[3].error) == str(outcomes[7].error)
