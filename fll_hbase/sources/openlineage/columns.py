@@ -51,11 +51,10 @@ def read(checks: Checks, facet: dict[str, Any], at: str, source: Source, shape: 
     fields_at = inside(at, "fields")
     for name, item in members(checks, facet.get("fields"), fields_at, optional=True).items():
         place = inside(fields_at, name)
-        checks.name(name, place, bytes_max=NAME_BYTES_MAX)
         said = members(checks, item, place)
-        columns[name] = set(
-            _inputs(checks, said, shape.of_field, place, source, _how_of_field(checks, said, place))
-        )
+        how = _how_of_field(checks, said, place)
+        made = checks.name(name, place, bytes_max=NAME_BYTES_MAX)
+        columns[made] = set(_inputs(checks, said, shape.of_field, place, source, how))
     whole = {
         Taken(taken.place, taken.field, False, taken.kind, "")
         for taken in _inputs(checks, facet, shape.of_whole, at, source, "")

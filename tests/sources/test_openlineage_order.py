@@ -1,0 +1,197 @@
+"""Events of a run come late, twice and in any order: do they always come to the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fll_hbase import answers
+from fll_hbase.errors import NeverSeen
+from fll_hbase.keys import layout
+from fll_hbase.model.events import ToldEvent
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import START_LIMIT_MS, State, Window
+from fll_hbase.sources import openlineage
+from fll_hbase.store import rows
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Table, open_table
+from sources.openlineage_events import DATASETS, RUNS, run_events
+
+ALWAYS = Window(0, START_LIMIT_MS)
+NOW_MS = 1_800_000_000_000
+
+
+def told(document: Any) -> ToldEvent:
+    event = openlineage.read(document).event
+    assert event is not None
+    return event
+
+
+@contextmanager
+def stores() -> Iterator[tuple[Table, tuple[LineageStore, LineageStore]]]:
+    """Two writers over one empty table."""
+    with closing(open_table("sqlite:///:memory:")) as table:
+        yield table, (LineageStore(table), LineageStore(table))
+
+
+def seen(table: Table) -> dict[str, Any]:
+    """All that can be asked, by a reader that has seen nothing before."""
+    store = LineageStore(table)
+    found: dict[str, Any] = {}
+    for run in RUNS:
+        found[f"truth of {run}"] = rows.truth_value(table.get(layout.run_row(run)))
+        if found[f"truth of {run}"] is not None:
+            found[run] = answers.run_told(store.run(run), now_ms=NOW_MS)
+    for end_point in (EndPoint(*name) for name in DATASETS):
+        try:
+            listed = store.runs(end_point, ALWAYS, limit=9).runs
+            for failed in (False, True):
+                found[f"lineage of {end_point}, {failed}"] = answers.high_level(
+                    store.lineage(end_point, ALWAYS, level=3, failed=failed)
+                )
+            found[f"runs of {end_point}"] = [answers.run(one, now_ms=NOW_MS) for one in listed]
+        except NeverSeen:
+            found[f"runs of {end_point}"] = None
+    return found
+
+
+def cells(table: Table) -> dict[bytes, dict[bytes, bytes]]:
+    """All that is stored, whenever it was put."""
+    return {
+        key: {column: cell.value for column, cell in row.items()} for key, row in table.scan(b"", b"\xff")
+    }
+
+
+@st.composite
+def deliveries(draw: st.DrawFn) -> tuple[list[ToldEvent], list[list[ToldEvent]]]:
+    """Events of up to two runs; and calls that bring each at least once, in any order."""
+    events = [
+        told(document)
+        for run in RUNS
+        for document in draw(st.lists(run_events(run), min_size=run == RUNS[0], max_size=5))
+    ]
+    again = draw(st.lists(st.sampled_from(events), max_size=4))
+    order = draw(st.permutations([*events, *again]))
+    cuts = sorted(draw(st.sets(st.integers(1, len(order)), max_size=4)))
+    calls = [order[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    return events, [call for call in calls if call]
+
+
+@given(deliveries(), st.randoms(use_true_random=False))
+@settings(max_examples=300)
+def test_the_order_the_calls_and_the_writers_do_not_matter(
+    delivery: tuple[list[ToldEvent], list[list[ToldEvent]]], choice: Any
+) -> None:
+    events, calls = delivery
+    with stores() as (table, (store, _)):
+        store.record(events)
+        due = seen(table)
+    with stores() as (table, writers):
+        for call in calls:
+            writer = choice.choice(writers)
+            if len(call) == 1:
+                writer.record_one(call[0])
+            else:
+                assert not [answer for answer in writer.record(call) if isinstance(answer, Exception)]
+        assert seen(table) == due
+
+
+@given(st.lists(run_events(), min_size=1, max_size=4), st.data())
+@settings(max_examples=100)
+def test_what_was_sent_before_is_recognised(documents: Sequence[Any], data: st.DataObject) -> None:
+    events = [told(document) for document in documents]
+    with stores() as (table, (store, other)):
+        store.record(events)
+        before = cells(table)
+        again = data.draw(st.lists(st.sampled_from(events), min_size=1))
+        assert not any(answer.recorded for answer in other.record(again))  # type: ignore[union-attr]
+        assert cells(table) == before
+
+
+def document(kind: str, second: int, **members: Any) -> dict[str, Any]:
+    return {
+        "eventTime": f"2026-03-01T00:00:{second:02}Z",
+        "eventType": kind,
+        "run": {"runId": RUNS[0]},
+        "job": {"namespace": "jobs", "name": "app"},
+        **members,
+    }
+
+
+OUTPUT = {"namespace": "db", "name": "orders"}
+MADE = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "customers", "field": "y"}]}}}
+WRITES = {"outputs": [{**OUTPUT, "facets": {"columnLineage": MADE}}]}
+
+ENDS = {
+    "fail then complete, as the Spark agent sends it": (["START", "FAIL", "COMPLETE"], State.FAIL),
+    "complete then fail": (["START", "COMPLETE", "FAIL"], State.FAIL),
+    "abort then complete": (["START", "ABORT", "COMPLETE"], State.ABORT),
+    "abort then fail": (["START", "ABORT", "FAIL"], State.FAIL),
+    "start after complete": (["COMPLETE", "START"], State.COMPLETE),
+    "complete alone": (["COMPLETE"], State.COMPLETE),
+    "never ended": (["START", "RUNNING", "OTHER"], State.RUNNING),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_a_run_ends_the_same_however_its_events_come(case: str) -> None:
+    kinds, state = ENDS[case]
+    events = [told(document(kind, second, **WRITES)) for second, kind in enumerate(kinds)]
+    starts = [second for second, kind in enumerate(kinds) if kind == "START"] or [0]
+    for order in permutations(events):
+        with stores() as (table, writers):
+            for number, event in enumerate(order):
+                writers[number % 2].record_one(event)
+            run = LineageStore(table).run(RUNS[0]).truth.run
+        assert (run.state, run.start_ms % 60_000) == (state, starts[0] * 1000)
+
+
+def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() -> None:
+    other = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "customers", "field": "z"}]}}}
+    events = [
+        told(document("START", 0, **WRITES)),
+        told(document("RUNNING", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
+        told(document("COMPLETE", 2, outputs=[OUTPUT])),
+    ]
+    for order in permutations(events):
+        with stores() as (table, (store, _)):
+            for event in order:
+                store.record_one(event)
+            (entry,) = LineageStore(table).lineage(EndPoint("db", "orders"), ALWAYS).entries
+            assert answers.high_level(store.lineage(EndPoint("db", "orders"), ALWAYS))[0]["fieldmap"] == [
+                {"from": "z", "to": "x"}
+            ]
+            assert entry.relation.source == EndPoint("db", "customers")
+
+
+def test_the_order_within_an_event_does_not_matter() -> None:
+    taken = [
+        {
+            "namespace": "db",
+            "name": name,
+            "field": "y",
+            "transformations": [{"type": "DIRECT"}, {"type": "INDIRECT"}],
+        }
+        for name in ("customers", "orders_old")
+    ]
+    turned = [{**one, "transformations": one["transformations"][::-1]} for one in taken[::-1]]
+
+    def event(inputs: list[Any], columns: list[str], sources: list[str]) -> ToldEvent:
+        made = {"fields": {name: {"inputFields": inputs} for name in columns}, "dataset": inputs}
+        return told(
+            document(
+                "COMPLETE",
+                1,
+                inputs=[{"namespace": "db", "name": name} for name in sources],
+                outputs=[{**OUTPUT, "facets": {"columnLineage": made}}],
+            )
+        )
+
+    one = event(taken, ["a", "b"], ["customers", "orders_old"])
+    assert one == event(turned, ["b", "a"], ["orders_old", "customers"])
