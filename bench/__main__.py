@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from bench import embedded, hbase
+from bench import embedded, hbase, openlineage, sources
 from bench.awake import awake
 
-ENGINES = {"embedded": embedded.bench, "hbase": hbase.bench}
+ENGINES = {
+    "embedded": embedded.bench,
+    "hbase": hbase.bench,
+    "openlineage": openlineage.bench,
+    "sources": sources.bench,
+}
 
 
 def main() -> None:

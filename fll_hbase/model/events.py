@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -170,9 +170,6 @@ def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[F
     state = next((state for kind, state in _ENDS.items() if kind in kinds), State.RUNNING)
     parent = next((said.parent for said in reversed(facts) if said.parent), None)
     program = next((said.program for said in reversed(facts) if said.program), None)
-    told_of: dict[str, Any] = {"parent": parent[2] if parent else ""}
-    if state is State.RUNNING:
-        told_of["lastEventTime"] = max(event.time_ms for event in events)
     namespace, application, version, type_, name = program or (
         part.namespace,
         _application(part, parent),
@@ -181,7 +178,8 @@ def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[F
         part.job,
     )
     start_ms = min(starts or [event.time_ms for event in events])
-    return ProgramRun(namespace, application, version, type_, name, run, start_ms, state, details(**told_of))
+    facts_of_run = details(parent=parent[2] if parent else "")
+    return ProgramRun(namespace, application, version, type_, name, run, start_ms, state, facts_of_run)
 
 
 def _application(part: Part, parent: tuple[str, str, str] | None) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from cachetools import LRUCache
@@ -13,8 +15,10 @@ from fll_hbase.keys import layout
 from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Event, Facts, Part
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.store.rows import Truth
-from fll_hbase.tables import Table
+from fll_hbase.model.runs import ProgramRun, State, details
+from fll_hbase.store import rows
+from fll_hbase.store.rows import Claim, Truth
+from fll_hbase.tables import Row, Table
 
 TEXTS_BYTES_MAX = 32 * 2**20
 FOLDED_BYTES_MAX = 8 * 2**20
@@ -63,6 +67,24 @@ class Folds:
         program_run = events.program_run(run, told_of, found.part, facts)
         return Folded(Truth(found.info.checksum, program_run), found.info)
 
+    def truths(self, found: Mapping[str, Row]) -> dict[str, Truth]:
+        """The truths of run rows, by run; runs that no pass has finished are left out.
+
+        Raises CorruptRow where a row, or a part that it names, cannot be read.
+        """
+        values = {run: value for run, row in found.items() if (value := rows.truth_value(row)) is not None}
+        told_of = {run: rows.events_of(found[run]) for run, value in values.items() if rows.is_head(value)}
+        texts = self.texts([digest for of in told_of.values() for e in of for digest in (e.part, e.facts)])
+        truths = {}
+        for run, value in values.items():
+            if run not in told_of:
+                truths[run] = rows.decoded(run, value)
+                continue
+            claim = rows.claimed(value)
+            told = self.folded(run, told_of[run], texts).truth.run
+            truths[run] = Truth(claim.checksum, _as_claimed(told, claim, told_of[run][-1].time_ms))
+        return truths
+
     def said(self, told_of: Sequence[Event]) -> tuple[Part, list[Facts]]:
         """What all events of a run, in order, say: their parts as one, and the facts of each.
 
@@ -80,11 +102,11 @@ class Folds:
         missing = [digest for digest in dict.fromkeys(digests) if digest not in found]
         if missing:
             keys = {layout.part_row(digest): digest for digest in missing}
-            rows = self._table.rows(list(keys), columns=(layout.PART,))
+            read = self._table.rows(list(keys), columns=(layout.PART,))
             for key, digest in keys.items():
-                if key not in rows:
+                if key not in read:
                     raise CorruptRow(f"{key.decode()}: an event names this part, but there is none")
-                found[digest] = rows[key][layout.PART].value
+                found[digest] = read[key][layout.PART].value
             self.keep({digest: found[digest] for digest in missing})
         return found
 
@@ -105,3 +127,11 @@ class Folds:
             with self._lock:
                 self._sums[changes] = size, found
         return found
+
+
+def _as_claimed(told: ProgramRun, claim: Claim, last_ms: int) -> ProgramRun:
+    """The run with what its truth says; of one that has not ended, when it was last heard of."""
+    said = json.loads(told.details) if told.details else {}
+    if claim.state is State.RUNNING:
+        said["lastEventTime"] = last_ms
+    return replace(told, start_ms=claim.start_ms, state=claim.state, details=details(**said))

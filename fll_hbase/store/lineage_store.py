@@ -19,6 +19,7 @@ from fll_hbase.model.summary import Relations
 from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
+from fll_hbase.store.folds import Folds
 from fll_hbase.store.gathering import Gathering
 from fll_hbase.store.recording import Recorded, Recording, RunTold, Said
 from fll_hbase.store.rows import Truth
@@ -102,9 +103,10 @@ class LineageStore:
         self._table = table
         self._limits = limits
         self._contents = Contents(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
-        self._recording = Recording(table, clock=clock, grace_ms=limits.grace_ms)
+        folds = Folds(table)
+        self._recording = Recording(table, folds, clock=clock, grace_ms=limits.grace_ms)
         self._gathering = Gathering(self._recording.record)
-        self._windows = WindowReader(table, self._contents, clock=clock, grace_ms=limits.grace_ms)
+        self._windows = WindowReader(table, self._contents, folds, clock=clock, grace_ms=limits.grace_ms)
         self.catalogue = Catalogue(table)
 
     def record(self, runs: Sequence[Said]) -> list[Recorded | LineageError]:

@@ -34,8 +34,8 @@ class Recorded:
 class Pending:
     """One run on its way. `cells` are its own and to be put, `info` is the content that goes before them.
 
-    `count`, `truth` and `truth_value` are what all that the row holds comes to; of its content, `derived` is
-    known where nobody may have put it yet.
+    `count`, `truth`, `truth_value` and `program` are what all that the row holds comes to; of its content,
+    `derived` is known where nobody may have put it yet.
     """
 
     run: str
@@ -47,6 +47,7 @@ class Pending:
     count: int = 0
     truth: Truth | None = None
     truth_value: bytes = b""
+    program: bytes = b""
     derived: FieldLineageInfo | None = None
 
     def look(self, row: Row, folds: Folds) -> None:
@@ -61,6 +62,7 @@ class Pending:
             raise StoreAway(f"run {self.run!r}: a cell just put is not there; check the store, try again")
         self.truth_value = latest.value
         self.truth = rows.decoded(self.run, latest.value)
+        self.program = rows.program_of(self.truth.run)
 
     def supersede(self) -> None:
         """What counts now cannot be found any more: say the own again, after it."""
@@ -96,6 +98,7 @@ class PendingDocument(Pending):
             Pending.derive(self, row, folds)
         else:
             self.truth, self.truth_value = self.own, self.value
+            self.program = rows.program_of(self.own.run) if self.own else b""
         self.number = latest.number if latest else self.number
 
     def supersede(self) -> None:
@@ -139,7 +142,7 @@ class PendingEvents(Pending):
             raise StoreAway(f"run {self.run!r}: an event just put is not there; check the store, try again")
         self.count = rows.said_count(row)
         self.truth, self.derived = folds.folded(self.run, told_of, self.texts)
-        self.truth_value = rows.encoded(self.truth)
+        self.truth_value = rows.head_of(self.truth)
 
     def answers(self) -> list[Recorded]:
         """One answer for each event, in the order given."""

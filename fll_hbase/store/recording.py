@@ -57,12 +57,12 @@ class Recording:
     that takes as long starts over, because a sweep may delete content that no run names for that long.
     """
 
-    def __init__(self, table: Table, *, clock: Callable[[], int], grace_ms: int) -> None:
+    def __init__(self, table: Table, folds: Folds, *, clock: Callable[[], int], grace_ms: int) -> None:
         self._table = table
+        self._folds = folds
         self._clock = clock
         self._half_grace_ms = grace_ms // 2
         self._known = _Known()
-        self._folds = Folds(table)
 
     def record(self, said: Sequence[Said]) -> list[Recorded | LineageError]:
         """Record all, in order; one answer for each. Raises StoreAway: then any of them may have landed.
@@ -78,12 +78,12 @@ class Recording:
     def run(self, run: str) -> RunTold | None:
         """What was told of a run; None where nothing was, or no pass has finished yet."""
         row = self._table.get(layout.run_row(run), columns=(layout.LIGHT,))
-        value = rows.truth_value(row)
-        if value is None:
+        truth = self._folds.truths({run: row}).get(run)
+        if truth is None:
             return None
         told_of = rows.events_of(row)
         part, facts = self._folds.said(told_of) if told_of else (None, [])
-        return RunTold(rows.decoded(run, value), tuple(told_of), part, tuple(facts))
+        return RunTold(truth, tuple(told_of), part, tuple(facts))
 
     def _record(self, chunk: Sequence[Sequence[Said]]) -> list[Recorded | LineageError]:
         refused: Refused = {}
@@ -208,7 +208,7 @@ class Recording:
                 run.supersede()
                 again.append(run)
                 continue
-            references += rows.reference_puts(run.truth, ends[run.truth.checksum])
+            references += rows.reference_puts(run.truth, ends[run.truth.checksum], program=run.program)
             truths.append(rows.truth_put(run.key, run.count, run.truth_value))
             ready.append(run)
         index = [

@@ -54,7 +54,7 @@ class Claim(NamedTuple):
 
     checksum: str
     start_ms: int
-    failed: bool
+    state: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,18 @@ def content_of(info: FieldLineageInfo) -> Content:
     return Content(ends, tuple(_catalogue(info)), data)
 
 
+def head_of(truth: Truth) -> bytes:
+    """The value of truth cells of a run told by events, which say the rest: as much as confirming takes."""
+    run = truth.run
+    return b"%b|%d|%b" % (truth.checksum.encode(), run.start_ms, run.state.value.encode())
+
+
 def encoded(truth: Truth) -> bytes:
-    """The value of document and truth cells. Raises TooLarge where no cell holds it."""
+    """The value of document cells, and of their truths. Raises TooLarge where no cell holds it."""
     run = truth.run
     names = (run.namespace, run.application, run.version, run.type, run.program)
     details = (run.details.encode(),) if run.details else ()
-    head = b"%b|%d|%b" % (truth.checksum.encode(), run.start_ms, run.state.value.encode())
-    value = SEPARATOR.join((head, *map(escaped, names), *details))
+    value = SEPARATOR.join((head_of(truth), *map(escaped, names), *details))
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(
             f"run {run.run!r}: names and details of the run are {len(value)} bytes long; shorten them"
@@ -134,12 +139,17 @@ def decoded(run_id: str, value: bytes) -> Truth:
 
 
 def claimed(value: bytes) -> Claim:
-    """The beginning of what `encoded` made. Raises CorruptRow for any other bytes."""
+    """What `head_of` made, or `encoded` begins with. Raises CorruptRow for any other bytes."""
     try:
-        checksum, start, state, _ = value.split(SEPARATOR, 3)
-        return Claim(checksum.decode(), int(start), State(state.decode()).failed)
+        checksum, start, state, *_ = value.split(SEPARATOR, 3)
+        return Claim(checksum.decode(), int(start), State(state.decode()))
     except ValueError as error:
         raise CorruptRow(f"{value!r} is not the truth about a run") from error
+
+
+def is_head(value: bytes) -> bool:
+    """Whether it says no more than confirming takes."""
+    return value.count(SEPARATOR) == 2
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:
@@ -190,15 +200,19 @@ def truth_value(row: Mapping[bytes, Cell]) -> bytes | None:
     return row[max(truths)].value if truths else None
 
 
-def reference_puts(truth: Truth, ends: Ends) -> Iterator[Put]:
+def reference_puts(truth: Truth, ends: Ends, *, program: bytes) -> Iterator[Put]:
     """One row per end point that the run read or wrote."""
     run = truth.run
     kind = layout.FAILED_REFERENCE if run.state.failed else layout.REFERENCE
     column = kind + truth.checksum.encode()
     tail = layout.reference_tail(run.start_ms, run.run)
-    program = SEPARATOR.join(map(escaped, (run.application, run.version, run.type, run.program)))
     for direction, end_point in ends.directed():
         yield Put(measured(layout.references(direction, end_point) + tail), column, program)
+
+
+def program_of(run: ProgramRun) -> bytes:
+    """The value of references to a run told by a document."""
+    return SEPARATOR.join(map(escaped, (run.application, run.version, run.type, run.program)))
 
 
 @lru_cache(maxsize=4_096)

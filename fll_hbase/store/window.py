@@ -20,6 +20,7 @@ from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import DAY_MS, Direction, Window
 from fll_hbase.store import rows
 from fll_hbase.store.contents import Contents
+from fll_hbase.store.folds import Folds
 from fll_hbase.store.rows import Claim, Truth
 from fll_hbase.tables import Row, Table
 
@@ -45,8 +46,11 @@ _Entry: TypeAlias = tuple[bytes, Row]
 class WindowReader:
     """Answers which contents and runs are in a window. Threads may share it."""
 
-    def __init__(self, table: Table, contents: Contents, *, clock: Callable[[], int], grace_ms: int) -> None:
+    def __init__(
+        self, table: Table, contents: Contents, folds: Folds, *, clock: Callable[[], int], grace_ms: int
+    ) -> None:
         self._table = table
+        self._folds = folds
         self._contents = contents
         self._clock = clock
         self._grace_ms = grace_ms
@@ -91,9 +95,10 @@ class WindowReader:
         while True:
             page = list(self._table.scan(start, stop, limit=batch))
             tails = [key[len(prefix) :] for key, _ in page]
-            for tail, value in self._values(tails).items():
-                truth = rows.decoded(layout.parsed_tail(tail).run, value)
-                if place_of(truth) == tail and self._admits(asked, rows.claimed(value)):
+            truths = self._folds.truths(self._run_rows(tails))
+            for tail in tails:
+                truth = truths.get(layout.parsed_tail(tail).run)
+                if truth and place_of(truth) == tail and self._admits(asked, _claim_of(truth)):
                     yield truth
             if len(page) < batch:
                 return
@@ -123,16 +128,23 @@ class WindowReader:
 
     def _admits(self, asked: Asked, claim: Claim) -> bool:
         """Whether the run row has the last word for this question: its start, state and end points."""
-        if claim.start_ms not in asked.window or (claim.failed and not asked.failed):
+        if claim.start_ms not in asked.window or (claim.state.failed and not asked.failed):
             return False
         return self._contents.names(claim.checksum, asked.direction, asked.end_point)
 
-    def _values(self, tails: Iterable[bytes]) -> dict[bytes, bytes]:
+    def _values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
         """What the run rows say of the runs, by reference tail; runs that no pass finished are left out."""
-        keys = {tail: layout.run_row(layout.parsed_tail(tail).run) for tail in tails}
-        found = self._table.rows(list(set(keys.values())), columns=(layout.LIGHT,))
-        values = {tail: rows.truth_value(found[key]) for tail, key in keys.items() if key in found}
+        found = self._run_rows(tails)
+        runs = {tail: layout.parsed_tail(tail).run for tail in tails}
+        values = {tail: rows.truth_value(found[run]) for tail, run in runs.items() if run in found}
         return {tail: value for tail, value in values.items() if value is not None}
+
+    def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
+        """The rows of the runs, by run."""
+        runs = {layout.parsed_tail(tail).run for tail in tails}
+        keys = {layout.run_row(run): run for run in sorted(runs)}
+        found = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        return {keys[key]: row for key, row in found.items()}
 
     def _first_references(self, asked: Asked, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
         """Per content the place of its newest run in the window on one day."""
@@ -197,6 +209,10 @@ class _Dead:
     def _is_dead(self, entry: _Entry, failed: bool, now_ms: int) -> bool:
         stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
         return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
+
+
+def _claim_of(truth: Truth) -> Claim:
+    return Claim(truth.checksum, truth.run.start_ms, truth.run.state)
 
 
 def place_of(truth: Truth) -> bytes:

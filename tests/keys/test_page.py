@@ -44,6 +44,11 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
         layout.graph_column(Direction(way), EndPoint(ns, name), field)
     ),
     "document_column": lambda number, digest: _key(layout.document_column(number, digest)),
+    "event_column": lambda time_ms, digest: _key(layout.event_column(time_ms, digest)),
+    "part_row": lambda digest: _key(layout.part_row(digest)),
+    "alias_row": lambda ns, name: _key(layout.alias_row(EndPoint(ns, name))),
+    "alias_column": lambda ns, name: _key(layout.alias_column(EndPoint(ns, name))),
+    "stated_column": lambda field: _key(layout.stated_column(field)),
     "truth_column": lambda count, digest: _key(layout.truth_column(count, digest)),
     "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
     "type_column": lambda way, field, digest: _key(
@@ -63,7 +68,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
     vectors = page.vectors()
     assert {vector.name for vector in vectors} == MAKES.keys()
     rows_of_keys = {vector.keys[0][:1] for vector in vectors if vector.keys[0][1:2] == b"|"}
-    assert rows_of_keys == {b"c", b"r", b"b", b"f", b"i", b"e"}
+    assert rows_of_keys == {b"c", b"r", b"b", b"f", b"i", b"e", b"a", b"p"}
 
 
 def test_the_worked_example_is_what_recording_puts() -> None:
@@ -91,7 +96,7 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         *content.data,
         rows.document_put(key, 1, value),
         *rows.index_puts(truth, content.ends),
-        *rows.reference_puts(truth, content.ends),
+        *rows.reference_puts(truth, content.ends, program=rows.program_of(run)),
         rows.truth_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()

@@ -121,7 +121,11 @@ def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
     truth = Truth(info.checksum, run)
     value = rows.encoded(truth)
     assert rows.decoded(run.run, value) == truth
-    assert rows.claimed(value) == (info.checksum, run.start_ms, run.state.failed)
+    assert (
+        rows.claimed(value) == rows.claimed(rows.head_of(truth)) == (info.checksum, run.start_ms, run.state)
+    )
+    assert rows.is_head(rows.head_of(truth))
+    assert not rows.is_head(value)
 
 
 @given(
@@ -207,7 +211,7 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
         *((Direction.FORWARD, e) for e in info.sources),
     }
     tail = layout.reference_tail(run.start_ms, run.run)
-    references = list(rows.reference_puts(truth, ends))
+    references = list(rows.reference_puts(truth, ends, program=rows.program_of(truth.run)))
     assert {put.row for put in references} == {
         layout.references(*directed_end) + tail for directed_end in directed
     }
@@ -345,4 +349,4 @@ def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
     run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
     ends = Ends(CHECKSUM, (replace(A, name="n" * 20_000),), ())
     with pytest.raises(TooLarge, match="names too long"):
-        list(rows.reference_puts(Truth(CHECKSUM, run), ends))
+        list(rows.reference_puts(Truth(CHECKSUM, run), ends, program=b""))
