@@ -60,7 +60,9 @@ class Pipeline:
 
 def read_pipeline(checks: Checks, config: object, *, namespace: str, macros: Macros) -> Pipeline:
     """The pipeline that a config says. What CDAP keeps there beside stages and connections is passed over."""
-    said = config if isinstance(config, dict) else checks.members(config, "config", ())
+    said = _object(checks, config, "config")
+    if not isinstance(config, dict):
+        return Pipeline((), ())
     reader = _Reader(checks, namespace, Texts(checks, macros))
     items = [*each(checks.items(said, "stages", "config", required=True), "config.stages")]
     stages = [reader.stage(item, at) for item, at in items]

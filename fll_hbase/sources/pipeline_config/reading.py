@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.errors import InvalidLineage, UnreadableDocument
+from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.sources.checks import Checks
 from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
@@ -30,8 +30,8 @@ def read(document: object, *, namespace: str | None) -> Reading:
     macros = Macros(_arguments(checks, members))
     warnings = len(checks.warnings)
     if "config" not in members:
-        checks.fault("config", "missing")
-    pipeline = read_pipeline(checks, members.get("config", {}), namespace=namespace, macros=macros)
+        raise UnreadableDocument([*checks.faults, Fault("config", "missing")])
+    pipeline = read_pipeline(checks, members["config"], namespace=namespace, macros=macros)
     if checks.faults:
         raise UnreadableDocument(checks.faults)
     faults = course.find_faults(pipeline)
