@@ -48,8 +48,10 @@ def parse(sql: str, dialect: str) -> Script:
 def _place(error: ParseError) -> str:
     said = error.errors[0] if error.errors else {}
     if said.get("line"):
-        near = f", near {said['highlight'][:100]!r}" if said.get("highlight") else ""
-        return f"line {said['line']} column {said['col']}{near}: {said['description'].rstrip('.')}"
+        word = said.get("highlight") or ""
+        near = f", near {word[:100]!r}" if word else ""
+        column = max(1, said["col"] - len(word) + 1)  # it tells that of the last letter
+        return f"line {said['line']} column {column}{near}: {said['description'].rstrip('.')}"
     return _first_line(error)
 
 

@@ -1,0 +1,151 @@
+"""Does the SQL route record what it says, refuse what it should, and read the catalogue of its own store?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from asking import ALL, found, lineage, nothing_stored, path, places, problem, recorded
+from conftest import MakeClient
+from documents import Json, copying, run
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+DAILY = "CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"
+
+
+def document(sql: Any = DAILY, name: str = "r1", **also: Any) -> Json:
+    return {"run": run(name), "sql": sql, **also}
+
+
+def post(client: FlaskClient, said: Any, **query: Any) -> TestResponse:
+    return client.post(path("ns1", "sql", **query), json=said)
+
+
+def pairs(client: FlaskClient, name: str, source: str) -> list[Json]:
+    """The field map from a source into an end point."""
+    entries = lineage(client, name, direction="backward")
+    (entry,) = [one for one in entries if (one["source"] or {}).get("name") == source]
+    fieldmap: list[Json] = entry["fieldmap"]
+    return fieldmap
+
+
+def test_recorded_again_and_replaced(client: FlaskClient) -> None:
+    answer = post(client, document())
+    assert answer.status_code == 201
+    checksum = answer.json["checksum"]
+    assert answer.json == {"checksum": checksum, "run": "r1", "recorded": True}
+    again = post(client, document())
+    assert (again.status_code, again.json["recorded"]) == (200, False)
+    other = post(client, document("CREATE TABLE totals AS SELECT net AS total FROM orders"))
+    assert (other.status_code, other.json["replaced"]) == (200, True)
+
+
+def test_lineage_direct_and_indirect(client: FlaskClient) -> None:
+    assert post(client, document()).status_code == 201
+    assert pairs(client, "totals", "orders") == [
+        {"from": "day", "to": "*", "influence": "indirect", "scope": "dataset"},
+        {"from": "net", "to": "total"},
+        {"from": "tax", "to": "total"},
+    ]
+    asked = ("ns1", "endpoints", "totals", "fields", "total", "lineage")
+    (transform,) = [one for one in found(client, *asked, **ALL)["operations"] if one["type"] == "TRANSFORM"]
+    assert (transform["name"], transform["description"]) == ("totals.total", "net + tax")
+
+
+def test_a_daily_job_keeps_one_checksum(client: FlaskClient) -> None:
+    answers = [
+        post(client, document(DAILY.replace("21", day), f"of {day}")).json for day in ("21", "22", "23")
+    ]
+    assert len({answer["checksum"] for answer in answers}) == 1
+
+
+def test_a_dry_run_stores_nothing(client: FlaskClient) -> None:
+    answer = post(client, document(), dryRun="true")
+    assert answer.status_code == 200
+    assert [one["name"] for one in answer.json["operations"]] == [
+        "read orders",
+        "totals.total",
+        "write totals",
+    ]
+    assert answer.json["lineage"][0]["fieldmap"][1:] == [
+        {"from": "net", "to": "total"},
+        {"from": "tax", "to": "total"},
+    ]
+    assert nothing_stored(client)
+
+
+def test_the_catalogue_of_the_store(client: FlaskClient) -> None:
+    star = document("CREATE TABLE copied AS SELECT * FROM invoices JOIN people ON who = person", "r2")
+    before = post(client, star, dryRun="true").json
+    assert len(before["warnings"]) == 4
+    recorded(client, copying("x", "invoices", "who", "sum"), copying("y", "people", "person", run=run("r3")))
+    answer = post(client, star)
+    assert (answer.status_code, "warnings" in answer.json) == (201, False)
+    assert [pair["to"] for pair in pairs(client, "copied", "invoices")] == ["sum", "*", "who"]
+
+
+def test_what_is_not_known_is_told_and_not_guessed(client: FlaskClient) -> None:
+    answer = post(client, document("INSERT INTO totals SELECT * FROM elsewhere"))
+    assert answer.status_code == 201
+    assert {warning["at"] for warning in answer.json["warnings"]} == {"sql"}
+    said = " ".join(warning["detail"] for warning in answer.json["warnings"])
+    assert "'elsewhere'" in said
+    assert "'totals'" in said
+    (entry,) = lineage(client, "totals", direction="backward")
+    assert (entry["source"]["name"], entry["fieldmap"], entry["unknown"]) == ("elsewhere", [], True)
+
+
+def test_a_script_and_a_dialect(client: FlaskClient) -> None:
+    sql = "SELECT a, b INTO #t FROM [my orders]; INSERT INTO totals (total) SELECT a FROM #t"
+    assert post(client, document(sql, dialect="tsql")).status_code == 201
+    assert pairs(client, "totals", "my orders") == [{"from": "a", "to": "total"}]
+    names = [one["name"] for one in found(client, "ns1", "endpoints")["endpoints"]]
+    assert names == ["my orders", "totals"]
+
+
+@pytest.mark.parametrize(
+    ("said", "at"),
+    [
+        ({}, ["run", "sql"]),
+        (document("CREATE TABLE"), ["sql"]),
+        (document(5), ["sql"]),
+        (document(""), ["sql"]),
+        (document(dialect="cobol"), ["dialect"]),
+        (document(dialect=None), ["dialect"]),
+        (document(schema=[]), ["schema"]),
+        (document(schema={"t": "a"}), ["schema.t"]),
+        (document(schema={"t": ["a", {"type": "int"}]}), ["schema.t.1.name"]),
+        (document(namespace="other"), ["namespace"]),
+        (document("(" * 5000), ["sql"]),
+        ([], [""]),
+    ],
+)
+def test_what_is_400(client: FlaskClient, said: Any, at: list[str]) -> None:
+    assert places(post(client, said), 400) == at
+    assert nothing_stored(client)
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM orders", "DROP TABLE orders", "-- nothing"])
+def test_what_is_422(client: FlaskClient, sql: str) -> None:
+    assert places(post(client, document(sql)), 422) == ["sql"]
+    assert places(post(client, document(sql), dryRun="true"), 422) == ["sql"]
+    assert nothing_stored(client)
+
+
+def test_bodies_that_are_none(client: FlaskClient, make_client: MakeClient) -> None:
+    route = path("ns1", "sql")
+    json_type = {"Content-Type": "application/json"}
+    problem(client.post(route, data=b"{", headers=json_type), 400)
+    problem(client.post(route, data=DAILY.encode(), headers={"Content-Type": "application/sql"}), 415)
+    small = make_client(document_bytes_max=100)
+    problem(post(small, document()), 413)
+    packed = gzip.compress(json.dumps(document()).encode())
+    answer = client.post(route, data=packed, headers={**json_type, "Content-Encoding": "gzip"})
+    assert answer.status_code == 201
+
+
+def test_a_parameter_it_does_not_know(client: FlaskClient) -> None:
+    assert places(post(client, document(), colour="red"), 400) == ["colour"]

@@ -1,0 +1,148 @@
+"""Is any text a run or one clear refusal, in time?"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fll_hbase.errors import FaultyInput
+from fll_hbase.model import lineage
+from fll_hbase.sources import sql
+
+ROOT = Path(__file__).parents[1]
+_WORD = re.compile(r"\w+|'[^']*'|\S")
+
+
+def statements() -> list[str]:
+    """Every statement of the golden cases and of the Spark cases."""
+    golden = [json.loads(path.read_text()) for path in sorted((ROOT / "golden" / "sql").glob("*/input.json"))]
+    cases = json.loads((ROOT / "cases" / "spark_sql.json").read_text())
+    found = [said["sql"] for said in golden if isinstance(said["sql"], str)]
+    return found + [f"CREATE TABLE o AS {case['query_sql']}" for case in cases if "query_sql" in case]
+
+
+TEXTS = [_WORD.findall(text) for text in statements()]
+WORDS = sorted({word for text in TEXTS for word in text})
+SCHEMA = {"s": ["id", "a"], "orders": ["id", "customer", "amount", "day", "note"]}
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> str:
+    """A statement in which some words are gone, others came, and parts of another statement."""
+    words = list(draw(st.sampled_from(TEXTS)))
+    for _ in range(draw(st.integers(0, 5))):
+        at = draw(st.integers(0, len(words)))
+        other = draw(st.sampled_from(TEXTS))
+        begin = draw(st.integers(0, len(other) - 1))
+        part = draw(st.sampled_from([[], [draw(st.sampled_from(WORDS))], other[begin : begin + 10]]))
+        words[at : at + draw(st.integers(0, 2))] = part
+    return " ".join(words)
+
+
+def read(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
+    """A run that the model takes, or a refusal that names its places."""
+    run = {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1}
+    said = {"run": run, "sql": text, "dialect": dialect, "schema": schema or {}}
+    try:
+        reading = sql.read(said, namespace="ns", columns=lambda _: None)
+    except FaultyInput as error:
+        assert error.faults
+        return
+    assert lineage.partial(reading.operations.info.operations) == reading.operations.info
+
+
+@settings(max_examples=400, deadline=2_000)
+@given(mangled(), st.sampled_from(sql.DIALECTS), st.sampled_from([{}, SCHEMA]))
+def test_statements_that_are_nearly_right(text: str, dialect: str, schema: Any) -> None:
+    read(text, dialect, schema)
+
+
+@settings(max_examples=300, deadline=2_000)
+@given(
+    st.text() | st.text("()'\"`;,.*-/\\[]{}<>=+ aSELECTFROM\n", max_size=200), st.sampled_from(sql.DIALECTS)
+)
+def test_any_text(text: str, dialect: str) -> None:
+    read(text, dialect)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=2_000)
+@given(JSON, JSON, JSON)
+def test_any_document(text: Any, dialect: Any, schema: Any) -> None:
+    read(text, dialect, schema)
+
+
+@pytest.mark.parametrize("text", statements())
+def test_no_form_of_the_cases_is_a_surprise(text: str) -> None:
+    """A tree that is not as it ought to be is refused, but that is for texts nobody wrote."""
+    run = {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1}
+    for dialect in sql.DIALECTS:
+        try:
+            sql.read({"run": run, "sql": text, "dialect": dialect}, namespace="ns", columns=lambda _: None)
+        except FaultyInput as error:
+            assert "has a form" not in str(error)
+
+
+FOUND = [
+    "DELETE totals WHERE customer IN (SELECT id FROM customers)",
+    "FROM orders INSERT TABLE totals SELECT customer INSERT INTO TABLE SELECT note",
+    "LOAD DATA INPATH INTO TABLE t",
+    "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE * WHEN NOT MATCHED THEN INSERT *",
+    "UPDATE t SET x = s.a, () = ROW(s.b) FROM s",
+    "DECLARE d DATE DEFAULT '2026-01-01'; CREATE TABLE o AS SELECT a FROM s",
+]
+"""Texts that an earlier state could not read."""
+
+
+@pytest.mark.parametrize("text", FOUND)
+def test_what_was_found(text: str) -> None:
+    for dialect in sql.DIALECTS:
+        read(text, dialect, SCHEMA)
+
+
+LONG = {
+    "columns": "CREATE TABLE t AS SELECT {} FROM s".format(
+        ", ".join(f"UPPER(a{n}) AS b{n}" for n in range(900))
+    ),
+    "one name": "CREATE TABLE t AS SELECT {} FROM s".format(", ".join(["x"] * 10_000)),
+    "operators": f"CREATE TABLE t AS SELECT {' + '.join(['a'] * 8_000)} AS k FROM s",
+    "conditions": f"CREATE TABLE t AS SELECT a FROM s WHERE {' OR '.join(f'i = {n}' for n in range(2_000))}",
+    "unions": f"CREATE TABLE t AS {' UNION ALL '.join(f'SELECT a FROM s{n}' for n in range(1_000))}",
+    "queries": "CREATE TABLE t AS WITH c0 AS (SELECT a FROM s), {} SELECT * FROM c400".format(
+        ", ".join(
+            f"c{n} AS (SELECT x.a + 1 AS a FROM c{n - 1} x JOIN c{n - 1} y ON x.a = y.a)"
+            for n in range(1, 401)
+        )
+    ),
+    "rows": f"INSERT INTO orders VALUES {', '.join(f'({n}, 2, 3, 4, 5)' for n in range(1_500))}",
+    "statements": ";".join(f"CREATE TABLE t{n} AS SELECT a FROM s{n}" for n in range(500)),
+    "tables": f"CREATE TABLE t AS SELECT a FROM {', '.join(f's{n}' for n in range(2_000))}",
+    "joins": "CREATE TABLE t AS SELECT s0.a FROM s0 {}".format(
+        " ".join(f"JOIN s{n} USING (k)" for n in range(1, 1_000))
+    ),
+    "brackets": "(" * 30_000,
+    "quotes": "'" * 29_999,
+    "comments": "/*" * 15_000,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_texts_take_no_longer_than_their_length_allows(name: str) -> None:
+    """CPU seconds by size. Ten seconds a 100 kB is no bar, but far from what is more than linear."""
+    read(LONG[name], "spark", SCHEMA)
+    start = time.process_time()
+    read(LONG[name], "spark", SCHEMA)
+    assert time.process_time() - start < 10 * max(len(LONG[name]), 20_000) / 100_000
