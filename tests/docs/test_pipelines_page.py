@@ -1,0 +1,83 @@
+"""Does the page on pipeline configs show what is recorded, and code that records?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fll_hbase import answers
+from fll_hbase.cli import main
+from fll_hbase.model import order
+from fll_hbase.model.operations import Field, Operation, Read, Transform, end_point_of, inputs_of, outputs_of
+from fll_hbase.recorder import LineageRecorder, Recorded, Run
+from fll_hbase.sources import pipeline_config
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "pipelines.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+def told(document: Any) -> Iterator[str]:
+    """What a document comes to, as the page tells it."""
+    reading = pipeline_config.read(document, namespace="myns")
+    yield from map(_operation, order.topological(reading.operations.info.operations))
+    yield from (f"warning {warning}" for warning in reading.warnings)
+
+
+def _operation(operation: Operation) -> str:
+    taken = ", ".join(f"{taken.origin}.{taken.name}" for taken in inputs_of(operation))
+    made = ", ".join(map(_field, outputs_of(operation)))
+    of = f" of {end_point_of(operation)}" if end_point_of(operation) else ""
+    match operation:
+        case Read():
+            said = made
+        case Transform():
+            said = f"{taken} -> {made}"
+        case _:
+            said = taken
+    return f"{type(operation).__name__.upper()} {operation.name}{of}: {said}".rstrip()
+
+
+def _field(field: Field) -> str:
+    return f"{field.name} {field.type}".rstrip()
+
+
+@pytest.mark.parametrize(("document", "expected"), EXAMPLES)
+def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
+    assert sorted(told(json.loads(document))) == sorted(expected.splitlines())
+
+
+def test_each_scenario_is_shown() -> None:
+    assert len(EXAMPLES) == 3
+    unknown = pipeline_config.read(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
+    (entry,) = answers.dry_run(unknown)["lineage"]
+    assert (entry["fieldmap"], entry["unknown"]) == ([], True)
+
+
+def test_the_python_shown_records(tmp_path: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    config = {
+        "stages": [
+            {"name": "Stream", "plugin": {"type": "batchsource"}},
+            {"name": "Projection"},
+            {"name": "Table", "plugin": {"type": "batchsink"}},
+        ],
+        "connections": [{"from": "Stream", "to": "Projection"}, {"from": "Projection", "to": "Table"}],
+    }
+    said: dict[str, Any] = {"config": config}
+    exec(code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/lineage.db"), said)
+    with LineageRecorder(f"sqlite:///{tmp_path}/lineage.db", namespace="myns") as recorder:
+        run = Run(application="etl", program="again")
+        outcome = recorder.record_pipeline(config, [said["context"]], run=run)
+    assert isinstance(outcome, Recorded)
+    assert outcome.recorded
+
+
+def test_the_command_shown_is_one() -> None:
+    (command,) = re.findall(r"^\$ fll (record --pipeline .*)$", PAGE, re.MULTILINE)
+    options = {option for parameter in main.commands["record"].params for option in parameter.opts}
+    assert set(re.findall(r"--\w+", command)) <= options
