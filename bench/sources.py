@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bench.report import said
 from fll_hbase.sources import datahub as datahub_source
-from fll_hbase.sources import strict_json
+from fll_hbase.sources import pipeline_config, strict_json
 
 SECONDS = 2.0
 
@@ -17,6 +18,7 @@ SECONDS = 2.0
 def bench(sizes: Sequence[int]) -> None:
     """Each source by itself; `sizes` are those of histories, of which there is none here."""
     datahub()
+    pipelines()
 
 
 def datahub() -> None:
@@ -24,6 +26,42 @@ def datahub() -> None:
     for columns in (20, 1_000):
         raw = json.dumps([_lineage(columns)]).encode()
         _measured(f"DataHub: a table of {columns:,} columns", raw, _read_datahub)
+
+
+def pipelines() -> None:
+    """A pipeline of five stages and ten fields, and one of 500 stages that make 20 of 200 fields each."""
+    for stages, fields, made in ((5, 10, 3), (500, 200, 20)):
+        raw = json.dumps(_pipeline(stages, fields, made)).encode()
+        _measured(f"pipeline configs: {stages} stages, {fields} fields", raw, _read_pipeline)
+
+
+def _read_pipeline(raw: bytes) -> None:
+    pipeline_config.read(strict_json.parse(raw), namespace="ns")
+
+
+def _pipeline(stages: int, fields: int, made: int) -> dict[str, Any]:
+    """A source, stages that each make some of its fields again, and a sink."""
+    names = [f"field_{number}" for number in range(fields)]
+    schema = {"type": "record", "name": "r", "fields": [{"name": name, "type": "string"} for name in names]}
+    properties = {"schema": json.dumps(schema)}
+    said: list[dict[str, Any]] = [
+        {"name": "source", "plugin": {"type": "batchsource", "properties": properties}}
+    ]
+    said += [
+        {
+            "name": f"stage_{number}",
+            "plugin": {"type": "transform", "properties": properties},
+            "operations": [
+                {"name": f"make {name}", "inputs": [name, names[0]], "outputs": [name]}
+                for name in names[:made]
+            ],
+        }
+        for number in range(stages - 2)
+    ]
+    said.append({"name": "sink", "plugin": {"type": "batchsink", "properties": properties}})
+    arrows = [{"from": one["name"], "to": other["name"]} for one, other in pairwise(said)]
+    run = {"application": "a", "type": "pipeline", "program": "p", "run": "r", "startTime": 1}
+    return {"run": run, "config": {"stages": said, "connections": arrows}}
 
 
 def _read_datahub(raw: bytes) -> None:
