@@ -10,6 +10,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
+from api.worker import EvenWorker
 from fll_hbase.config import Settings
 from fll_hbase.store.opening import open_store
 
@@ -40,7 +41,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "bind": f"{settings.host}:{settings.port}",
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "threads": settings.threads,
-            "worker_class": "gthread",
+            "worker_class": EvenWorker,
             "limit_request_line": 0,
             "keepalive": 75,
             "graceful_timeout": 30,
