@@ -11,6 +11,7 @@ from typing import Any
 from bench.report import said
 from fll_hbase.sources import datahub as datahub_source
 from fll_hbase.sources import pipeline_config, strict_json
+from fll_hbase.sources import sql as sql_source
 
 SECONDS = 2.0
 
@@ -19,6 +20,7 @@ def bench(sizes: Sequence[int]) -> None:
     """Each source by itself; `sizes` are those of histories, of which there is none here."""
     datahub()
     pipelines()
+    sql()
 
 
 def datahub() -> None:
@@ -81,6 +83,31 @@ def _lineage(columns: int) -> dict[str, Any]:
     ]
     value = {"upstreams": [{"dataset": source, "type": "TRANSFORMED"}], "fineGrainedLineages": entries}
     return {"urn": target, "upstreamLineage": {"value": value, "systemMetadata": {"lastObserved": 1}}}
+
+
+def sql() -> None:
+    """A nightly statement, a script of ten, and one statement of a thousand columns."""
+    columns = ", ".join(
+        f"COALESCE(a.x{number}, b.y{number} * {number}) AS z{number}" for number in range(1_000)
+    )
+    scripts = {
+        "a daily statement": _DAILY,
+        "a script of ten": ";".join(_DAILY.replace("totals", f"totals{number}") for number in range(10)),
+        "1,000 columns": f"CREATE TABLE wide AS SELECT {columns} FROM a JOIN b ON a.id = b.id",
+    }
+    for what, script in scripts.items():
+        run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 1}
+        _measured(f"SQL: {what}", json.dumps({"run": run, "sql": script}).encode(), _read_sql)
+
+
+_DAILY = """CREATE TABLE totals AS
+WITH paid AS (SELECT o.customer, o.amount - o.discount AS net FROM orders o WHERE o.day = '2026-11-21')
+SELECT c.region, SUM(p.net) AS total, COUNT(*) AS n, MAX(CASE WHEN p.net > 100 THEN p.net ELSE 0 END) AS big
+FROM paid p JOIN customers c ON p.customer = c.id GROUP BY c.region"""
+
+
+def _read_sql(raw: bytes) -> None:
+    sql_source.read(strict_json.parse(raw), namespace="bench", columns=lambda _: None)
 
 
 def _measured(what: str, raw: bytes, read: Callable[[bytes], None]) -> None:
