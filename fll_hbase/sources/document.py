@@ -13,9 +13,7 @@ from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
-    KINDS,
     Field,
-    Influence,
     InputField,
     Operation,
     Read,
@@ -25,11 +23,10 @@ from fll_hbase.model.operations import (
 from fll_hbase.model.runs import START_LIMIT_MS, ProgramRun, RecordedRun, State
 from fll_hbase.sources import first_design
 from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
-from fll_hbase.sources.parts import read_end_point, read_field
+from fll_hbase.sources.parts import read_end_point, read_field, read_influence
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
 _STATES = [state.value for state in State]
-_INFLUENCES = [influence.value for influence in Influence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +177,4 @@ def _input(checks: Checks, item: object, at: str) -> InputField:
         return InputField("?", "?")
     origin = checks.required(said, "origin", at)
     name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    influence = Influence(checks.choice(said, "influence", at, _INFLUENCES, Influence.DIRECT.value))
-    kind = ""
-    if "kind" in said:
-        kind = checks.choice(said, "kind", at, KINDS, "")
-        if influence is Influence.DIRECT:
-            checks.fault(inside(at, "kind"), 'goes with `"influence": "indirect"` alone')
-    return InputField(origin, name, influence, kind)
+    return InputField(origin, name, *read_influence(checks, said, at))

@@ -40,7 +40,7 @@ class Macros:
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         self._arguments = arguments
-        self._values: dict[str, Text] = {}
+        self._values: dict[tuple[str, int], Text] = {}
         self._left = ALL_TEXT_MAX
 
     def resolve(self, text: str) -> Text:
@@ -69,9 +69,9 @@ class Macros:
         return self._bounded("".join(stack[0].said), tuple(unresolved))
 
     def _value(self, key: str, *, depth: int) -> Text:
-        if key not in self._values:
-            self._values[key] = self._found(key, depth=depth)
-        return self._values[key]
+        if (key, depth) not in self._values:
+            self._values[key, depth] = self._found(key, depth=depth)
+        return self._values[key, depth]
 
     def _found(self, key: str, *, depth: int) -> Text:
         name, colon, default = key.partition(":")

@@ -1,0 +1,192 @@
+"""Macros, schemas and stages of pipeline configs, each by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fll_hbase.model.operations import Field
+from fll_hbase.sources.pipeline_config import stages
+from fll_hbase.sources.pipeline_config.declared import Declared, Kind, Taken
+from fll_hbase.sources.pipeline_config.macros import DEPTH_MAX, Macros, Text
+from fll_hbase.sources.pipeline_config.schemas import NoSchema, TooManyFields, parse, type_text
+
+ARGUMENTS = {
+    "a": "A",
+    "b1": "B",
+    "one": "1",
+    "empty": "",
+    "to_a": "<${a}>",
+    "me": "${me}",
+    "a:b": "whole key",
+    **{f"deep{number}": f"${{deep{number + 1}}}" for number in range(20)},
+}
+
+
+class TestMacros:
+    """What a text comes to."""
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("", ""),
+            ("plain {x} $ } text", "plain {x} $ } text"),
+            ("${a}", "A"),
+            ("x${a}y${a}", "xAyA"),
+            ("${b${one}}", "B"),
+            ("${to_a}", "<A>"),
+            ("${empty}", ""),
+            ("${none:default}", "default"),
+            ("${a:default}", "A"),
+            ("${none:}", ""),
+            ("${a:b}", "whole key"),
+            ("${none:${a}}", "A"),
+            ('${none:{"x": {}}}', '{"x": {}}'),
+            ("\\${a}", "${a}"),
+            ("${none:\\}}", "}"),
+        ],
+    )
+    def test_resolved(self, text: str, said: str) -> None:
+        assert Macros(ARGUMENTS).resolve(text) == Text(said)
+
+    @pytest.mark.parametrize(
+        ("text", "keys"),
+        [
+            ("${none}", ["none"]),
+            ("${none} ${a} ${gone} ${none}", ["none", "gone"]),
+            ("${b${none}}", ["none", "b"]),
+            ("${secure(key)}", ["secure(key)"]),
+            ("${}", [""]),
+            ("${a", ["a"]),
+            ("${me}", ["me"]),
+            ("${deep0}", [f"deep{DEPTH_MAX}"]),
+        ],
+    )
+    def test_unresolved(self, text: str, keys: list[str]) -> None:
+        assert list(Macros(ARGUMENTS).resolve(text).unresolved) == keys
+
+    def test_how_deep_a_value_is_says_nothing_of_it_elsewhere(self) -> None:
+        macros = Macros({**ARGUMENTS, "deep13": "bottom"})
+        assert macros.resolve("${deep0}").unresolved
+        assert macros.resolve("${deep10}") == Text("bottom")
+
+    @given(
+        st.lists(st.sampled_from(["${", "}", "{", "\\", "$", "a", ":", "b1", "one", "me", "to_a"])).map(
+            "".join
+        )
+    )
+    def test_any_text_comes_to_something(self, text: str) -> None:
+        found = Macros(ARGUMENTS).resolve(text)
+        assert found == Macros(ARGUMENTS).resolve(text)
+        if "$" not in text:
+            assert found == Text(text)
+
+
+class TestSchemas:
+    """What fields a schema has."""
+
+    @pytest.mark.parametrize(
+        ("said", "told"),
+        [
+            ("long", "long"),
+            (["string", "null"], "string?"),
+            (["null", "string"], "string?"),
+            (["null"], "null"),
+            (["int", "string", "null"], "union<int, string>?"),
+            ({"type": "array", "items": "int"}, "array<int>"),
+            ({"type": "array", "items": ["int", "null"]}, "array<int?>"),
+            ({"type": "map", "keys": "string", "values": "string"}, "map<string, string>"),
+            ({"type": "map", "values": {"type": "array", "items": "long"}}, "map<string, array<long>>"),
+            ({"type": "long", "logicalType": "timestamp-micros"}, "timestamp-micros"),
+            ({"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 1}, "decimal(5, 1)"),
+            ({"type": "enum", "symbols": ["A"]}, "enum"),
+            ({"type": ["int", "null"]}, "int?"),
+            ({}, ""),
+            (7, ""),
+        ],
+    )
+    def test_types(self, said: Any, told: str) -> None:
+        assert type_text(said) == told
+
+    def test_records_are_paths(self) -> None:
+        inner = {"type": "record", "name": "inner", "fields": [{"name": "x", "type": "int"}]}
+        fields = [
+            {"name": "id", "type": "long"},
+            {"name": "one", "type": inner},
+            {"name": "many", "type": {"type": "array", "items": ["null", "inner"]}},
+            {"name": "keyed", "type": {"type": "map", "values": {**inner, "name": "other"}}},
+            {"name": "empty", "type": {"type": "record", "name": "none", "fields": []}},
+        ]
+        schema = parse(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=10)
+        assert schema.types == {
+            "id": "long",
+            "one/x": "int",
+            "many/x": "int",
+            "keyed/x": "int",
+            "empty": "record",
+        }
+        assert schema.records["many"] == ("many/x",)
+
+    def test_a_record_inside_itself_is_a_field(self) -> None:
+        fields = [{"name": "next", "type": ["node", "null"]}, {"name": "x", "type": "int"}]
+        schema = parse(json.dumps({"type": "record", "name": "node", "fields": fields}), spare=10)
+        assert schema.types == {"next": "node?", "x": "int"}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "public", "[]", "7", "{}", '{"type": "record"}', '{"type": "record", "fields": {}}'),
+            *('{"type": "record", "fields": [1]}', '{"type": "record", "fields": [{"name": "a"}]}'),
+            *('{"type": "record", "fields": [{"name": "", "type": "int"}]}', '{"type": "string"}'),
+            '{"type": "record", "fields": [{"name": "' + "a" * 4_097 + '", "type": "int"}]}',
+            '{"type": "record", "fields": [{"name": "\\ud800", "type": "int"}]}',
+            '{"type": "record", "fields": [{"name": "a", "type": ' + "[" * 5_000 + "]" * 5_000 + "}]}",
+        ],
+    )
+    def test_what_is_none(self, text: str) -> None:
+        with pytest.raises(NoSchema):
+            parse(text, spare=10)
+
+    def test_records_that_name_each_other_have_an_end(self) -> None:
+        fields = [
+            {"name": "f0", "type": {"type": "record", "name": "r0", "fields": [{"name": "x", "type": "int"}]}}
+        ]
+        for number in range(1, 20):
+            pair = [{"name": name, "type": f"r{number - 1}"} for name in "ab"]
+            fields.append(
+                {"name": f"f{number}", "type": {"type": "record", "name": f"r{number}", "fields": pair}}
+            )
+        with pytest.raises(TooManyFields):
+            parse(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=1_000)
+
+
+def transform(name: str, inputs: str, outputs: str) -> Declared:
+    """An operation over fields of one letter."""
+    return Declared(Kind.TRANSFORM, name, "", "", tuple(map(Taken, inputs)), tuple(map(Field, outputs)))
+
+
+class TestStages:
+    """What is odd about operations in order, beyond what the ancestor's cases say."""
+
+    def test_an_input_that_only_a_later_operation_makes_is_unknown(self) -> None:
+        found = stages.check([transform("one", "z", "d"), transform("two", "a", "z")], given="a".__contains__)
+        assert found.unknown_inputs == {"z": ["one"]}
+
+    def test_an_input_counts_once_for_each_operation(self) -> None:
+        found = stages.check([transform("one", "zz", "a"), transform("two", "z", "b")], given="".__contains__)
+        assert found.unknown_inputs == {"z": ["one", "two"]}
+
+    def test_what_is_taken_between_is_not_redundant(self) -> None:
+        operations = [transform("one", "a", "x"), transform("two", "x", "y"), transform("three", "a", "x")]
+        assert stages.check(operations, given="a".__contains__).redundant_outputs == {}
+
+    def test_all_but_the_last_before_an_operation_takes_it_are_redundant(self) -> None:
+        operations = [transform(str(number), "a", "x") for number in range(3)]
+        operations.append(transform("last", "ax", "x"))
+        found = stages.check(operations, given="a".__contains__)
+        assert found.redundant_outputs == {"x": ["0", "1"]}
+        assert found.unknown_inputs == {}
