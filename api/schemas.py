@@ -399,6 +399,19 @@ class ListedRunSchema(RunOfProgramSchema):
     direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
 
 
+class OpenLineageEventSchema(ma.Schema):
+    """A run event of OpenLineage 2-0-2."""
+
+    eventType = fields.String(required=True, validate=validate.OneOf([state.value for state in State]))
+    eventTime = fields.String(required=True)
+    producer = fields.String(required=True)
+    schemaURL = fields.String(required=True)
+    run = fields.Dict(required=True)
+    job = fields.Dict(required=True)
+    inputs = fields.List(fields.Dict(), required=True)
+    outputs = fields.List(fields.Dict(), required=True)
+
+
 class JobReferenceSchema(ma.Schema):
     namespace = fields.String(required=True)
     name = fields.String(required=True)

@@ -25,15 +25,17 @@ from api.schemas import (
     EndPointsSchema,
     FieldsSchema,
     NamespacesSchema,
+    OpenLineageEventSchema,
     ResultsSchema,
     RunsSchema,
     RunToldSchema,
 )
-from fll_hbase import answers
+from fll_hbase import answers, exports
 from fll_hbase.errors import BadQuestion, CorruptRow, Fault, NeverSeen
 from fll_hbase.keys import layout
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.store.catalogue import Found
+from fll_hbase.store.lineage_store import RunsPage
 
 T = TypeVar("T")
 
@@ -106,18 +108,25 @@ def search(query: dict[str, Any]) -> Response:
 @blueprint.problems(400, 404, 503)
 def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Every run of the window that read or wrote an end point, failed ones too."""
-    (after,) = beyond(query["cursor"], 1) or [""]
-    try:
-        if after:
-            layout.parsed_tail(after.encode())
-    except CorruptRow as error:
-        raise BadQuestion([Fault("cursor", "comes from no link to a next page")]) from error
-    end_point = EndPoint(namespace, name)
-    page = store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
-    response = responses.json({"runs": [answers.run(run, now_ms=now_ms()) for run in page.runs]})
-    if not page.after:
-        return response
-    return responses.linked(response, cursor=cursor(page.after.decode()), **asked_seconds(query["window"]))
+    page = _runs(query, namespace, name)
+    return _linked(
+        responses.json({"runs": [answers.run(run, now_ms=now_ms()) for run in page.runs]}), page, query
+    )
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/openlineage")
+@blueprint.arguments(RunsQuery(), location="query")
+@blueprint.response(200, OpenLineageEventSchema(many=True), description="Newest first, one event a run")
+@blueprint.problems(400, 404, 503)
+def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Every run of the window that read or wrote an end point, as events of OpenLineage.
+
+    A page can be sent as it is to the batch route of another store.
+    """
+    page = _runs(query, namespace, name)
+    told = store().told(page)
+    aliases = store().catalogue.aliases(exports.end_points(told))
+    return _linked(responses.json(exports.events(told, aliases)), page, query)
 
 
 @blueprint.route("/v3/runs/<run:run>")
@@ -127,6 +136,23 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
 def run(query: dict[str, Any], run: str) -> Response:
     """All that was told of one run, whatever it read or wrote."""
     return responses.json(answers.run_told(store().run(run), now_ms=now_ms()))
+
+
+def _runs(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
+    (after,) = beyond(query["cursor"], 1) or [""]
+    try:
+        if after:
+            layout.parsed_tail(after.encode())
+    except CorruptRow as error:
+        raise BadQuestion([Fault("cursor", "comes from no link to a next page")]) from error
+    end_point = EndPoint(namespace, name)
+    return store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
+
+
+def _linked(response: Response, page: RunsPage, query: dict[str, Any]) -> Response:
+    if not page.after:
+        return response
+    return responses.linked(response, cursor=cursor(page.after.decode()), **asked_seconds(query["window"]))
 
 
 def _page(

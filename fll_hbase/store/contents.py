@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -18,6 +18,13 @@ from fll_hbase.store import rows
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")
+
+
+class Content(NamedTuple):
+    """All of what a checksum names: the operations as they were told, and what follows for fields."""
+
+    operations: tuple[Operation, ...]
+    field_map: FieldMap
 
 
 class Contents:
@@ -50,6 +57,12 @@ class Contents:
         """The operations on the way of a field; none where the content does not touch it."""
         key = "operations", checksum, direction, field
         return self._once(key, lambda: self._read_operations(checksum, direction, field))
+
+    def content(self, checksum: str) -> Content:
+        """The operations as they were told, sorted by name, and the field map. Raises CorruptRow."""
+        cells = self._operation_cells(checksum)
+        told = sorted(map(rows.operation_of, cells.values()), key=lambda operation: operation.name)
+        return Content(tuple(told), self.field_map(checksum))
 
     def all_operations(self, checksum: str) -> dict[str, Operation]:
         """Every operation by name, each listing also what others take of it unlisted."""

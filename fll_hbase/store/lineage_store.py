@@ -18,7 +18,7 @@ from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relations
 from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
-from fll_hbase.store.contents import Contents
+from fll_hbase.store.contents import Content, Contents
 from fll_hbase.store.folds import Folds
 from fll_hbase.store.gathering import Gathering
 from fll_hbase.store.recording import Recorded, Recording, RunTold, Said
@@ -257,10 +257,16 @@ class LineageStore:
 
     def run(self, run: str) -> RunTold:
         """What was told of one run, whatever it read or wrote. Raises NeverSeen."""
-        found = self._recording.run(run)
+        found = self._recording.told([run]).get(run)
         if found is None:
             raise NeverSeen(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
         return found
+
+    def told(self, page: RunsPage) -> list[tuple[RunTold, Content]]:
+        """What was told of the runs of a page, each with its content, in the order of the page."""
+        told = self._recording.told([listed.run.run for listed in page.runs])
+        found = [told[listed.run.run] for listed in page.runs if listed.run.run in told]
+        return [(one, self._contents.content(one.truth.checksum)) for one in found]
 
     def ready(self) -> None:
         """Raises StoreAway unless the table answers."""

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 
 from fll_hbase.errors import ChecksumConflict, LineageError, StoreAway, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.model import events, told
+from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Event, Facts, Part, ToldEvent
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
@@ -75,15 +75,17 @@ class Recording:
             answers |= zip(chain.from_iterable(chunk), answered, strict=True)
         return [answers[number] for number in range(len(said))]
 
-    def run(self, run: str) -> RunTold | None:
-        """What was told of a run; None where nothing was, or no pass has finished yet."""
-        row = self._table.get(layout.run_row(run), columns=(layout.LIGHT,))
-        truth = self._folds.truths({run: row}).get(run)
-        if truth is None:
-            return None
-        told_of = rows.events_of(row)
-        part, facts = self._folds.said(told_of) if told_of else (None, [])
-        return RunTold(truth, tuple(told_of), part, tuple(facts))
+    def told(self, runs: Sequence[str]) -> dict[str, RunTold]:
+        """What was told of runs; those are left out of which nothing was, or no pass has finished yet."""
+        keys = {layout.run_row(run): run for run in runs}
+        read = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        found = {keys[key]: row for key, row in read.items()}
+        told = {}
+        for run, truth in self._folds.truths(found).items():
+            events_ = rows.events_of(found[run])
+            part, facts = self._folds.said(events_) if events_ else (None, [])
+            told[run] = RunTold(truth, tuple(events_), part, tuple(facts))
+        return told
 
     def _record(self, chunk: Sequence[Sequence[Said]]) -> list[Recorded | LineageError]:
         refused: Refused = {}
@@ -282,13 +284,15 @@ def _catalogue_of(contents: Iterable[Content]) -> list[Put]:
 
 
 def _catalogue_of_parts(pending: Iterable[Pending], parts: Mapping[str, bytes]) -> Iterator[Put]:
-    """What new parts say of end points whatever runs did to them."""
+    """What new parts say of end points, whatever runs did to them and whatever other events say."""
     if not parts:
         return
     for run in pending:
         for one in run.told if isinstance(run, PendingEvents) else ():
             if one.event.part in parts:
-                for schema in told.schemas(events.parsed_part(parts[one.event.part])):
+                part = events.parsed_part(parts[one.event.part])
+                yield from rows.catalogue_puts(lineage.partial(told.operations(part)))
+                for schema in told.schemas(part):
                     yield from rows.schema_puts(schema)
 
 

@@ -92,7 +92,7 @@ def content_of(info: FieldLineageInfo) -> Content:
     """All rows that do not depend on the run. Raises TooLarge naming what exceeds a cell."""
     ends = Ends(info.checksum, info.sources, info.destinations)
     data = tuple(_data(info))
-    return Content(ends, tuple(_catalogue(info)), data)
+    return Content(ends, tuple(catalogue_puts(info)), data)
 
 
 def head_of(truth: Truth) -> bytes:
@@ -300,8 +300,8 @@ def _event(column: bytes, cell: Cell) -> Event:
         raise CorruptRow(f"{column!r}: {cell.value!r} is not an event") from error
 
 
-def _catalogue(info: FieldLineageInfo) -> Iterator[Put]:
-    """Every cell says one thing that is true whatever else is recorded, so order does not matter."""
+def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
+    """Catalogue cells of a content. Every cell says one thing that is true whatever else is recorded, so order does not matter."""
     types = {
         (operation.name, output.name): output.type
         for operation in info.operations
