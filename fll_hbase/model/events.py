@@ -23,6 +23,9 @@ Shape = TypeVar("Shape")
 UNNAMED = "unknown"
 """What an agent calls a job until it knows its name."""
 
+UNTYPED = "OPENLINEAGE"
+"""The type of a run that no event told the type of."""
+
 
 class Kind(Enum):
     """How far a run was when an event told of it; in this order where times are equal."""
@@ -151,7 +154,7 @@ def merged(parts: Sequence[Part]) -> Part:
     return Part(
         namespace=named[-1].namespace,
         job=named[-1].job,
-        type=named[-1].type,
+        type=next((part.type for part in reversed(parts) if part.type), ""),
         end_points=tuple(places),
         mentions=tuple(sorted(found.values(), key=lambda one: (one.place, one.written))),
         sql=next((part.sql for part in reversed(parts) if part.sql), ""),
@@ -174,7 +177,7 @@ def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[F
         part.namespace,
         _application(part, parent),
         "",
-        part.type,
+        part.type or UNTYPED,
         part.job,
     )
     start_ms = min(starts or [event.time_ms for event in events])

@@ -301,7 +301,7 @@ def _event(column: bytes, cell: Cell) -> Event:
 
 
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
-    """Catalogue cells of a content. Every cell says one thing that is true whatever else is recorded, so order does not matter."""
+    """What a content says of end points: each cell is true whatever else is recorded, in any order."""
     types = {
         (operation.name, output.name): output.type
         for operation in info.operations

@@ -61,8 +61,14 @@ ODD: tuple[Any, ...] = (
     {"_deleted": True},
 )
 
+odd = st.sampled_from(ODD).map(copy.deepcopy)
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(ODD),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(ODD).map(copy.deepcopy),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=20,
 )
@@ -120,7 +126,7 @@ def change(draw: st.DrawFn, holder: Any, last: Any) -> None:
         case "drop":
             del holder[last]
         case "odd":
-            holder[last] = draw(st.sampled_from(ODD))
+            holder[last] = draw(odd)
         case "any":
             holder[last] = draw(anything)
         case "deep":

@@ -170,6 +170,22 @@ def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() 
             assert entry.relation.source == EndPoint("db", "customers")
 
 
+def test_what_a_later_event_takes_back_was_still_heard_of() -> None:
+    """Whether the first event made it into a pass of its own does not show."""
+    other = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "orders_old", "field": "z"}]}}}
+    events = [
+        told(document("START", 0, **WRITES)),
+        told(document("COMPLETE", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
+    ]
+    for calls in ([events], [events[:1], events[1:]], [events[1:], events[:1]]):
+        with stores() as (_, (store, _)):
+            for call in calls:
+                store.record(call)
+            assert store.lineage(EndPoint("db", "customers"), ALWAYS).entries == ()
+            fields = store.catalogue.fields(EndPoint("db", "customers"))
+            assert [(field.name, field.read) for field in fields or ()] == [("y", True)]
+
+
 def test_the_order_within_an_event_does_not_matter() -> None:
     taken = [
         {

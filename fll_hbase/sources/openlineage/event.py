@@ -123,7 +123,7 @@ def _observed(part: Part, time_ms: int, datasets: Datasets) -> ToldEvent:
     facts = Facts(names=tuple(sorted(datasets.physical)))
     event = events.told("", time_ms, Kind.COMPLETE, part, facts)
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.part}".encode())
-    return ToldEvent(f"{part.type.lower()}-{name}-{time_ms}", event.event, event.texts)
+    return ToldEvent(f"{(part.type or events.UNTYPED).lower()}-{name}-{time_ms}", event.event, event.texts)
 
 
 def _time_ms(checks: Checks, said: dict[str, Any]) -> int:

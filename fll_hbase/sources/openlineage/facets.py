@@ -23,7 +23,6 @@ OWN = "fll_run"
 
 SPARK_EXCEPTION = "spark.exception"
 ERROR_CHARACTERS_MAX = 2_000
-DEFAULT_TYPE = "OPENLINEAGE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,9 @@ def facts(checks: Checks, of_run: dict[str, Any], physical: Iterable[tuple[str, 
 
 
 def integration(checks: Checks, of_job: dict[str, Any]) -> str:
-    """What kind of program it is, as its job type says."""
+    """What kind of program it is, as its job type says; empty where it says nothing."""
     said = facet(checks, of_job, "jobType", JOB) or {}
-    return text(checks, said, "integration", inside(JOB, "jobType")) or DEFAULT_TYPE
+    return text(checks, said, "integration", inside(JOB, "jobType"))
 
 
 def sql(checks: Checks, of_job: dict[str, Any]) -> str:

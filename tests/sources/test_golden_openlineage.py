@@ -1,0 +1,86 @@
+"""Golden cases of OpenLineage: what the events of a run come to, letter by letter.
+
+A case's `input.json` has `events`, and `rules` where names are mapped; all events tell of one run or of none.
+Set GOLDEN=write to write what is expected anew, then look at every difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fll_hbase import answers
+from fll_hbase.errors import UnreadableDocument
+from fll_hbase.model import events, lineage, told
+from fll_hbase.model.events import ToldEvent
+from fll_hbase.model.schemas import Schema
+from fll_hbase.sources import naming, openlineage
+
+CASES = sorted((Path(__file__).parents[1] / "golden" / "openlineage").iterdir())
+
+
+def found(case: dict[str, Any]) -> dict[str, Any]:
+    """What the events come to, as JSON; or what is wrong with them."""
+    rules = naming.parsed(case.get("rules", ""))
+    try:
+        readings = [openlineage.read(event, rules=rules) for event in case["events"]]
+    except UnreadableDocument as error:
+        return {"faults": answers.faults(error.faults)}
+    schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
+    body: dict[str, Any] = {"schemas": [_schema(schema) for schema in schemas]}
+    told_of = [reading.event for reading in readings if reading.event is not None]
+    return body | _run(told_of) if told_of else body
+
+
+def _run(told_of: Sequence[ToldEvent]) -> dict[str, Any]:
+    (run,) = {each.run for each in told_of}
+    texts = {digest: text for each in told_of for digest, text in each.texts.items()}
+    ordered = events.in_order(each.event for each in told_of)
+    part = events.merged([events.parsed_part(texts[event.part]) for event in ordered])
+    facts = [events.parsed_facts(texts[event.facts]) for event in ordered]
+    of = events.program_run(run, ordered, part, facts)
+    dry = answers.dry_run(lineage.partial(told.operations(part)))
+    assert not dry["warnings"]
+    return {
+        "run": of.run,
+        "namespace": of.namespace,
+        "application": of.application,
+        "program": of.program,
+        "type": of.type,
+        "startTime": of.start_ms,
+        "state": of.state.value,
+        "details": json.loads(of.details) if of.details else {},
+        "sql": part.sql,
+        "facts": list(_facts(facts)),
+        **{name: dry[name] for name in ("checksum", "operations", "lineage")},
+    }
+
+
+def _facts(said: Iterable[events.Facts]) -> Iterable[dict[str, Any]]:
+    """What is told of the run alone, event by event, without what is not said."""
+    for facts in said:
+        members = {name: getattr(facts, name) for name in facts.__struct_fields__}
+        yield {name: value for name, value in members.items() if value}
+
+
+def _schema(schema: Schema) -> dict[str, Any]:
+    return {
+        "endPoint": str(schema.end_point),
+        "fields": {field.name: field.type for field in schema.fields},
+        "description": schema.description,
+        "aliases": [str(alias) for alias in schema.aliases],
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case: Path) -> None:
+    told_of = json.loads(json.dumps(found(json.loads((case / "input.json").read_text(encoding="utf-8")))))
+    if os.environ.get("GOLDEN") == "write":
+        text = json.dumps(told_of, indent=1, ensure_ascii=False)
+        (case / "expected.json").write_text(text + "\n", encoding="utf-8")
+    assert told_of == json.loads((case / "expected.json").read_text(encoding="utf-8"))
