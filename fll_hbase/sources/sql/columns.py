@@ -33,6 +33,7 @@ class Selected:
         self._named: list[Named] = []
         self._rests: list[Rest] = []
         self._complete = self._ordered = True
+        self._place = (-1, -1)
         self.effects = Effects()
 
     def columns(self) -> Columns:
@@ -68,7 +69,8 @@ class Selected:
             return made if made.text else replace(made, text=".".join(path))
         found = gather(self._session, self._scope, self._answer, [(value, "")])
         self.effects |= found.effects
-        made = found.made(self._text(node, (found.start, found.end), kind))
+        self._place = (found.start, found.end)
+        made = found.made(self._text(node, self._place, kind))
         return replace(made, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else made
 
     def assigned(self, value: exp.Expr, name: exp.Expr) -> Made:
@@ -153,7 +155,7 @@ class Selected:
             yield from (named for named in one.columns.named if named[0].lower() not in keys)
 
     def _name(self, node: exp.Expr) -> str:
-        """The name of a column: its alias, that of the column it is, or what the dialect calls it."""
+        """The name of the column just made: its alias, that of what it is, or what the dialect says."""
         name = node.alias or (path_of(node) or [""])[-1]
         if name:
             return name
@@ -166,8 +168,7 @@ class Selected:
             return (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
         if spoken in _NAMELESS:
             return _NAMELESS[spoken].format(number)
-        found = gather(self._session, self._scope, self._answer, [(node, "")])
-        return self._text(node, (found.start, found.end), "SELECT", literals=True)
+        return self._text(node, self._place, "SELECT", literals=True)
 
     def _text(self, node: exp.Expr, place: tuple[int, int], kind: str, *, literals: bool = False) -> str:
         alias = node.args.get("alias") or next(iter(_listed(node, "expressions")), None)

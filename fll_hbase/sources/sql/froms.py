@@ -34,8 +34,8 @@ def add(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
         relation = Relation(_name(session, node), renamed(session, result.columns, node.alias_column_names))
         for pivot in node.args.get("pivots") or ():
             relation = pivots.pivoted(session, scope, answer, relation, pivot)
-        scope.effects |= result.effects
-        scope.relations.append(relation)
+        scope.found.append(result.effects)
+        scope.put(relation)
     _add_beside(session, scope, answer, node)
 
 
@@ -66,7 +66,7 @@ def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expr) 
     for lateral in node.args.get("laterals") or ():
         add(session, scope, answer, lateral)
     for join in node.args.get("joins") or ():
-        before = list(scope.relations)
+        before = len(scope.relations)
         add(session, scope, answer, join.this)
         joins.join(session, scope, answer, join, before)
 

@@ -14,25 +14,25 @@ from fll_hbase.sources.sql.values import UNKNOWN, Effects, Made, Relation, merge
 _HIDING = {"SEMI", "ANTI"}
 
 
-def join(session: Session, scope: Scope, answer: Answer, node: exp.Join, before: list[Relation]) -> None:
-    """Join what came to the scope after the relations `before` to those."""
-    after = scope.relations[len(before) :]
+def join(session: Session, scope: Scope, answer: Answer, node: exp.Join, number: int) -> None:
+    """Join the relations of the scope from `number` on to those before."""
     hides = bool({node.kind, node.side} & _HIDING)
     keys = [name.name for name in node.args.get("using") or ()]
     if node.method == "NATURAL":
-        keys = _common(session, scope, before, after)
+        keys = _common(session, scope, number)
     for key in keys:
-        left = _key(session, before, key, scope.merged)
-        right = _key(session, after, key, {})
-        scope.effects |= Effects(shaped(left, "join") | shaped(right, "join"))
+        known = scope.merged.get(key.lower())
+        left = known[1] if known else _key(session, scope.relations[:number], key)
+        right = _key(session, scope.relations[number:], key)
+        scope.found.append(Effects(shaped(left, "join") | shaped(right, "join")))
         if not hides:
             scope.merged[key.lower()] = (key, _merged(node.side, left, right))
     if keys:
-        scope.effects |= Effects(clauses=(f"USING ({', '.join(keys)})",))
+        scope.found.append(Effects(clauses=(f"USING ({', '.join(keys)})",)))
     if node.args.get("on") is not None:
-        scope.effects |= on(session, scope, answer, node.args["on"])
+        scope.found.append(on(session, scope, answer, node.args["on"]))
     if hides:
-        scope.relations = before
+        scope.hide(number)
 
 
 def on(session: Session, scope: Scope, answer: Answer, condition: exp.Expr) -> Effects:
@@ -48,12 +48,8 @@ def _merged(side: str, left: Made, right: Made) -> Made:
     return right if side == "RIGHT" else left
 
 
-def _key(
-    session: Session, relations: Sequence[Relation], key: str, keys: dict[str, tuple[str, Made]]
-) -> Made:
+def _key(session: Session, relations: Sequence[Relation], key: str) -> Made:
     """The column of a key on one side."""
-    if key.lower() in keys:
-        return keys[key.lower()][1]
     having = [found for one in relations if (found := one.columns.get(key)) is not None]
     open_ = [one.columns.rest for one in relations if one.columns.rest is not None]
     if not having and len(open_) == 1:
@@ -64,12 +60,10 @@ def _key(
     return UNKNOWN
 
 
-def _common(
-    session: Session, scope: Scope, before: Sequence[Relation], after: Sequence[Relation]
-) -> list[str]:
+def _common(session: Session, scope: Scope, number: int) -> list[str]:
     """The columns that both sides of a natural join have, in the order of the left."""
-    if not all(one.columns.complete for one in (*before, *after)):
+    if not all(one.columns.complete for one in scope.relations):
         session.warn("NATURAL JOIN: the columns of both sides are not known; give them in `schema`")
-    right = {name.lower() for one in after for name, _ in one.columns.named}
-    left = [name for one in before for name, _ in one.columns.named]
+    right = {name.lower() for one in scope.relations[number:] for name, _ in one.columns.named}
+    left = [name for one in scope.relations[:number] for name, _ in one.columns.named]
     return [name for name in dict.fromkeys(left) if name.lower() in right]

@@ -29,7 +29,7 @@ def pivoted(session: Session, scope: Scope, answer: Answer, relation: Relation, 
     make = _unpivot if node.args.get("unpivot") else _pivot
     name = (node.alias.lower(),) if node.alias else relation.name
     columns = make(session, inner, answer, relation.columns, node)
-    scope.effects |= inner.effects
+    scope.found.append(inner.effects)
     names = node.alias_column_names
     if names and columns.complete:
         renamed = zip(names, (made for _, made in columns.named), strict=False)
@@ -55,7 +55,7 @@ def _pivot(session: Session, scope: Scope, answer: Answer, columns: Columns, nod
         column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
     }
     kept = [(name, one) for name, one in columns.named if name.lower() not in used]
-    scope.effects |= Effects(frozenset().union(*(shaped(one, "group_by") for _, one in kept)))
+    scope.found.append(Effects(frozenset().union(*(shaped(one, "group_by") for _, one in kept))))
     return replace(columns, named=(*kept, *zip(names, made, strict=False)))
 
 

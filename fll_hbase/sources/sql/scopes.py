@@ -9,7 +9,7 @@ from enum import Enum
 from sqlglot import exp
 
 from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import GENERATED, Effects, Made, Relation, Result
+from fll_hbase.sources.sql.values import GENERATED, Effects, Made, Relation, Result, together
 
 _ALIASES_BESIDE = {"spark", "databricks", "snowflake", "redshift"}
 """Dialects in which an expression may name the alias of one before it."""
@@ -28,19 +28,43 @@ class Scope:
     """Where names of one query are looked up.
 
     `merged` are the keys of joins that name them once; `aliases` the columns selected so far, by name in
-    lower case; `taken` are columns that can only be of a table whose columns are not known; `effects` are
-    those of the relations.
+    lower case; `taken` are columns that can only be of a table whose columns are not known; `found` is what
+    relations and joins do to the rows.
     """
 
     queries: Mapping[str, Result]
     parent: Scope | None = None
     relations: list[Relation] = field(default_factory=list)
+    found: list[Effects] = field(default_factory=list)
     merged: dict[str, tuple[str, Made]] = field(default_factory=dict)
     aliases: dict[str, Made] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     rank: Rank = Rank.LAST
     taken: set[str] = field(default_factory=set)
-    effects: Effects = field(default_factory=Effects)
+    _named: dict[str, list[Relation]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for relation in self.relations:
+            self._name(relation)
+
+    @property
+    def effects(self) -> Effects:
+        """What its relations and joins do to the rows."""
+        return together(self.found)
+
+    def put(self, relation: Relation) -> None:
+        """One more relation that names may mean."""
+        self.relations.append(relation)
+        self._name(relation)
+
+    def hide(self, after: int) -> None:
+        """Relations from that number on are seen no more."""
+        for relation in self.relations[after:]:
+            self._named[relation.name[-1] if relation.name else ""].remove(relation)
+        del self.relations[after:]
+
+    def _name(self, relation: Relation) -> None:
+        self._named.setdefault(relation.name[-1] if relation.name else "", []).append(relation)
 
     def around(self) -> Iterator[Scope]:
         """This scope and those of the queries around it, the innermost first."""
@@ -52,7 +76,8 @@ class Scope:
     def relation(self, parts: Sequence[str]) -> Relation | None:
         """The relation of a name; a full name may be said by its last part."""
         said = tuple(part.lower() for part in parts)
-        return next((one for one in self.relations if one.name[-len(said) :] == said), None)
+        named = self._named.get(said[-1], ())
+        return next((one for one in named if one.name[-len(said) :] == said), None)
 
 
 def resolve(session: Session, scope: Scope, parts: Sequence[str]) -> Made | None:

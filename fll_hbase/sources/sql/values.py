@@ -46,8 +46,19 @@ class Effects:
     reads: frozenset[EndPoint] = frozenset()
 
     def __or__(self, other: Effects) -> Effects:
-        clauses = tuple(dict.fromkeys((*self.clauses, *other.clauses)))[:CLAUSES_MAX]
-        return Effects(self.whole | other.whole, clauses, self.reads | other.reads)
+        return together([self, other])
+
+
+def together(every: Iterable[Effects]) -> Effects:
+    """The effects of several parts of a query; clauses in the order given."""
+    each = [one for one in every if one.whole or one.clauses or one.reads]
+    if len(each) == 1:
+        return each[0]
+    return Effects(
+        whole=frozenset().union(*(one.whole for one in each)),
+        clauses=tuple(dict.fromkeys(clause for one in each for clause in one.clauses))[:CLAUSES_MAX],
+        reads=frozenset().union(*(one.reads for one in each)),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
