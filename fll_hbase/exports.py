@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from fll_hbase.model import summary
 from fll_hbase.model.checksum import described
 from fll_hbase.model.events import Facts
-from fll_hbase.model.operations import EndPoint, Operation, Read, Transform, Write, outputs_of
+from fll_hbase.model.operations import EndPoint, Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.summary import FieldMap, Relation
 from fll_hbase.sources.openlineage.facets import OWN
@@ -30,6 +30,7 @@ _SPEC = "https://openlineage.io/spec/"
 EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
 _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
 PAIRS_MAX = 1_000_000
+LAST_MS = 253_402_300_799_999
 _RUNS = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -174,7 +175,8 @@ def _typed(operation: Operation, end_point: EndPoint, types: dict[tuple[str, str
         case Read(source=of, outputs=outputs) if of == end_point:
             return {output.name: output.type for output in outputs}
         case Write(destination=of, inputs=inputs) if of == end_point:
-            return {taken.name: types.get((taken.origin, taken.name), "") for taken in inputs}
+            direct = [taken for taken in inputs if taken.influence is Influence.DIRECT]
+            return {taken.name: types.get((taken.origin, taken.name), "") for taken in direct}
         case Read() | Write() | Transform():
             return {}
 
@@ -218,5 +220,7 @@ def _run_id(run: str) -> str:
 
 
 def _time(start_ms: int) -> str:
+    """The start as a date has it, at most the end of the year 9999; `fll_run` has the number."""
+    start_ms = min(start_ms, LAST_MS)
     time = _EPOCH + timedelta(milliseconds=start_ms)
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

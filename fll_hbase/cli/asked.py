@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -61,6 +61,9 @@ class Side(Protocol):
 
     def runs(self, end_point: EndPoint, window: Times, *, limit: int) -> Answer:
         """Every run that touched an end point, newest first."""
+
+    def export(self, end_point: EndPoint, window: Times) -> Iterator[dict[str, Any]]:
+        """Every run that touched an end point as an event of OpenLineage, newest first."""
 
     def find(self, text: str, *, limit: int) -> Answer:
         """End points and fields whose names hold a text."""

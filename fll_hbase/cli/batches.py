@@ -13,8 +13,8 @@ from fll_hbase.sources.checks import ID_BYTES_MAX
 BATCH_RUNS = 500
 BATCH_BYTES_MAX = 2**23
 
-LINEAGE, SQL, PIPELINES = "lineage", "sql", "pipelines"
-"""Routes that documents are recorded at, which say what form they have."""
+LINEAGE, SQL, PIPELINES, OPENLINEAGE = "lineage", "sql", "pipelines", "openlineage"
+"""Which form documents have: the last segment of the route they are recorded at, or whose events they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class _Form(msgspec.Struct):
     sql: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     config: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     operations: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    event_time: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="eventTime")
 
 
 _HEADS, _FORMS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Form)
@@ -83,12 +84,14 @@ def _placed(line: Line, namespace: str) -> Placed:
 
 
 def _route(raw: bytes) -> str:
-    if b'"sql"' not in raw and b'"config"' not in raw:
+    if not any(member in raw for member in (b'"sql"', b'"config"', b'"eventTime"')):
         return LINEAGE
     try:
         form = _FORMS.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
         return LINEAGE
+    if bytes(form.event_time):
+        return OPENLINEAGE
     if bytes(form.sql):
         return SQL
     return PIPELINES if bytes(form.config) and not bytes(form.operations) else LINEAGE

@@ -22,6 +22,7 @@ from fll_hbase.cli.sinks import Accepted, How, Outcome, ServerSink, Sink, StoreS
 from fll_hbase.config import Settings
 from fll_hbase.errors import StoreAway
 from fll_hbase.recorder.server import Server
+from fll_hbase.sources import naming
 
 REFUSED = "refused"
 WARNINGS_MAX = 100
@@ -51,9 +52,10 @@ def record(
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file holds one JSON document, or one a line (NDJSON), gzipped or not; with --sql it is a script, with
-    --pipeline a pipeline config, which is recorded as one run. Documents that are refused are told with
-    their line and every fault, and do not stop the others. Recording a file again is safe.
+    A file holds one JSON document or OpenLineage event, or one a line (NDJSON), gzipped or not; with --sql
+    it is a script, with --pipeline a pipeline config, which is recorded as one run. Documents that are
+    refused are told with their line and every fault, and do not stop the others. Recording a file again is
+    safe.
     """
     settings = config.from_environment(store=store)
     counts = _Counts()
@@ -110,7 +112,7 @@ class _Counts:
 def _sink(settings: Settings, server: str | None) -> Iterator[Sink]:
     if server is None:
         with stores.opened(settings, new=True) as store:
-            yield StoreSink(store)
+            yield StoreSink(store, naming.parsed(settings.name_rules))
         return
     client = Server(server)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -47,6 +47,13 @@ class ServerSide:
     def runs(self, end_point: EndPoint, window: Times, *, limit: int) -> Answer:
         asked = {"start": window.start, "end": window.end}
         return self._listed("runs", *_end_point(end_point), "runs", asked=asked, limit=limit)
+
+    def export(self, end_point: EndPoint, window: Times) -> Iterator[dict[str, Any]]:
+        page: Mapping[str, str] | None = {"start": window.start, "end": window.end}
+        while page is not None:
+            answer = self._server.get(*_end_point(end_point), "openlineage", asked=page)
+            yield from problems.parsed(answer)
+            page = _next(answer)
 
     def find(self, text: str, *, limit: int) -> Answer:
         return self._listed("results", "v3", "search", asked={"q": text}, limit=limit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
-from fll_hbase.cli.batches import LINEAGE, PIPELINES, SQL, Placed
+from fll_hbase.cli.batches import LINEAGE, OPENLINEAGE, PIPELINES, SQL, Placed
 from fll_hbase.errors import (
     ChecksumConflict,
     Fault,
@@ -18,11 +18,12 @@ from fll_hbase.errors import (
 )
 from fll_hbase.recorder import problems
 from fll_hbase.recorder.server import Server
-from fll_hbase.sources import pipeline_config, sql, strict_json
+from fll_hbase.sources import openlineage, pipeline_config, sql, strict_json
 from fll_hbase.sources.document import Reading
+from fll_hbase.sources.naming import NameRules
 from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.recording import Recorded, Said
 
 
 class How(Enum):
@@ -54,18 +55,33 @@ class Sink(Protocol):
 class StoreSink:
     """A store of this process."""
 
-    def __init__(self, store: LineageStore) -> None:
+    def __init__(self, store: LineageStore, rules: NameRules) -> None:
         self._store = store
+        self._rules = rules
         self._reader = DocumentReader()
 
     def record(self, batch: Sequence[Placed]) -> list[Outcome]:
-        readings = [_read(self._reader, placed, self._store.catalogue.field_names) for placed in batch]
-        good = [reading.recorded for reading in readings if isinstance(reading, Reading)]
-        answers = iter(self._store.record(good))
-        return [
-            reading if isinstance(reading, LineageError) else _accepted(next(answers), reading)
+        readings = [self._read(placed) for placed in batch]
+        said = [_said(reading) for reading in readings]
+        answers = iter(self._store.record([one for one in said if one is not None]))
+        self._store.describe(
+            schema
             for reading in readings
+            if isinstance(reading, openlineage.Reading) and reading.event is None
+            for schema in reading.schemas
+        )
+        return [
+            _accepted(next(answers) if one is not None else None, reading)
+            for one, reading in zip(said, readings, strict=True)
         ]
+
+    def _read(self, placed: Placed) -> Reading | openlineage.Reading | LineageError:
+        if placed.route == OPENLINEAGE and placed.line.error is None:
+            try:
+                return openlineage.read(openlineage.parse(placed.line.raw), rules=self._rules)
+            except LineageError as error:
+                return error
+        return _read(self._reader, placed, self._store.catalogue.field_names)
 
 
 class ServerSink:
@@ -79,7 +95,9 @@ class ServerSink:
         outcomes: dict[int, Outcome] = {}
         by_namespace: dict[str, list[Placed]] = {}
         for placed in batch:
-            if not placed.namespace or placed.line.error:
+            if placed.route == OPENLINEAGE and not placed.line.error:
+                outcomes[placed.line.number] = self._one(placed)
+            elif not placed.namespace or placed.line.error:
                 outcomes[placed.line.number] = self._refusal(placed)
             elif placed.route != LINEAGE or b"\n" in placed.line.raw.rstrip():
                 outcomes[placed.line.number] = self._one(placed)
@@ -94,6 +112,8 @@ class ServerSink:
     def _one(self, placed: Placed) -> Outcome:
         """A document that no batch can hold: over many lines, or of another form."""
         try:
+            if placed.route == OPENLINEAGE:
+                return _told(self._server.record_event(placed.line.raw))
             told = self._server.record(placed.line.raw, namespace=placed.namespace, route=placed.route)
             return _told(told)
         except (FaultyInput, TooLarge, ChecksumConflict) as error:
@@ -123,14 +143,33 @@ def _read(reader: DocumentReader, placed: Placed, columns: sql.Lookup) -> Readin
         return error
 
 
-def _accepted(answer: Recorded | LineageError, reading: Reading) -> Outcome:
+def _said(reading: Reading | openlineage.Reading | LineageError) -> Said | None:
+    """What of a run there is to record."""
+    match reading:
+        case Reading():
+            return reading.recorded
+        case openlineage.Reading():
+            return reading.event
+        case LineageError():
+            return None
+
+
+def _accepted(
+    answer: Recorded | LineageError | None, reading: Reading | openlineage.Reading | LineageError
+) -> Outcome:
+    """What became of a document; one that tells of no run has no answer."""
+    if isinstance(reading, LineageError):
+        return reading
     if isinstance(answer, LineageError):
         return answer
-    return Accepted(_how(recorded=answer.recorded, replaced=answer.replaced), reading.warnings)
+    warnings = reading.warnings if isinstance(reading, Reading) else ()
+    if answer is None:
+        return Accepted(How.RECORDED, warnings)
+    return Accepted(_how(recorded=answer.recorded, replaced=answer.replaced), warnings)
 
 
 def _told(said: Mapping[str, Any]) -> Outcome:
-    if "checksum" not in said:
+    if "recorded" not in said:
         return problems.error(said)
     how = _how(recorded=said["recorded"], replaced=said.get("replaced", False))
     return Accepted(how, problems.faults(said.get("warnings", ())))

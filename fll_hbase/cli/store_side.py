@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from fll_hbase import answers, times
+from collections.abc import Iterator
+from typing import Any
+
+from fll_hbase import answers, exports, times
 from fll_hbase.cli.asked import MORE, Answer, FieldAsked, LineageAsked, bounded_by
 from fll_hbase.cli.options import Times
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import Direction, Window
 from fll_hbase.store.catalogue import Found
 from fll_hbase.store.lineage_store import BOTH, LineageStore
+
+PAGE_RUNS = 1_000
 
 
 class StoreSide:
@@ -45,6 +50,16 @@ class StoreSide:
         page = self._store.runs(end_point, self._window(window), limit=limit)
         told = [answers.run(run, now_ms=self._now_ms) for run in page.runs]
         return Answer({"runs": told}, MORE if page.after else "")
+
+    def export(self, end_point: EndPoint, window: Times) -> Iterator[dict[str, Any]]:
+        asked, after = self._window(window), b""
+        while True:
+            page = self._store.runs(end_point, asked, limit=PAGE_RUNS, after=after)
+            told = self._store.told(page)
+            yield from exports.events(told, self._store.catalogue.aliases(exports.end_points(told)))
+            after = page.after
+            if not after:
+                return
 
     def find(self, text: str, *, limit: int) -> Answer:
         results: list[Found] = []

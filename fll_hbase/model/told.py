@@ -68,7 +68,7 @@ class _Names:
 
 
 def _carried(text: str) -> Iterator[Operation]:
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             yield checksum.parsed(line)
         except (ValueError, KeyError, TypeError) as error:

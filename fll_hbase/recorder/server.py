@@ -57,6 +57,12 @@ class Server:
         answer = self._answered("POST", segments, data=document, headers=headers)
         return dict(problems.parsed(answer, "run", "checksum", "recorded"))
 
+    def record_event(self, event: bytes) -> dict[str, Any]:
+        """Record one OpenLineage event; returns the acknowledgement. Raises LineageError."""
+        headers = {"Content-Type": "application/json"}
+        answer = self._answered("POST", ("api", "v1", "lineage"), data=event, headers=headers)
+        return dict(problems.parsed(answer, "recorded"))
+
     def record_batch(self, lines: Sequence[bytes], *, namespace: str) -> list[dict[str, Any]]:
         """Record documents of one line each; returns an acknowledgement or a problem for each, in order.
 

@@ -77,7 +77,7 @@ def _run_event(
     part = _part(checks, said, datasets, own.operations if own else "")
     facts = facets.facts(checks, of_run, datasets.physical)
     if own:
-        run, facts = own.run.run, own.facts(facts)
+        run, time_ms, facts = own.run.run, own.run.start_ms, own.facts(facts)
     return part, events.told(run, time_ms, kind, part, facts)
 
 

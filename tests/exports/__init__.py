@@ -1,0 +1,1 @@
+"""Do exported runs come back as they were?"""

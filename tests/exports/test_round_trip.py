@@ -1,0 +1,150 @@
+"""Events that leave one store and enter an empty one give the same answers, and its own client takes them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from openlineage.client import event_v2
+from strategies import recorded_runs
+
+from api.app import create_app
+from fll_hbase import answers, exports
+from fll_hbase.model.operations import EndPoint, EndPointField
+from fll_hbase.model.runs import START_LIMIT_MS, Direction, RecordedRun, Window
+from fll_hbase.sample import documents
+from fll_hbase.sources import openlineage
+from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+ALWAYS = Window(0, START_LIMIT_MS)
+EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"
+
+
+def empty() -> LineageStore:
+    return LineageStore(open_table("sqlite:///:memory:"))
+
+
+def exported(store: LineageStore, end_point: EndPoint) -> list[dict[str, Any]]:
+    told = store.told(store.runs(end_point, ALWAYS, limit=10_000))
+    return exports.events(told, store.catalogue.aliases(exports.end_points(told)))
+
+
+def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
+    """An empty store that was sent the events as JSON."""
+    store = empty()
+    readings = [openlineage.read(openlineage.parse(msgspec.json.encode(event))) for event in events]
+    store.record([reading.event for reading in readings if reading.event is not None])
+    return store
+
+
+def all_answers(store: LineageStore, end_point: EndPoint) -> list[Any]:
+    """Every answer about an end point, of one hop."""
+    said: list[Any] = [answers.high_level(store.lineage(end_point, ALWAYS, failed=True))]
+    for field in store.catalogue.fields(end_point) or ():
+        for direction in Direction:
+            of = EndPointField(end_point, field.name)
+            found = store.field_lineage(of, ALWAYS, direction=direction, failed=True)
+            said.append(answers.field_lineage(found))
+    page = store.runs(end_point, ALWAYS, limit=10_000)
+    return [*said, *(told(answers.run(run, now_ms=0)) for run in page.runs)]
+
+
+def told(run: dict[str, Any]) -> dict[str, Any]:
+    """A line of a list of runs; of one that has not ended, when it was last heard of is another matter."""
+    return {name: said for name, said in run.items() if name != "lastEventTime"}
+
+
+@given(recorded_runs)
+@settings(max_examples=150, deadline=None)
+def test_any_run_comes_back_as_it_was(recorded: RecordedRun) -> None:
+    store = empty()
+    store.record([recorded])
+    for end_point in {*recorded.info.sources, *recorded.info.destinations}:
+        again = entered(exported(store, end_point))
+        assert all_answers(again, end_point) == all_answers(store, end_point)
+
+
+def test_the_sample_comes_back_as_it_was() -> None:
+    store, reader = empty(), DocumentReader()
+    lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)]
+    readings = [reader.read(line, namespace=None) for line in lines[:: len(lines) // 300]]
+    store.record([reading.recorded for reading in readings])
+    infos = [reading.recorded.info for reading in readings]
+    ends = {end for info in infos for end in (*info.sources, *info.destinations)}
+    assert len(ends) > 5
+    for end_point in sorted(ends):
+        again = entered(exported(store, end_point))
+        assert all_answers(again, end_point) == all_answers(store, end_point)
+
+
+@pytest.fixture(scope="module")
+def recorded_events() -> FlaskClient:
+    """A store with every event that a real agent sent."""
+    client = create_app(empty()).test_client()
+    with gzip.open(EVENTS) as lines:
+        events = [line.strip() for line in lines]
+    for begin in range(0, len(events), 1_000):
+        sent = client.post(
+            "/api/v1/lineage/batch", data=b"[" + b",".join(events[begin : begin + 1_000]) + b"]"
+        )
+        assert sent.json["refused"] == 0
+    return client
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fsilver.db%2Fcustomers",
+        "/v3/namespaces/file:%2Fwarehouse/endpoints/silver.customers",
+        "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fsilver.db%2Ftmp_b",
+        "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fgold%2Fcustomer_rank",
+        "/v3/namespaces/file/endpoints/%2Fwarehouse%2Ffeat%2Ffailing_out",
+    ],
+)
+def test_what_an_agent_sent_comes_back_as_it_was(recorded_events: FlaskClient, path: str) -> None:
+    page = recorded_events.get(f"{path}/openlineage?start=0&end=now&limit=10000")
+    assert page.status_code == 200
+    assert page.json
+    again = create_app(empty()).test_client()
+    assert again.post("/api/v1/lineage/batch", data=page.data).json["refused"] == 0
+    for question in ("fields/lineage?failed=true&", "runs?limit=10000&"):
+        asked = f"{path}/{question}start=0&end=now"
+        assert again.get(asked).json == recorded_events.get(asked).json
+
+
+def test_pages_hold_every_run_once(recorded_events: FlaskClient) -> None:
+    path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fgold%2Fcustomer_rank"
+    wanted = recorded_events.get(f"{path}/runs?start=0&end=now&limit=10000").json["runs"]
+    page, found = recorded_events.get(f"{path}/openlineage?start=0&end=now&limit=7"), []
+    while True:
+        found += page.json
+        link = page.headers.get("Link")
+        if link is None:
+            break
+        page = recorded_events.get(link.partition(">")[0][1:])
+    assert [event["run"]["runId"] for event in found] == [run["run"] for run in wanted]
+    assert len(found) > 7
+
+
+def test_the_clients_own_classes_take_the_events(recorded_events: FlaskClient) -> None:
+    path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fsilver.db%2Fcustomers"
+    for event in recorded_events.get(f"{path}/openlineage?start=0&end=now").json:
+        taken = event_v2.RunEvent(
+            eventTime=event["eventTime"],
+            producer=event["producer"],
+            eventType=event_v2.RunState(event["eventType"]),
+            run=event_v2.Run(**event["run"]),
+            job=event_v2.Job(**event["job"]),
+            inputs=[event_v2.InputDataset(**said) for said in event["inputs"]],
+            outputs=[event_v2.OutputDataset(**said) for said in event["outputs"]],
+        )
+        assert taken.schemaURL == event["schemaURL"]
