@@ -16,8 +16,8 @@ FORMATS = ("openlineage",)
 @click.command(
     epilog="""\b
 Examples:
-  fll export bank DailyTransactions --start now-30d > events.ndjson
-  fll record events.ndjson --server http://localhost:8080
+  fll export bank DailyTransactions --start now-30d
+  fll export bank DailyTransactions --server http://localhost:8080
 """,
 )
 @end_point_arguments
