@@ -130,7 +130,7 @@ def _taken(takes: Iterable[Taken], origins: dict[int, str], *, whole: bool = Fal
 
 def _described(takes: Sequence[Taken]) -> str:
     """What was done with the source fields: once where it is the same with all."""
-    said = {taken.field: taken.how for taken in takes if taken.direct and taken.how}
-    if len(set(said.values())) <= 1:
-        return next(iter(said.values()), "")
-    return "; ".join(f"{field}: {how}" for field, how in sorted(said.items()))
+    said = sorted({(taken.field, taken.how) for taken in takes if taken.direct and taken.how})
+    if len({how for _, how in said}) <= 1:
+        return said[0][1] if said else ""
+    return "; ".join(f"{field}: {how}" for field, how in said)

@@ -24,6 +24,7 @@ AGENT = {
     "spark.openlineage.namespace": "shop",
     "spark.openlineage.transport.type": "composite",
     "spark.openlineage.transport.transports.server.type": "http",
+    "spark.openlineage.transport.transports.server.compression": "gzip",
     "spark.openlineage.transport.transports.kept.type": "file",
 }
 """As docs/sources/openlineage.md has it; beside the server a file gets every event, to compare."""
