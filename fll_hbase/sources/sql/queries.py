@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from fll_hbase.sources.sql import froms
 from fll_hbase.sources.sql.columns import Selected
-from fll_hbase.sources.sql.expressions import Part, gather
+from fll_hbase.sources.sql.expressions import gather
+from fll_hbase.sources.sql.influence import Part
 from fll_hbase.sources.sql.scopes import Rank, Scope
 from fll_hbase.sources.sql.session import Session
 from fll_hbase.sources.sql.setops import combined
