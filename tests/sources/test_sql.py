@@ -232,8 +232,21 @@ class TestResolution:
         reading = read("CREATE TABLE o AS SELECT * FROM s", catalogue={"s": ["q"]}, schema={"s": ["a"]})
         assert direct(reading) == {"o.a": {"s.a"}}
 
+    def test_a_target_that_nothing_is_known_of_has_the_names_of_the_query(self) -> None:
+        reading = read("INSERT INTO o SELECT a, b + 1 AS c, b * 2 FROM s WHERE b = 1")
+        assert direct(reading) == {"o.a": {"s.a"}, "o.c": {"s.b"}}
+        assert "taken to be named as in the query" in warnings(reading)
+
+    def test_names_of_the_query_that_the_catalogue_has_are_those_of_the_target(self) -> None:
+        known = {"o": ["a", "c", "d"]}
+        assert direct(read("INSERT INTO o SELECT a, b AS c FROM s", catalogue=known)) == {
+            "o.a": {"s.a"},
+            "o.c": {"s.b"},
+        }
+        assert direct(read("INSERT INTO o SELECT a, b AS z FROM s", catalogue=known)) == {}
+
     def test_what_is_not_known_leaves_the_write_without_inputs(self) -> None:
-        reading = read("INSERT INTO o SELECT a FROM s WHERE b = 1")
+        reading = read("INSERT INTO o SELECT a FROM s WHERE b = 1", catalogue={"o": ["x"]})
         (write,) = (one for one in reading.operations.info.operations if isinstance(one, Write))
         (source,) = (one for one in reading.operations.info.operations if isinstance(one, Read))
         assert write.inputs == ()

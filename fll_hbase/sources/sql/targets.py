@@ -45,14 +45,9 @@ def target_of(session: Session, node: exp.Expr, *, by_name: bool = False) -> Tar
 def matched(session: Session, target: Target, columns: Columns) -> list[Named] | None:
     """The fields written, None where that cannot be told of the columns in between."""
     name = target.end_point.name
-    if target.by_name:
-        return [*columns.named, *target.static] if columns.named or columns.complete else None
-    names = _names(session, target)
+    names = None if target.by_name else _names(session, target)
     if names is None:
-        session.warn(
-            f"the columns of {name!r}, which is written by position, are not known; give them in `schema`"
-        )
-        return None
+        return _named_as_in_query(session, target, columns)
     if not (columns.complete and columns.ordered):
         session.warn(f"what goes into which column of {name!r} is not known; give all tables in `schema`")
         return None
@@ -60,6 +55,23 @@ def matched(session: Session, target: Target, columns: Columns) -> list[Named] |
         session.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.named)}")
     pairs = zip(names, (made for _, made in columns.named), strict=False)
     return [*_deep(session, target.end_point, pairs), *target.static]
+
+
+def _named_as_in_query(session: Session, target: Target, columns: Columns) -> list[Named] | None:
+    """Fields named as in the query: BY NAME says so, and else where nothing speaks against it."""
+    named = list(columns.named)
+    if not target.by_name:
+        name, known = target.end_point.name, session.tables.known(target.end_point)
+        named = [(column, made) for column, made in named if made.origin or column.isidentifier()]
+        unlike = known is not None and not {one for one, _ in named} <= {field.name for field in known.fields}
+        taken = "" if unlike else " taken to be named as in the query;"
+        session.warn(
+            f"the columns of {name!r}, which is written by position, are not known;{taken} "
+            "give them in `schema`"
+        )
+        if unlike:
+            return None
+    return [*named, *target.static] if named or columns.complete else None
 
 
 def declared(session: Session, end_point: EndPoint) -> list[str] | None:
