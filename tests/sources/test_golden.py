@@ -18,8 +18,9 @@ import pytest
 from fll_hbase import answers
 from fll_hbase.errors import FaultyInput
 from fll_hbase.model.operations import EndPoint
-from fll_hbase.sources import sql
+from fll_hbase.sources import pipeline_config, sql
 from fll_hbase.sources.document import Reading
+from sources import golden_datahub, golden_openlineage
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -31,32 +32,50 @@ def _columns(end_point: EndPoint) -> list[str] | None:
     return CATALOGUE.get(end_point.name)
 
 
-SOURCES: dict[str, Callable[[Any], Reading]] = {
-    "sql": lambda document: sql.read(document, namespace="shop", columns=_columns),
+def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]:
+    """What a document comes to: a dry run's answer, or what is wrong with it."""
+
+    def told(document: Any) -> dict[str, Any]:
+        try:
+            reading = read(document)
+        except FaultyInput as error:
+            return {"error": type(error).__name__, "faults": answers.faults(error.faults)}
+        return answers.dry_run(reading.operations.info, reading.warnings)
+
+    return told
+
+
+SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "datahub": golden_datahub.told,
+    "openlineage": golden_openlineage.told_by,
+    "pipeline": _document(lambda document: pipeline_config.read(document, namespace="myns")),
+    "sql": _document(lambda document: sql.read(document, namespace="shop", columns=_columns)),
 }
-"""How each source reads a document."""
+"""What a case of each source comes to, as JSON."""
 
-CASES = sorted(case for source in SOURCES for case in (GOLDEN / source).iterdir())
-
-
-def told(source: str, document: Any) -> dict[str, Any]:
-    """What a document comes to, as JSON: a dry run's answer, or what is wrong with it."""
-    try:
-        reading = SOURCES[source](document)
-    except FaultyInput as error:
-        return {"error": type(error).__name__, "faults": answers.faults(error.faults)}
-    return answers.dry_run(reading.operations.info, reading.warnings)
+CASES = {source: sorted((GOLDEN / source).iterdir()) for source in SOURCES}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+@pytest.mark.parametrize(
+    "case",
+    [case for cases in CASES.values() for case in cases],
+    ids=lambda case: f"{case.parent.name}-{case.name}",
+)
 def test_golden(case: Path) -> None:
-    found = told(case.parent.name, json.loads((case / "input.json").read_text(encoding="utf-8")))
+    told = SOURCES[case.parent.name](json.loads((case / "input.json").read_text(encoding="utf-8")))
+    found = json.loads(json.dumps(told))
     if os.environ.get("GOLDEN") == "write":
         text = json.dumps(found, indent=1, ensure_ascii=False)
         (case / "expected.json").write_text(text + "\n", encoding="utf-8")
     assert found == json.loads((case / "expected.json").read_text(encoding="utf-8"))
 
 
+def test_every_folder_has_a_source() -> None:
+    assert {folder.name for folder in GOLDEN.iterdir()} == set(SOURCES)
+
+
 def test_every_dialect_has_cases() -> None:
-    dialects = [json.loads((case / "input.json").read_text()).get("dialect", "spark") for case in CASES]
+    dialects = [
+        json.loads((case / "input.json").read_text()).get("dialect", "spark") for case in CASES["sql"]
+    ]
     assert {dialect for dialect in dialects if dialects.count(dialect) >= 4} == set(sql.DIALECTS)
