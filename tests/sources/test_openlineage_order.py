@@ -55,6 +55,8 @@ def seen(table: Table) -> dict[str, Any]:
                 found[f"lineage of {end_point}, {failed}"] = answers.high_level(
                     store.lineage(end_point, ALWAYS, level=3, failed=failed)
                 )
+            fields = store.catalogue.fields(end_point) or ()
+            found[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
             found[f"runs of {end_point}"] = [answers.run(one, now_ms=NOW_MS) for one in listed]
         except NeverSeen:
             found[f"runs of {end_point}"] = None
