@@ -39,3 +39,25 @@ def server(sampled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     """The URL of a server over that store."""
     with serving(sampled, tmp_path_factory.mktemp("server")) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that tests write to, each under names of its own."""
+    home = tmp_path_factory.mktemp("written")
+    with serving(f"sqlite:///{home}/store.db", home) as url:
+        yield url
+
+
+@pytest.fixture(params=["store", "server"])
+def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """Where to record, as options."""
+    if request.param == "store":
+        return ("--store", f"sqlite:///{tmp_path}/store.db")
+    return ("--server", request.getfixturevalue("open_server"))
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A name that no other test has, for runs and end points."""
+    return str(request.node.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,11 @@ from recorder import scripted
 from recorder.scripted import Reply
 
 from cli.documents import document
-from cli.running import complaint, fll, printed, serving
+from cli.running import complaint, fll, printed
 from fll_hbase.cli.batches import BATCH_RUNS
 from fll_hbase.cli.record import WARNINGS_MAX
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
-
-
-@pytest.fixture(scope="module")
-def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server that tests write to, each under names of its own."""
-    home = tmp_path_factory.mktemp("written")
-    with serving(f"sqlite:///{home}/store.db", home) as url:
-        yield url
-
-
-@pytest.fixture(params=["store", "server"])
-def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """Where to record, as options."""
-    if request.param == "store":
-        return ("--store", f"sqlite:///{tmp_path}/store.db")
-    return ("--server", request.getfixturevalue("open_server"))
-
-
-@pytest.fixture
-def name(request: pytest.FixtureRequest) -> str:
-    """A beginning of run ids that no other test has."""
-    return str(request.node.name)
 
 
 def ndjson(*documents: Any) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from click.testing import Result
 from sources.pipelines import SINK, chain, record, source
 
 from cli.documents import START_MS, document
-from cli.running import complaint, fll, printed, serving
+from cli.running import complaint, fll, printed
 from fll_hbase.cli.batches import batches
 from fll_hbase.cli.lines import Line
 
@@ -20,28 +19,6 @@ COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
 MASK = {"name": "mask", "fieldMutations": [{"mutation": "mask", "inputFields": ["x"], "outputField": "x"}]}
 CONFIG: dict[str, Any] = chain(source("people", ["id", "x"]), MASK, {**SINK, "endPoint": "${to}"})["config"]
-
-
-@pytest.fixture(scope="module")
-def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server that tests write to, each under names of its own."""
-    home = tmp_path_factory.mktemp("written")
-    with serving(f"sqlite:///{home}/store.db", home) as url:
-        yield url
-
-
-@pytest.fixture(params=["store", "server"])
-def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """Where to record, as options."""
-    if request.param == "store":
-        return ("--store", f"sqlite:///{tmp_path}/store.db")
-    return ("--server", request.getfixturevalue("open_server"))
-
-
-@pytest.fixture
-def name(request: pytest.FixtureRequest) -> str:
-    """A run id, and the name of an end point, that no other test has."""
-    return str(request.node.name)
 
 
 def pipeline(said: Any, *options: str) -> Result:

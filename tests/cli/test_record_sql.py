@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,35 +10,13 @@ import pytest
 from click.testing import Result
 
 from cli.documents import START_MS, document
-from cli.running import END_MS, complaint, fll, printed, serving
+from cli.running import END_MS, complaint, fll, printed
 from fll_hbase.cli.batches import batches
 from fll_hbase.cli.lines import Line
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 SCRIPT = b"CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
-
-
-@pytest.fixture(scope="module")
-def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server that tests write to, each under names of its own."""
-    home = tmp_path_factory.mktemp("written")
-    with serving(f"sqlite:///{home}/store.db", home) as url:
-        yield url
-
-
-@pytest.fixture(params=["store", "server"])
-def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """Where to record, as options."""
-    if request.param == "store":
-        return ("--store", f"sqlite:///{tmp_path}/store.db")
-    return ("--server", request.getfixturevalue("open_server"))
-
-
-@pytest.fixture
-def name(request: pytest.FixtureRequest) -> str:
-    """A run id that no other test has."""
-    return str(request.node.name)
 
 
 def script(raw: bytes, *options: str) -> Result:
