@@ -46,7 +46,7 @@ class Lineage:
 
 
 def read(checks: Checks, facet: dict[str, Any], at: str, source: Source, shape: Shape) -> Lineage:
-    """The lineage of one output."""
+    """The lineage of one output; without fields whose sources are told, but not which fields of them."""
     columns: dict[str, set[Taken]] = {}
     fields_at = inside(at, "fields")
     for name, item in members(checks, facet.get("fields"), fields_at, optional=True).items():
@@ -54,7 +54,9 @@ def read(checks: Checks, facet: dict[str, Any], at: str, source: Source, shape: 
         said = members(checks, item, place)
         how = _how_of_field(checks, said, place)
         made = checks.name(name, place, bytes_max=NAME_BYTES_MAX)
-        columns[made] = set(_inputs(checks, said, shape.of_field, place, source, how))
+        takes = set(_inputs(checks, said, shape.of_field, place, source, how))
+        if takes or not said.get(shape.of_field):
+            columns[made] = takes
     whole = {
         Taken(taken.place, taken.field, False, taken.kind, "")
         for taken in _inputs(checks, facet, shape.of_whole, at, source, "")

@@ -19,6 +19,9 @@ Name: TypeAlias = tuple[str, str]
 
 DEPTH_MAX = 50
 JOB = "JOB"
+SPARK = "/integration/spark"
+"""What the name of the Spark agent ends with where it says who produced an event."""
+
 _LINEAGES = {"columnLineage": columns.COLUMN_LINEAGE, "lineage": columns.LINEAGE}
 _TWICE = re.compile(r"(/[^/]+)\1(?=/)")
 """A directory named twice in a row: so the Spark agent tells of a table that was dropped."""
@@ -42,9 +45,10 @@ class _Dataset:
 class Datasets:
     """Gathers the datasets of one event. `physical` tells namespace, logical and physical name."""
 
-    def __init__(self, checks: Checks, rules: NameRules) -> None:
+    def __init__(self, checks: Checks, rules: NameRules, *, producer: str) -> None:
         self._checks = checks
         self._rules = rules
+        self._doubles = SPARK in producer
         self._found: list[_Dataset] = []
         self._places: dict[Name, int] = {}
         self._read: set[Name] = set()
@@ -63,7 +67,8 @@ class Datasets:
         change = facet(self._checks, facets, "lifecycleStateChange", facets_at) or {}
         change_at = inside(facets_at, "lifecycleStateChange")
         lifecycle = text(self._checks, change, "lifecycleStateChange", change_at).upper()
-        found = _Dataset(self._named(said, at, dropped=lifecycle == "DROP"), written, at, lifecycle=lifecycle)
+        doubled = self._doubles and lifecycle == "DROP"
+        found = _Dataset(self._named(said, at, doubled=doubled), written, at, lifecycle=lifecycle)
         if change.get("previousIdentifier") is not None:
             previous_at = inside(change_at, "previousIdentifier")
             found.previous = self._named(
@@ -154,10 +159,10 @@ class Datasets:
     def _place(self, name: Name) -> int:
         return self._places.setdefault(name, len(self._places))
 
-    def _named(self, said: dict[str, Any], at: str, *, dropped: bool = False) -> Name:
+    def _named(self, said: dict[str, Any], at: str, *, doubled: bool = False) -> Name:
         namespace = self._checks.required(said, "namespace", at, bytes_max=ID_BYTES_MAX)
         name = self._checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-        logical = self._rules.named(_TWICE.sub(r"\1", name) if dropped else name)
+        logical = self._rules.named(_TWICE.sub(r"\1", name) if doubled else name)
         if logical != name:
             self._checks.name(logical, at, bytes_max=NAME_BYTES_MAX)
             self.physical.add((namespace, logical, name))

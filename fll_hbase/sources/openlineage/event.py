@@ -50,7 +50,8 @@ def read(document: object, *, rules: NameRules | None = None) -> Reading:
     if checks.faults:
         raise UnreadableDocument(checks.faults)
     time_ms = _time_ms(checks, said)
-    datasets = Datasets(checks, rules or NameRules())
+    producer = text(checks, said, "producer", "")
+    datasets = Datasets(checks, rules or NameRules(), producer=producer)
     found: tuple[Part, ToldEvent | None] | None = None
     if "run" in said:
         found = _run_event(checks, said, datasets, time_ms)
