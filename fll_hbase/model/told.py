@@ -60,11 +60,15 @@ class _Names:
     """Names that are taken once: `a`, `a#2`, `a#3`."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._taken: set[str] = set()
 
     def named(self, name: str) -> str:
-        number = self._numbers[name] = self._numbers.get(name, 0) + 1
-        return name if number == 1 else f"{name}#{number}"
+        unique, number = name, 1
+        while unique in self._taken:
+            number += 1
+            unique = f"{name}#{number}"
+        self._taken.add(unique)
+        return unique
 
 
 def _carried(text: str) -> Iterator[Operation]:

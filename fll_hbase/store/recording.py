@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import ChecksumConflict, LineageError, StoreAway, TooLarge
+from fll_hbase.errors import ChecksumConflict, CorruptRow, LineageError, StoreAway, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Event, Facts, Part, ToldEvent
@@ -111,7 +111,7 @@ class Recording:
         for run, row in self._run_rows(every):
             try:
                 run.look(row, self._folds)
-            except TooLarge as error:
+            except (TooLarge, CorruptRow) as error:
                 refused[run.run] = error
         return [run for run in every if run.run not in refused]
 
@@ -197,7 +197,10 @@ class Recording:
     def _finish(self, pending: Sequence[Pending], began: int, refused: Refused) -> list[Pending]:
         """Derive and put the truths of all; returns the runs whose pass must start over."""
         for run, row in self._run_rows(pending):
-            run.derive(row, self._folds)
+            try:
+                run.derive(row, self._folds)
+            except (TooLarge, CorruptRow) as error:
+                refused[run.run] = error
         contents = self._contents_to_put({run.run: run.derived for run in pending}, began, refused)
         pending = [run for run in pending if run.run not in refused]
         ends = self._all_ends(pending)
