@@ -1,0 +1,150 @@
+"""Are acknowledged events there after every process was killed, whatever their order?"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from .processes import eventually
+from .server import Server
+
+SENDERS, ROUNDS, PROGRESS_EVENTS = 3, 3, 120
+KINDS = ("START", "RUNNING", "RUNNING", "COMPLETE")
+FIRST_SECOND = 1_770_000_000
+PATIENCE_SECONDS = 30.0
+
+
+class Sender(threading.Thread):
+    """Tells of runs one after the other, event by event, the last first in every other run.
+
+    An event is sent again until it is acknowledged; `acknowledged` has the events of each run.
+    """
+
+    def __init__(self, port: int, number: int) -> None:
+        super().__init__(daemon=True)
+        self._port = port
+        self._number = number
+        self._finishing = threading.Event()
+        self.acknowledged: dict[str, list[tuple[int, str]]] = {}
+        self.broken = 0
+        self.wrong: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            for run in count():
+                if self._finishing.is_set():
+                    return
+                for event in _events(f"{self._number}-{run}", backward=run % 2 == 1):
+                    self._send(event)
+        except BaseException as error:  # noqa: BLE001 (told by `finish`)
+            self.wrong = error
+
+    def finish(self) -> None:
+        """Let it come to the end of its run. Raises what went wrong in it."""
+        self._finishing.set()
+        self.join(60)
+        assert not self.is_alive()
+        if self.wrong is not None:
+            raise self.wrong
+
+    def _send(self, event: dict[str, Any]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                status, answer = call(self._port, "POST", "/api/v1/lineage", event)
+                assert status == 201, answer
+                break
+            except (OSError, HTTPException):
+                assert time.monotonic() < deadline, "the server does not come back"
+                self.broken += 1
+                time.sleep(0.05)
+        told = self.acknowledged.setdefault(event["run"]["runId"], [])
+        told.append((_milliseconds(event), event["eventType"]))
+
+
+def test_killed_while_events_come(store: Path) -> None:
+    with Server(store) as server:
+        senders = [Sender(server.port, number) for number in range(SENDERS)]
+        for sender in senders:
+            sender.start()
+        for _ in range(ROUNDS):
+            wanted = _acknowledged(senders) + PROGRESS_EVENTS
+            eventually(lambda wanted=wanted: _acknowledged(senders) >= wanted, 30, "events come")
+            server.kill()
+            certain = [
+                (run, list(told)) for sender in senders for run, told in list(sender.acknowledged.items())
+            ]
+            server.start()
+            for run, told in certain:
+                assert set(told) <= _told(server.port, run), run
+        for sender in senders:
+            sender.finish()
+        assert sum(sender.broken for sender in senders) >= ROUNDS
+        server.wait_whole()
+        runs = {run: told for sender in senders for run, told in sender.acknowledged.items()}
+        listed = {run["run"]: run for run in _listed(server.port)}
+        assert listed.keys() == runs.keys()
+        for run, told in runs.items():
+            assert len(told) == len(KINDS)
+            assert _told(server.port, run) == set(told)
+            assert listed[run]["state"] == "COMPLETE"
+            assert listed[run]["startTime"] == min(moment for moment, _ in told)
+
+
+def call(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """One request over a connection of its own."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(
+            method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"}
+        )
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def _events(run: str, *, backward: bool) -> Iterator[dict[str, Any]]:
+    numbered = list(enumerate(KINDS))
+    for number, kind in reversed(numbered) if backward else numbered:
+        yield {
+            "eventType": kind,
+            "eventTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(FIRST_SECOND + number)),
+            "run": {"runId": run},
+            "job": {"namespace": "jobs", "name": "nightly"},
+            "inputs": [{"namespace": "db", "name": "orders"}],
+            "outputs": [{"namespace": "db", "name": "daily", "facets": {"columnLineage": _LINEAGE}}],
+        }
+
+
+_LINEAGE = {"fields": {"a": {"inputFields": [{"namespace": "db", "name": "orders", "field": "a"}]}}}
+
+
+def _milliseconds(event: dict[str, Any]) -> int:
+    time_ = datetime.fromisoformat(event["eventTime"])
+    return 1_000 * int(time_.timestamp())
+
+
+def _acknowledged(senders: list[Sender]) -> int:
+    return sum(len(told) for sender in senders for told in list(sender.acknowledged.values()))
+
+
+def _told(port: int, run: str) -> set[tuple[int, str]]:
+    status, answer = call(port, "GET", f"/v3/runs/{run}")
+    assert status == 200, answer
+    return {(event["eventTime"], event["eventType"]) for event in answer["events"]}
+
+
+def _listed(port: int) -> list[dict[str, Any]]:
+    path = "/v3/namespaces/db/endpoints/daily/runs?start=0&end=now&limit=10000"
+    status, answer = call(port, "GET", path)
+    assert status == 200, answer
+    found: list[dict[str, Any]] = answer["runs"]
+    return found
