@@ -153,8 +153,9 @@ class Recording:
 
     def _parts_to_put(self, pending: Iterable[Pending], now_ms: int, refused: Refused) -> dict[str, bytes]:
         """The parts of events that the table lacks or that grow old."""
+        pending = list(pending)
         texts = {
-            digest: (run.run, text)
+            digest: text
             for run in pending
             for digest, text in run.texts.items()
             if not self._known.fresh(digest, now_ms)
@@ -162,12 +163,11 @@ class Recording:
         keys = {digest: layout.part_row(digest) for digest in texts}
         found = self._table.rows(list(keys.values()), columns=(layout.PART,)) if keys else {}
         missing = {}
-        for digest, (run, text) in texts.items():
+        for digest, text in texts.items():
             cell = found.get(keys[digest], {}).get(layout.PART)
             if cell is not None and cell.value != text:
-                refused[run] = ChecksumConflict(
-                    f"digest {digest} names another part already; nothing was stored, please report this"
-                )
+                told = f"digest {digest} names another part already; nothing was stored, please report this"
+                refused |= {run.run: ChecksumConflict(told) for run in pending if digest in run.texts}
             elif cell is None or not self._young(digest, cell.stamp_ms, now_ms):
                 missing[digest] = text
         return missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fll_hbase.errors import CorruptRow, TooLarge
+from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Column, Facts, Kind, Mention, Part, Taken, ToldEvent
@@ -143,6 +143,15 @@ def test_a_part_that_is_gone_is_told_to_its_run_alone() -> None:
     assert isinstance(told_of, CorruptRow)
     assert f"p|{lost.event.part}" in str(told_of)
     assert isinstance(other, Recorded)
+
+
+def test_two_parts_under_one_digest_are_never_merged() -> None:
+    table = open_table("sqlite:///:memory:")
+    sent = [event(Kind.START, part("a"), run=run) for run in ("one", "two")]
+    table.write([[Put(layout.part_row(sent[0].event.part), layout.PART, b"[]")]])
+    before = list(table.scan(b"", b"\x7f"))
+    assert all(isinstance(answer, ChecksumConflict) for answer in LineageStore(table).record(sent))
+    assert list(table.scan(b"", b"\x7f")) == before
 
 
 def test_operations_never_share_a_name() -> None:
