@@ -96,7 +96,7 @@ class Recording:
             contents = self._contents_to_put({run.run: run.info for run in pending}, began, refused)
             parts = self._parts_to_put(pending, began, refused)
             pending = [run for run in pending if run.run not in refused]
-            self._announce(pending, contents, parts, began)
+            self._announce(pending, *_of_these(pending, contents, parts), began)
             pending = self._finish(pending, began, refused)
             if not pending:
                 return [
@@ -280,6 +280,18 @@ class _Known:
     def forget(self, name: str) -> None:
         with self._lock:
             self._until_ms.pop(name, None)
+
+
+def _of_these(
+    pending: Iterable[Pending], contents: Iterable[Content], parts: Mapping[str, bytes]
+) -> tuple[list[Content], dict[str, bytes]]:
+    """The contents and parts that these runs need: nothing is put for runs that were refused."""
+    checksums = {run.info.checksum for run in pending if run.info is not None}
+    digests = {digest for run in pending for digest in run.texts}
+    return (
+        [content for content in contents if content.ends.checksum in checksums],
+        {digest: text for digest, text in parts.items() if digest in digests},
+    )
 
 
 def _catalogue_of(contents: Iterable[Content]) -> list[Put]:
