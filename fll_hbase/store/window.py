@@ -69,7 +69,7 @@ class WindowReader:
         if missing:
             others = [tail for checksum in missing for tail in _tails(entries[checksum], newest, oldest)[1:]]
             found |= self._confirmed(asked, others)
-            for day, on_day in _by_day(entries, missing - found):
+            for day, on_day in self._alive(asked, _by_day(entries, missing - found), began_ms):
                 wanted = on_day.keys() - found
                 for tails in self._pages(asked, day, wanted):
                     found |= self._confirmed(asked, tails)
@@ -81,7 +81,7 @@ class WindowReader:
         """Per content the place of its newest run in the window; places sort newest first."""
         missing = set(checksums)
         places: dict[str, bytes] = {}
-        for day, on_day in _by_day(self._index(asked), missing):
+        for day, on_day in self._alive(asked, _by_day(self._index(asked), missing), self._clock()):
             places |= self._first_references(asked, day, on_day.keys() & missing)
             missing -= places.keys()
         return places
@@ -108,14 +108,23 @@ class WindowReader:
         """The index rows of all days touched, by content, newest first."""
         start, stop = layout.index_window(asked.direction, asked.end_point, asked.window)
         columns = (layout.WITNESS, layout.FAILED_WITNESS) if asked.failed else (layout.WITNESS,)
-        now_ms = self._clock()
         entries: dict[bytes, list[_Entry]] = {}
         for entry in self._table.scan(start, stop, columns=columns):
             entries.setdefault(layout.checksum_in(entry[0]), []).append(entry)
-        return {
-            layout.checksum_text(checksum): self._dead.without(asked, rows_, now_ms)
-            for checksum, rows_ in entries.items()
-        }
+        return {layout.checksum_text(checksum): rows_ for checksum, rows_ in entries.items()}
+
+    def _alive(
+        self, asked: Asked, days: Iterable[tuple[int, dict[str, _Entry]]], now_ms: int
+    ) -> Iterator[tuple[int, dict[str, _Entry]]]:
+        """The days with those rows whose references are worth a look: all but the dead."""
+        for day, on_day in days:
+            alive = {
+                checksum: entry
+                for checksum, entry in on_day.items()
+                if not self._dead.holds(entry, failed=asked.failed, now_ms=now_ms)
+            }
+            if alive:
+                yield day, alive
 
     def _confirmed(self, asked: Asked, tails: Sequence[bytes]) -> set[str]:
         """The contents that the run rows of the candidates really have."""
@@ -186,29 +195,26 @@ class WindowReader:
 class _Dead:
     """Index rows for which no run was found; another put of the row makes another stamp.
 
-    Each is believed for the grace period and then looked at again: a process that stood still for longer in
-    the middle of a pass, and died after it, may have made a run true since. Nobody was told of that run.
+    Their references are not looked at again for the grace period, their witnesses always are: a process that
+    stood still for longer than a pass may take can make its run true after all, and then it is the witness.
     """
 
     def __init__(self) -> None:
         self._found: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(100_000)
         self._lock = threading.Lock()
 
-    def without(self, asked: Asked, entries: list[_Entry], now_ms: int) -> list[_Entry]:
-        """The entries that are not remembered as dead."""
+    def holds(self, entry: _Entry, *, failed: bool, now_ms: int) -> bool:
+        """Whether the row is remembered as it is."""
         if not self._found:
-            return entries
+            return False
         with self._lock:
-            return [entry for entry in entries if not self._is_dead(entry, asked.failed, now_ms)]
+            stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
+        return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
 
     def remember(self, asked: Asked, entries: Iterable[_Entry], until_ms: int) -> None:
         with self._lock:
             for entry in entries:
                 self._found[entry[0], asked.failed] = _stamp_ms(entry), until_ms
-
-    def _is_dead(self, entry: _Entry, failed: bool, now_ms: int) -> bool:
-        stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
-        return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
 
 
 def _claim_of(truth: Truth) -> Claim:

@@ -80,6 +80,7 @@ ALIKE = 3
 
 BY_CHECKSUM = {info.checksum: info for info in CONTENTS}
 OWN_FIELDS = {info.checksum: own_field(number) for number, info in enumerate(CONTENTS)}
+FIELDS = tuple(OWN_FIELDS.values())
 
 
 def ends(info: FieldLineageInfo, direction: Direction) -> tuple[EndPoint, ...]:
@@ -140,7 +141,7 @@ class World:
         pick = self._random.choice
         info, direction, failed = pick(self._contents), pick(list(Direction)), pick((False, True))
         end_point = pick(ends(info, direction)) if self._random.random() < 0.95 else pick(END_POINTS)
-        field = COMMON if self._random.random() < 0.7 else pick(list(OWN_FIELDS.values()))
+        field = COMMON if self._random.random() < 0.7 else pick(FIELDS)
         return Question(end_point, self.window(), failed, direction, field)
 
     def everything(self) -> list[Question]:

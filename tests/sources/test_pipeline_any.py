@@ -17,7 +17,7 @@ from fll_hbase.sources.document import Reading
 
 from .pipelines import NAMES, SINK, Json, chain, document, known, record, source
 
-SECONDS_PER_100_KB = 1.0
+SECONDS_PER_100_KB = 3.0
 
 WORDS = (
     *("", "?", *NAMES, "s0", "t0", "k0", "t0.x", "${a}", "${b${a}}", "${a:", "\\${", "}", "READ", "WRITE"),

@@ -337,4 +337,4 @@ class TestDocuments:
         text = "CREATE TABLE o AS SELECT " + "UPPER(" * 30 + "a" + ")" * 30 + " AS k FROM s"
         assert direct(read(text)) == {"o.k": {"s.a"}}
         with pytest.raises(UnreadableDocument, match="nested too deeply"):
-            read(text.replace("UPPER(", "UPPER(" * 20).replace(")", ")" * 20))
+            read(text.replace("UPPER(", "UPPER(" * 40).replace(")", ")" * 40))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from fll_hbase.errors import Fault, UnreadableDocument
 
 DIALECTS = ("spark", "bigquery", "hive", "postgres", "snowflake", "trino", "tsql")
 """Those that have golden cases; the first is the default."""
+
+DEPTH_MAX = 1_000
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it would log of a statement, warnings say
 
@@ -33,7 +36,11 @@ def parse(sql: str, dialect: str) -> Script:
     spoken = Dialect.get_or_raise(dialect)
     try:
         tokens = spoken.tokenize(sql)
+        if _depth(tokens) > DEPTH_MAX:
+            raise _fault("nested too deeply")
         trees = spoken.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+    except UnreadableDocument:
+        raise
     except ParseError as error:
         raise _fault(_place(error)) from error
     except SqlglotError as error:
@@ -43,6 +50,18 @@ def parse(sql: str, dialect: str) -> Script:
     except Exception as error:
         raise _fault(f"no {dialect} SQL: {_first_line(error) or type(error).__name__}") from error
     return Script(sql, spoken, tuple(tokens), tuple(tree for tree in trees if isinstance(tree, exp.Expr)))
+
+
+def _depth(tokens: Sequence[Token]) -> int:
+    """How deep parentheses stand inside one another: the parser's time grows with the square of it."""
+    deepest = depth = 0
+    for token in tokens:
+        if token.token_type is TokenType.L_PAREN:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token.token_type is TokenType.R_PAREN:
+            depth -= 1
+    return deepest
 
 
 def _place(error: ParseError) -> str:
