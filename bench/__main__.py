@@ -1,4 +1,4 @@
-"""All benchmarks over HTTP, on the embedded store and on HBase; `--runs` sets the largest history."""
+"""All benchmarks: both engines and OpenLineage over HTTP, sources in process; `--runs` is the largest history."""
 
 from __future__ import annotations
 

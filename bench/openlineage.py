@@ -21,6 +21,7 @@ from bench.server import Server, call, connect
 EVENTS = Path(__file__).parents[1] / "tests/cases/openlineage/events.ndjson.gz"
 PATH = "/api/v1/lineage"
 CLIENTS = 4
+BATCH_EVENTS = 100
 DAILY_JOB = "retail_daily_ingest_customers.execute_insert"
 DAILY_KINDS = ("START", "RUNNING", "RUNNING", "COMPLETE")
 FLAT_EVENTS = 100_000
@@ -54,6 +55,12 @@ def _singles(store: str, events: Sequence[Any]) -> None:
                 )
                 said("half of them answered in", 1000 * every[len(every) // 2], "ms")
                 said("99 of 100 answered in", 1000 * every[len(every) * 99 // 100], "ms")
+            bodies = [_batched(_bodies(events, 20 + client)) for client in range(CLIENTS)]
+            began = time.perf_counter()
+            pool.map(partial(_send_batches, server.port), bodies)
+            took = time.perf_counter() - began
+            rate = CLIENTS * len(events) / took
+            said(f"events by {BATCH_EVENTS}, {CLIENTS} clients", rate, "/s", "at least 1,000")
         for title in ("first", "again"):
             body = _large(title)
             took = _send(server.port, [body])[0]
@@ -156,12 +163,22 @@ def _large(title: str) -> bytes:
     ).encode()
 
 
+def _batched(bodies: Sequence[bytes]) -> list[bytes]:
+    """Arrays of events."""
+    starts = range(0, len(bodies), BATCH_EVENTS)
+    return [b"[" + b",".join(bodies[start : start + BATCH_EVENTS]) + b"]" for start in starts]
+
+
+def _send_batches(port: int, batches: Sequence[bytes]) -> None:
+    connection = connect(port)
+    for body in batches:
+        status, answer = call(connection, "POST", f"{PATH}/batch", body)
+        if status != 200 or json.loads(answer)["refused"]:
+            raise RuntimeError(f"a batch of events was answered {status}: {answer[:500]!r}")
+
+
 def _post(server: Server, bodies: Sequence[bytes]) -> None:
-    connection = server.connect()
-    status, answer = call(connection, "POST", f"{PATH}/batch", b"[" + b",".join(bodies) + b"]")
-    connection.close()
-    if status != 200 or json.loads(answer)["refused"]:
-        raise RuntimeError(f"a batch of events was answered {status}: {answer[:500]!r}")
+    _send_batches(server.port, [b"[" + b",".join(bodies) + b"]"])
 
 
 def _send(port: int, bodies: Sequence[bytes]) -> list[float]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from bench.openlineage import EVENTS
 from bench.report import said
 from fll_hbase.sources import datahub as datahub_source
+from fll_hbase.sources import openlineage as openlineage_source
 from fll_hbase.sources import pipeline_config, strict_json
 from fll_hbase.sources import sql as sql_source
 
@@ -18,9 +21,25 @@ SECONDS = 2.0
 
 def bench(sizes: Sequence[int]) -> None:
     """Each source by itself; `sizes` are those of histories, of which there is none here."""
+    openlineage()
     datahub()
     pipelines()
     sql()
+
+
+def openlineage() -> None:
+    """What a real agent sent: an event of a daily job, and one of 120 columns."""
+    with gzip.open(EVENTS) as lines:
+        events = [line for line in lines if b'"COMPLETE"' in line]
+    for what, job in (
+        ("a daily job", b"retail_daily_enrich_orders.adaptive"),
+        ("120 columns", b"feat_wide_out"),
+    ):
+        _measured(f"OpenLineage: {what}", next(line for line in events if job in line), _read_event)
+
+
+def _read_event(raw: bytes) -> None:
+    openlineage_source.read(openlineage_source.parse(raw))
 
 
 def datahub() -> None:
