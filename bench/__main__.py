@@ -1,4 +1,4 @@
-"""All benchmarks: both engines and OpenLineage over HTTP, sources in process; `--runs` is the largest history."""
+"""All benchmarks: both engines and OpenLineage over HTTP, sources in process; `--runs` sets the history."""
 
 from __future__ import annotations
 
