@@ -55,16 +55,9 @@ class Sender(threading.Thread):
             raise self.wrong
 
     def _send(self, event: dict[str, Any]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                status, answer = call(self._port, "POST", "/api/v1/lineage", event)
-                assert status == 201, answer
-                break
-            except (OSError, HTTPException):
-                assert time.monotonic() < deadline, "the server does not come back"
-                self.broken += 1
-                time.sleep(0.05)
+        status, answer, broken = insisting(self._port, "POST", "/api/v1/lineage", event)
+        assert status == 201, answer
+        self.broken += broken
         told = self.acknowledged.setdefault(event["run"]["runId"], [])
         told.append((_milliseconds(event), event["eventType"]))
 
@@ -111,6 +104,18 @@ def call(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any]
         connection.close()
 
 
+def insisting(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any, int]:
+    """A request that is sent again while connections break, as clients do; and how often they broke."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    for broken in count():
+        try:
+            return *call(port, method, path, body), broken
+        except (OSError, HTTPException):
+            assert time.monotonic() < deadline, "the server does not come back"
+            time.sleep(0.05)
+    raise AssertionError("it goes on for ever")
+
+
 def _events(run: str, *, backward: bool) -> Iterator[dict[str, Any]]:
     numbered = list(enumerate(KINDS))
     for number, kind in reversed(numbered) if backward else numbered:
@@ -137,14 +142,14 @@ def _acknowledged(senders: list[Sender]) -> int:
 
 
 def _told(port: int, run: str) -> set[tuple[int, str]]:
-    status, answer = call(port, "GET", f"/v3/runs/{run}")
+    status, answer, _ = insisting(port, "GET", f"/v3/runs/{run}")
     assert status == 200, answer
     return {(event["eventTime"], event["eventType"]) for event in answer["events"]}
 
 
 def _listed(port: int) -> list[dict[str, Any]]:
     path = "/v3/namespaces/db/endpoints/daily/runs?start=0&end=now&limit=10000"
-    status, answer = call(port, "GET", path)
+    status, answer, _ = insisting(port, "GET", path)
     assert status == 200, answer
     found: list[dict[str, Any]] = answer["runs"]
     return found
