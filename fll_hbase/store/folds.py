@@ -20,7 +20,10 @@ from fll_hbase.store import rows
 from fll_hbase.store.rows import Claim, Truth
 from fll_hbase.tables import Row, Table
 
-TEXTS_BYTES_MAX = 32 * 2**20
+TEXTS_BYTES_MAX = 16 * 2**20
+TEXT_OVERHEAD_BYTES = 300
+"""Of each text that is kept: facts are short, and there are many."""
+
 FOLDED_BYTES_MAX = 8 * 2**20
 """Of parts as stored; what they come to takes some ten times as much."""
 
@@ -42,7 +45,9 @@ class Folds:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._texts: LRUCache[str, bytes] = LRUCache(TEXTS_BYTES_MAX, getsizeof=len)
+        self._texts: LRUCache[str, bytes] = LRUCache(
+            TEXTS_BYTES_MAX, getsizeof=lambda text: len(text) + TEXT_OVERHEAD_BYTES
+        )
         self._sums: LRUCache[tuple[str, ...], tuple[int, _Sum]] = LRUCache(
             FOLDED_BYTES_MAX, getsizeof=lambda item: item[0]
         )
@@ -52,7 +57,7 @@ class Folds:
         """Remember texts by their digests."""
         with self._lock:
             for digest, text in texts.items():
-                if len(text) <= TEXTS_BYTES_MAX:
+                if len(text) + TEXT_OVERHEAD_BYTES <= TEXTS_BYTES_MAX:
                     self._texts[digest] = text
 
     def folded(self, run: str, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> Folded:
