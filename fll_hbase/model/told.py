@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fll_hbase.errors import CorruptRow
 from fll_hbase.model import checksum
 from fll_hbase.model.events import Column, Mention, Part, Taken
+from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import (
     EndPoint,
     Field,
@@ -32,8 +33,8 @@ def operations(part: Part) -> list[Operation]:
         return list(_carried(part.operations))
     outputs = [_with_rename(part, mention) for mention in part.mentions if mention.written]
     used = _used(part, outputs)
-    names = _Names()
-    origins = {place: names.named(f"read {part.end_points[place][1]}") for place in sorted(used)}
+    names = UniqueNames()
+    origins = {place: names.unique(f"read {part.end_points[place][1]}") for place in sorted(used)}
     types = {mention.place: dict(mention.fields or ()) for mention in part.mentions if not mention.written}
     made: list[Operation] = [
         _read(origins[place], part.end_points[place], fields, types.get(place, {}))
@@ -54,21 +55,6 @@ def schemas(part: Part) -> Iterator[Schema]:
                 mention.description,
                 tuple(EndPoint(*alias) for alias in mention.aliases),
             )
-
-
-class _Names:
-    """Names that are taken once: `a`, `a#2`, `a#3`."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def named(self, name: str) -> str:
-        unique, number = name, 1
-        while unique in self._taken:
-            number += 1
-            unique = f"{name}#{number}"
-        self._taken.add(unique)
-        return unique
 
 
 def _carried(text: str) -> Iterator[Operation]:
@@ -107,17 +93,17 @@ def _read(name: str, source: tuple[str, str], fields: Iterable[str], types: dict
 
 
 def _written(
-    mention: Mention, end_point: tuple[str, str], origins: dict[int, str], names: _Names
+    mention: Mention, end_point: tuple[str, str], origins: dict[int, str], names: UniqueNames
 ) -> Iterator[Operation]:
     types = dict(mention.fields or ())
     inputs = []
     for column in mention.columns or ():
-        name = names.named(f"{end_point[1]}.{column.name}")
+        name = names.unique(f"{end_point[1]}.{column.name}")
         made = (Field(column.name, types.get(column.name, "")),)
         yield Transform(name, _described(column.takes), _taken(column.takes, origins), made)
         inputs.append(InputField(name, column.name))
     inputs += _taken(mention.whole, origins, whole=True)
-    name = names.named(f"write {end_point[1]}")
+    name = names.unique(f"write {end_point[1]}")
     yield Write(name, mention.lifecycle, EndPoint(*end_point), "", tuple(inputs))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fll_hbase.errors import Fault
+from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import EndPoint, Field, InputField, Operation, Read, Transform, Write
 from fll_hbase.sources.checks import Checks, each, inside
 from fll_hbase.sources.parts import read_end_point, read_field
@@ -25,7 +26,7 @@ def read(
     for item, at in each(items, "operations"):
         _add(checks, flow, item, at, namespace)
     taken = _written(checks, flow, destination)
-    flow.operations.append(Write(flow.named("write"), description, target, description, taken))
+    flow.operations.append(Write(flow.names.unique("write"), description, target, description, taken))
     return flow.operations, flow.invalid
 
 
@@ -37,16 +38,7 @@ class _Flow:
     invalid: list[Fault] = field(default_factory=list)
     origins: dict[str, str] = field(default_factory=dict)
     alive: dict[str, None] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
-
-    def named(self, name: str) -> str:
-        """The name, or with `#2`, `#3`, … where it is taken."""
-        unique, number = name, 1
-        while unique in self.names:
-            number += 1
-            unique = f"{name}#{number}"
-        self.names.add(unique)
-        return unique
+    names: UniqueNames = field(default_factory=UniqueNames)
 
     def taken(self, name: str, at: str) -> list[InputField]:
         """The input of that name, none where no earlier operation made it."""
@@ -70,13 +62,13 @@ def _add(checks: Checks, flow: _Flow, item: object, at: str, namespace: str) -> 
     items = checks.items(said, "outputs", at)
     outputs = tuple(read_field(checks, output, place) for output, place in each(items, inside(at, "outputs")))
     taken = _taken(checks, flow, checks.items(said, "inputs", at), inside(at, "inputs"), namespace)
-    name = flow.named(own_name)
+    name = flow.names.unique(own_name)
     if len(taken.sources) == 1 and not taken.fields:
         flow.operations.append(Read(name, description, *taken.sources[0], outputs))
     else:
         inputs = list(taken.inputs)
         for source in taken.sources:
-            read_name = flow.named(f"{name}.read")
+            read_name = flow.names.unique(f"{name}.read")
             flow.operations.append(Read(read_name, description, *source, outputs))
             inputs += [InputField(read_name, output.name) for output in outputs]
         flow.operations.append(Transform(name, description, tuple(inputs), outputs))

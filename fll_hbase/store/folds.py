@@ -66,8 +66,7 @@ class Folds:
         Raises CorruptRow where a part is missing or cannot be read.
         """
         texts = self._all_texts(told_of, texts)
-        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
-        found = self._sum(changes, texts)
+        found = self._sum(told_of, texts)
         facts = [events.parsed_facts(texts[event.facts]) for event in told_of]
         program_run = events.program_run(run, told_of, found.part, facts)
         return Folded(Truth(found.info.checksum, program_run), found.info)
@@ -96,9 +95,8 @@ class Folds:
         Raises CorruptRow where a part is missing or cannot be read.
         """
         texts = self._all_texts(told_of, {})
-        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
         facts = [events.parsed_facts(texts[event.facts]) for event in told_of]
-        return self._sum(changes, texts).part, facts
+        return self._sum(told_of, texts).part, facts
 
     def texts(self, digests: Sequence[str]) -> dict[str, bytes]:
         """The texts of parts. Raises CorruptRow where one is missing."""
@@ -119,8 +117,9 @@ class Folds:
         wanted = {digest for event in told_of for digest in (event.part, event.facts)}
         return {**self.texts(sorted(wanted - texts.keys())), **texts}
 
-    def _sum(self, changes: tuple[str, ...], texts: Mapping[str, bytes]) -> _Sum:
-        """The sum of parts, each where it was last said: what was said before it it says again."""
+    def _sum(self, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> _Sum:
+        """The sum of parts, each where it was last said: what it said before it says again there."""
+        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
         with self._lock:
             kept = self._sums.get(changes)
         if kept is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -30,8 +31,8 @@ class Recorded:
     replaced: bool
 
 
-@dataclass(slots=True)
-class Pending:
+@dataclass(slots=True, kw_only=True)
+class Pending(ABC):
     """One run on its way. `cells` are its own and to be put, `info` is the content that goes before them.
 
     `count`, `truth`, `truth_value` and `program` are what all that the row holds comes to; of its content,
@@ -50,9 +51,9 @@ class Pending:
     program: bytes = b""
     derived: FieldLineageInfo | None = None
 
+    @abstractmethod
     def look(self, row: Row, folds: Folds) -> None:
         """Take note of the row as it is before anything is put. Raises TooLarge."""
-        raise NotImplementedError
 
     def derive(self, row: Row, folds: Folds) -> None:
         """Take note of what the row comes to. Raises StoreAway where what was just put is not there."""
@@ -64,20 +65,21 @@ class Pending:
         self.truth = rows.decoded(self.run, latest.value)
         self.program = rows.program_of(self.truth.run)
 
+    @abstractmethod
     def supersede(self) -> None:
         """What counts now cannot be found any more: say the own again, after it."""
 
+    @abstractmethod
     def answers(self) -> list[Recorded]:
         """What the senders are told."""
-        raise NotImplementedError
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PendingDocument(Pending):
     """One whole document."""
 
-    own: Truth | None = None
-    value: bytes = b""
+    own: Truth
+    value: bytes
     number: int = 1
     resent: bool = False
 
@@ -98,7 +100,7 @@ class PendingDocument(Pending):
             Pending.derive(self, row, folds)
         else:
             self.truth, self.truth_value = self.own, self.value
-            self.program = rows.program_of(self.own.run) if self.own else b""
+            self.program = rows.program_of(self.own.run)
         self.number = latest.number if latest else self.number
 
     def supersede(self) -> None:
@@ -109,15 +111,14 @@ class PendingDocument(Pending):
     def answers(self) -> list[Recorded]:
         """One answer."""
         replaced = not self.resent and self.before is not None and self.before != self.value
-        checksum = self.own.checksum if self.own else ""
-        return [Recorded(checksum, self.run, not self.resent, replaced)]
+        return [Recorded(self.own.checksum, self.run, not self.resent, replaced)]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PendingEvents(Pending):
     """Events that tell of one run."""
 
-    told: Sequence[ToldEvent] = ()
+    told: Sequence[ToldEvent]
     new: frozenset[bytes] = frozenset()
 
     def look(self, row: Row, folds: Folds) -> None:
@@ -144,6 +145,9 @@ class PendingEvents(Pending):
         self.truth, self.derived = folds.folded(self.run, told_of, self.texts)
         self.truth_value = rows.head_of(self.truth)
 
+    def supersede(self) -> None:
+        """Events come after nothing: they stay as they are, and are read again."""
+
     def answers(self) -> list[Recorded]:
         """One answer for each event, in the order given."""
         checksum = self.truth.checksum if self.truth else ""
@@ -164,7 +168,7 @@ def of_document(recorded: RecordedRun) -> PendingDocument:
     own = Truth(recorded.info.checksum, recorded.run)
     value = _must_fit(recorded.info, own)
     key = layout.run_row(own.run.run)
-    return PendingDocument(own.run.run, key, recorded.info, own=own, value=value)
+    return PendingDocument(run=own.run.run, key=key, info=recorded.info, own=own, value=value)
 
 
 def of_events(told: Sequence[ToldEvent]) -> PendingEvents:
@@ -173,7 +177,7 @@ def of_events(told: Sequence[ToldEvent]) -> PendingEvents:
     texts = {digest: text for one in told for digest, text in one.texts.items()}
     for digest, text in texts.items():
         rows.part_put(digest, text)
-    return PendingEvents(run, layout.run_row(run), texts=texts, told=told)
+    return PendingEvents(run=run, key=layout.run_row(run), texts=texts, told=told)
 
 
 def _must_fit(info: FieldLineageInfo, truth: Truth) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import (
     EndPoint,
     EndPointField,
@@ -55,7 +56,7 @@ def operations_of(edges: Edges, *, dataset: EndPoint | None) -> Told:
     return Told((*reads, *flow.transforms, *writes), flow.confidences)
 
 
-def _reads(edges: Edges, names: _Names) -> list[Read]:
+def _reads(edges: Edges, names: UniqueNames) -> list[Read]:
     """A READ of each source with the fields that lead on; without fields where it is not known which do."""
     used: dict[EndPoint, set[str]] = {}
     blind: set[EndPoint] = set(edges.sources)
@@ -79,30 +80,12 @@ def _reads(edges: Edges, names: _Names) -> list[Read]:
     return reads
 
 
-class _Names:
-    """Names of operations, each given once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def unique(self, name: str) -> str:
-        """The name, or with `#2`, `#3`, … where it is taken."""
-        number = self._numbers.get(name, 0) + 1
-        found = name if number == 1 else f"{name}#{number}"
-        while found in self._numbers:
-            number += 1
-            found = f"{name}#{number}"
-        self._numbers[name] = number
-        self._numbers.setdefault(found, 1)
-        return found
-
-
 @dataclass(slots=True)
 class _Flow:
     """Derivations on their way to operations."""
 
     dataset: EndPoint | None
-    names: _Names = field(default_factory=_Names)
+    names: UniqueNames = field(default_factory=UniqueNames)
     reads: dict[EndPoint, str] = field(default_factory=dict)
     transforms: list[Transform] = field(default_factory=list)
     written: dict[EndPoint, list[InputField]] = field(default_factory=dict)

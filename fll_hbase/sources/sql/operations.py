@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import (
     EndPoint,
     EndPointField,
@@ -31,7 +32,7 @@ class _Run:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._names: dict[str, int] = {}
+        self._names = UniqueNames()
         self._reads: dict[EndPoint, str] = {}
         self._read: dict[EndPoint, set[str]] = {}
 
@@ -58,13 +59,13 @@ class _Run:
             lines = "\n".join((writing.verb, *writing.effects.clauses))
             said.setdefault(writing.target, {})[lines] = None
         writes = [
-            Write(self._named(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
+            Write(self._names.unique(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
             for to, inputs in taken.items()
         ]
         return [*reads, *transforms, *writes]
 
     def _make_read(self, end_point: EndPoint) -> Read:
-        name = self._reads[end_point] = self._named(f"read {end_point.name}")
+        name = self._reads[end_point] = self._names.unique(f"read {end_point.name}")
         types = self._tables.types(end_point)
         outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
         return Read(name, "", end_point, "", outputs)
@@ -73,21 +74,11 @@ class _Run:
         direct = (InputField(self._reads[leaf.end_point], leaf.name) for leaf in sorted(made.direct))
         inputs = (*direct, *self._indirect(made.indirect))
         said = described(made) or (made.origin.name if made.origin else "")
-        return Transform(self._named(f"{target.name}.{field.name}"), said, inputs, (field,))
+        return Transform(self._names.unique(f"{target.name}.{field.name}"), said, inputs, (field,))
 
     def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
         for leaf, kind in sorted(shaping):
             yield InputField(self._reads[leaf.end_point], leaf.name, Influence.INDIRECT, kind)
-
-    def _named(self, name: str) -> str:
-        """The name, or with `#2`, `#3`, … where it is taken."""
-        unique, number = name, self._names.get(name, 0)
-        while unique in self._names:
-            number += 1
-            unique = f"{name}#{number}"
-        self._names[name] = max(number, 1)
-        self._names.setdefault(unique, 1)
-        return unique
 
 
 def _told(writing: Writing) -> list[tuple[str, Made]]:
