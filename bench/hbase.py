@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -162,7 +162,8 @@ class _Noting(SqliteTable):
         super().__init__(":memory:")
         self.puts: list[Put] = []
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        batches = list(batches)
         self.puts += [put for batch in batches for put in batch]
         super().write(batches, sync=sync)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -20,6 +20,13 @@ class Put(NamedTuple):
     row: bytes
     column: bytes
     value: bytes
+
+
+class CellKey(NamedTuple):
+    """Where a cell is."""
+
+    row: bytes
+    column: bytes
 
 
 Row: TypeAlias = dict[bytes, Cell]
@@ -58,11 +65,25 @@ class Table(Protocol):
         Rows without any of the columns are passed over inside the engine and do not count.
         """
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        """Keys between `start` and `stop` (both out), sorted, that part the rows into ranges of like size.
+
+        About `parts` ranges, or as many as the engine keeps apart itself.
+        """
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Put all cells, each batch visible and as durable as `sync` says before the next begins.
 
-        On StoreAway the outcome is unknown: any number of whole batches, and any part of one more, may
+        Batches are taken one by one, as late as the engine can; what is raised there ends the write. On
+        StoreAway the outcome is unknown: any number of whole batches, and any part of one more, may
         have landed or land yet. Putting the same cells again is safe.
+        """
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Remove those cells that were put at `until_ms` (in) or before; durable on return.
+
+        It must lie well before now: HBase hides later puts of no later stamp too. On StoreAway any of them
+        may be gone; deleting again is safe.
         """
 
     def close(self) -> None:

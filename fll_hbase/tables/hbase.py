@@ -7,7 +7,7 @@ the cells; a put is durable when it is answered, so that `sync` makes no differe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
@@ -17,7 +17,7 @@ import happybase
 from fll_hbase.errors import BadSetting, StoreAway, TooLarge
 from fll_hbase.tables import descriptors
 from fll_hbase.tables.addresses import Place
-from fll_hbase.tables.base import Batch, Cell, Columns, Row, Sync
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
 from fll_hbase.tables.descriptors import Family
 from fll_hbase.tables.gateways import Gateways, JavaError
 
@@ -73,10 +73,22 @@ class HbaseTable:
             start = page[-1][0] + b"\x00"
             left -= rows_asked
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        """Where regions begin, whatever `parts` says: a region is read best by one."""
+        regions = self._call(happybase.Table.regions)
+        return sorted(key for region in regions if start < (key := region["start_key"]) < stop)
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         for batch in batches:
             for part in _parts(batch):
                 self._call(_put, part)
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        for begin in range(0, len(cells), CALL_CELLS):
+            rows: dict[bytes, list[bytes]] = {}
+            for row, column in cells[begin : begin + CALL_CELLS]:
+                rows.setdefault(row, []).append(column)
+            self._call(_remove, rows, until_ms)
 
     def close(self) -> None:
         self._gateways.close()
@@ -188,6 +200,12 @@ def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) ->
     with table.batch(transaction=True) as batch:
         for row, cells in rows.items():
             batch.put(row, cells)
+
+
+def _remove(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
+    with table.batch(timestamp=until_ms, transaction=True) as batch:
+        for row, columns in rows.items():
+            batch.delete(row, columns)
 
 
 def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 from operator import itemgetter
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fll_hbase.errors import BadSetting, StoreAway
-from fll_hbase.tables.base import Batch, Cell, Columns, Put, Row, Sync
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
 from fll_hbase.tables.turn import Turn
 
 MEMORY = ":memory:"
@@ -43,6 +43,9 @@ _PUT = """
 INSERT INTO cells (row, column, value, stamp) VALUES (?, ?, ?, ?)
 ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded.stamp
 """
+_DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
+_COUNT = "SELECT count(*) FROM cells WHERE row > ? AND row < ?"
+_HOP = "SELECT row FROM cells WHERE row > ? AND row < ? ORDER BY row LIMIT 1 OFFSET ?"
 
 
 class _Connection(sqlite3.Connection):
@@ -103,14 +106,24 @@ class SqliteTable:
             start = page[-1][0] + b"\x00"
             left -= rows_asked
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        """Every so many cells a key: the engine counts them, which is quick beside reading them."""
+        found: list[bytes] = []
+        with self._errors(), self._reading() as connection:
+            (cells,) = connection.execute(_COUNT, (start, stop)).fetchone()
+            hop = (start, stop, cells // parts)
+            while len(found) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
+                found += key
+                hop = (*key, stop, cells // parts)
+        return found
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """One transaction for all batches, which is more than the protocol asks for."""
         puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
-        with self._errors():
-            with self._turn.held(self._busy_seconds):
-                self._commit(puts)
-            if sync is Sync.NOW and not self._in_memory:
-                self._flush()
+        self._change(lambda stamp_ms: (_PUT, ((*put, stamp_ms) for put in puts)), sync)
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
         self._turn.close()
@@ -122,12 +135,19 @@ class SqliteTable:
             os.close(self._log[1])
         self._log = None
 
-    def _commit(self, puts: Sequence[Put]) -> None:
+    def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
+        """What the change says, with the time it happens as its stamp: one transaction."""
+        with self._errors():
+            with self._turn.held(self._busy_seconds):
+                self._commit(*change(time.time_ns() // 1_000_000))
+            if sync is Sync.NOW and not self._in_memory:
+                self._flush()
+
+    def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
         connection = self._writing()
-        stamp = time.time_ns() // 1_000_000
         connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.executemany(_PUT, ((*put, stamp) for put in puts))
+            connection.executemany(statement, parameters)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:

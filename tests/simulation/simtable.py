@@ -2,18 +2,18 @@
 
 A put of one row is whole; the rows of a batch land in any order, with anything between them; batches land one
 after another. Scans come page by page. Stamps are those of the row's server, whose clock is wrong. A put
-under a cell of a newer stamp is acknowledged and reads back old.
+under a cell of a newer stamp, or under a delete, is acknowledged and reads back old.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from fll_hbase.errors import StoreAway
-from fll_hbase.tables import Batch, Cell, Put, Row, Sync
+from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Sync
 from fll_hbase.tables.base import Columns
 
 from .scheduler import Crash, Scheduler
@@ -29,6 +29,7 @@ class SimTable:
         self._scheduler = scheduler
         self._rows: dict[bytes, Row] = {}
         self._keys: list[bytes] = []
+        self._hidden: dict[tuple[bytes, bytes], int] = {}
         self._skews_ms = skews_ms or [scheduler.skew_ms() for _ in range(SERVERS)]
         self.on_put: Callable[[Put], None] = lambda put: None
 
@@ -61,7 +62,22 @@ class SimTable:
             left -= len(page)
             start = page[-1][0] + b"\x00"
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        within = [key for key in self._keys if start < key < stop]
+        return within[:: max(len(within) // parts, 1)][: parts - 1]
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Row by row; a fault between two of them leaves the rest."""
+        for row, same in groupby(sorted(cells), key=itemgetter(0)):
+            self._scheduler.step("delete", row)
+            for _, column in same:
+                self._hidden[row, column] = max(until_ms, self._hidden.get((row, column), until_ms))
+                cell = self._rows.get(row, {}).get(column)
+                if cell is not None and cell.stamp_ms <= until_ms:
+                    del self._rows[row][column]
+        self._scheduler.step("deleted", b"")
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         for batch in batches:
             self._write(batch)
         self._scheduler.step("written", b"")
@@ -103,6 +119,8 @@ class SimTable:
         row = self._row(puts[0].row)
         stamp_ms = self._scheduler.now_ms + self._skews_ms[hash_of(puts[0].row) % len(self._skews_ms)]
         for put in puts:
+            if stamp_ms <= self._hidden.get((put.row, put.column), -1):
+                continue
             old = row.get(put.column)
             if old is None or old.stamp_ms <= stamp_ms:
                 row[put.column] = Cell(put.value, stamp_ms)

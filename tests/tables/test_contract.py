@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import count, islice
+from itertools import count, islice, pairwise
+from pathlib import Path
 
 import pytest
 
-from fll_hbase.tables import Batch, Put, Row, Sync, Table
+from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table, open_table
 
 
 def put(row: bytes, column: bytes = b"d:x", value: bytes = b"1") -> Put:
@@ -324,3 +325,87 @@ def test_a_put_of_one_row_is_seen_whole(table: Table) -> None:
                 assert len(set(values(row).values())) <= 1
 
     in_threads(work, threads=3)
+
+
+def test_a_batch_is_taken_when_those_before_it_are_there_or_none_is(table: Table) -> None:
+    """An engine of one transaction takes them all first; any other must not take one early."""
+    seen: list[bool] = []
+
+    def batches() -> Iterator[Batch]:
+        yield [put(b"a")]
+        seen.append(bool(table.get(b"a")))
+        yield [put(b"b")]
+
+    table.write(batches())
+    assert len(seen) == 1
+    assert keys(table, b"a", b"z") == [b"a", b"b"]
+
+
+def test_what_is_raised_between_batches_ends_the_write(table: Table) -> None:
+    def batches() -> Iterator[Batch]:
+        yield [put(b"a")]
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        table.write(batches())
+    table.write([[put(b"b")]])
+    assert keys(table, b"b", b"z") == [b"b"]
+
+
+def test_a_deleted_cell_is_gone_and_no_other(table: Table) -> None:
+    table.write([[put(b"a", b"d:x"), put(b"a", b"d:xx"), put(b"a", b"o:x"), put(b"b", b"d:x")]])
+    stamp_ms = max(cell.stamp_ms for row in table.rows([b"a", b"b"]).values() for cell in row.values())
+    table.delete([CellKey(b"b", b"d:x"), CellKey(b"a", b"d:x"), CellKey(b"none", b"d:x")], until_ms=stamp_ms)
+    assert scanned(table, b"a", b"z") == [(b"a", {b"d:xx": b"1", b"o:x": b"1"})]
+    assert table.get(b"b") == {}
+
+
+def test_what_was_put_later_is_not_deleted(table: Table) -> None:
+    table.write([[put(b"a", b"d:x", b"old"), put(b"b", b"d:x", b"old")]])
+    stamp_ms = max(row[b"d:x"].stamp_ms for row in table.rows([b"a", b"b"]).values())
+    time.sleep(0.005)
+    table.write([[put(b"a", b"d:x", b"new")]])
+    table.delete([CellKey(b"a", b"d:x"), CellKey(b"b", b"d:x")], until_ms=stamp_ms)
+    assert scanned(table, b"a", b"z") == [(b"a", {b"d:x": b"new"})]
+    table.delete([CellKey(b"a", b"d:x")], until_ms=stamp_ms - 1)
+    assert values(table.get(b"a")) == {b"d:x": b"new"}
+
+
+def test_a_deleted_cell_can_be_put_again(table: Table) -> None:
+    table.write([[put(b"a")]])
+    stamp_ms = table.get(b"a")[b"d:x"].stamp_ms
+    table.delete([CellKey(b"a", b"d:x")], until_ms=stamp_ms)
+    time.sleep(0.005)
+    table.write([[put(b"a", b"d:x", b"again")]])
+    assert values(table.get(b"a")) == {b"d:x": b"again"}
+
+
+def test_many_cells_are_deleted(table: Table) -> None:
+    rows = [b"%05d" % number for number in range(15_000)]
+    table.write([[put(row) for row in rows]])
+    stamp_ms = max(cell.stamp_ms for row in table.rows(rows).values() for cell in row.values())
+    table.delete([CellKey(row, b"d:x") for row in rows[1:]], until_ms=stamp_ms)
+    assert keys(table, b"", b"z") == rows[:1]
+
+
+def test_splits_are_keys_in_order_within_their_bounds(table: Table) -> None:
+    assert table.splits(b"a", b"z", parts=4) == []
+    table.write([[put(b"%03d" % number) for number in range(200)]])
+    found = table.splits(b"050", b"150", parts=5)
+    assert found == sorted(set(found))
+    assert all(b"050" < key < b"150" for key in found)
+    assert len(found) < 5
+
+
+def test_splits_part_rows_evenly(path: Path) -> None:
+    """By cells, where the engine does not say itself how it keeps them."""
+    with closing(open_table(f"sqlite:///{path}")) as table:
+        table.write(
+            [[put(b"%04d" % number, b"d:%d" % column) for number in range(1000) for column in range(3)]]
+        )
+        table.write([[put(b"0500", b"d:%04d" % column) for column in range(3000)]])
+        bounds = [b"", *table.splits(b"", b"z", parts=6), b"z"]
+        sizes = [sum(len(row) for _, row in table.scan(start, stop)) for start, stop in pairwise(bounds)]
+        assert len(sizes) == 4
+        assert max(sizes) <= 3000 + 6000 // 6 + 3
+        assert min(sizes) >= 400
