@@ -1,0 +1,1 @@
+"""A real Kafka, and what Spark reads it with."""
