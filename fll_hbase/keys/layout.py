@@ -50,8 +50,8 @@ WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
 STATED, ALIAS = b"d:s|", b"d:a|"
 
-END_POINTS = b"e|"
-"""What all catalogue rows begin with; then come namespace and name."""
+CONTENTS, RUNS, END_POINTS = b"c|", b"r|", b"e|"
+"""What all data rows begin with, all run rows, and all catalogue rows; then come namespace and name."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
@@ -76,6 +76,11 @@ def run_row(run: str) -> bytes:
 def references(direction: Direction, end_point: EndPoint) -> bytes:
     """What all references of an end point begin with."""
     return joined(_LETTER[direction], escaped(end_point.namespace), escaped(end_point.name), b"")
+
+
+def all_references(direction: Direction, namespace: str = "") -> bytes:
+    """What all references of one direction begin with, or those of a namespace."""
+    return joined(_LETTER[direction], *([escaped(namespace)] if namespace else []), b"")
 
 
 def reference_tail(start_ms: int, run: str) -> bytes:

@@ -1,0 +1,79 @@
+"""Which part of the table is it: ranges over many rows, cut where they may be, and keys read back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import SEPARATOR, start_of, unescaped
+from fll_hbase.keys.layout import Range
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import Direction, Window
+
+_START_DIGITS = 16
+
+
+def under(prefix: bytes) -> Range:
+    """All keys that begin with the prefix, which ends with the separator."""
+    return prefix, beyond(prefix)
+
+
+def beyond(prefix: bytes) -> bytes:
+    """After all keys that begin with the prefix, which ends with the separator, and before any other."""
+    return prefix[:-1] + b"}"
+
+
+def parted(whole: Range, cuts: list[bytes]) -> list[Range]:
+    """The range in parts, from one cut to the next."""
+    bounds = [whole[0], *(cut for cut in sorted(set(cuts)) if whole[0] < cut < whole[1]), whole[1]]
+    return list(pairwise(bounds))
+
+
+def cut(key: bytes) -> bytes | None:
+    """Where references may be parted near a key: those of one millisecond stay together; None for nowhere."""
+    pieces = key.split(SEPARATOR, 4)
+    if len(pieces) < 4:
+        return key
+    start = pieces[3][:_START_DIGITS]
+    try:
+        start_of(_filled(start))
+    except CorruptRow:
+        return None
+    return SEPARATOR.join((*pieces[:3], start))
+
+
+def window_within(direction: Direction, end_point: EndPoint, asked: Window, part: Range) -> Window:
+    """As much of the window as lies in a part that was made with `cut`."""
+    prefix = layout.references(direction, end_point)
+    if part[1] <= prefix or beyond(prefix) <= part[0]:
+        return Window(asked.stop_ms, asked.stop_ms)
+    newest, oldest = (bound[len(prefix) :] if bound.startswith(prefix) else None for bound in part)
+    stop_ms = asked.stop_ms if newest is None else min(asked.stop_ms, start_of(_filled(newest)) + 1)
+    start_ms = asked.start_ms if oldest is None else max(asked.start_ms, start_of(_filled(oldest)) + 1)
+    return Window(min(start_ms, stop_ms), stop_ms)
+
+
+def run_in(key: bytes) -> str:
+    """The run that a run row is of. Raises CorruptRow for any other key."""
+    run = unescaped(key.split(SEPARATOR, 2)[-1])
+    if layout.run_row(run) != key:
+        raise CorruptRow(f"{key!r} is not the key of a run row")
+    return run
+
+
+def end_point_in(key: bytes) -> EndPoint:
+    """The end point that a catalogue row or a reference is of. Raises CorruptRow for any other key."""
+    pieces = key.split(SEPARATOR, 3)
+    if len(pieces) < 3:
+        raise CorruptRow(f"{key!r} names no end point")
+    return EndPoint(unescaped(pieces[1]), unescaped(pieces[2]))
+
+
+def content_in(key: bytes) -> str:
+    """The checksum that a data row is of. Raises CorruptRow for any other key."""
+    return layout.checksum_text(key[len(layout.CONTENTS) :])
+
+
+def _filled(start: bytes) -> bytes:
+    return start.ljust(_START_DIGITS, b"0")
