@@ -1,4 +1,4 @@
-"""A real Kafka of a test's own: one broker that is its own controller, on loopback, in a folder of its own."""
+"""A real Kafka of a test's own: one broker, its own controller too, on loopback, in a folder of its own."""
 
 from __future__ import annotations
 
