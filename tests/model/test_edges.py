@@ -1,0 +1,60 @@
+"""Are edges, one by one, the pairs that relations tell as sets?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from strategies import FEW_END_POINTS, infos
+
+from fll_hbase.model import edges, lineage, summary
+from fll_hbase.model.edges import Edge
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operations import EndPoint, Field, Influence, Read, Write
+from fll_hbase.model.summary import Relation
+
+
+def told(relations: Iterable[Relation]) -> set[Edge]:
+    """What relations say, as edges."""
+    found = set()
+    for one in relations:
+        for pairs, influence in ((one.direct, Influence.DIRECT), (one.indirect, Influence.INDIRECT)):
+            found |= {Edge(one.source, start, one.destination, end, influence) for start, end in pairs}
+        found |= {Edge(one.source, name, one.destination, None, Influence.INDIRECT) for name in one.whole}
+        if one.unknown:
+            found.add(Edge(one.source, None, one.destination, None, None))
+    return found
+
+
+def related(info: FieldLineageInfo, end_point: EndPoint, *, backward: bool) -> set[Edge]:
+    found = summary.relations(info.field_map, end_point, backward=backward, pairs_max=10**9)
+    return told(found.by_ends.values())
+
+
+@given(infos())
+def test_edges_at_an_end_point_are_its_relations(info: FieldLineageInfo) -> None:
+    for end_point in FEW_END_POINTS:
+        into = list(edges.into(info.field_map, end_point))
+        assert len(set(into)) == len(into)
+        assert set(into) == related(info, end_point, backward=True)
+        out = list(edges.out_of(info.field_map, end_point))
+        assert len(set(out)) == len(out)
+        assert set(out) == related(info, end_point, backward=False)
+
+
+@given(infos())
+def test_every_edge_is_told_once(info: FieldLineageInfo) -> None:
+    found = list(edges.every(info.field_map))
+    assert len(set(found)) == len(found)
+    assert set(found) == {
+        edge
+        for backward in (True, False)
+        for end_point in FEW_END_POINTS
+        for edge in related(info, end_point, backward=backward)
+    }
+
+
+def test_ends_that_are_related_nobody_knows_how() -> None:
+    one, other = FEW_END_POINTS[:2]
+    info = lineage.of([Read("r", "", one, "", (Field("x"),)), Write("w", "", other, "", ())])
+    assert list(edges.every(info.field_map)) == [Edge(one, None, other, None, None)]
