@@ -13,6 +13,7 @@ import click
 from fll_hbase import config
 from fll_hbase.cli import progress, stores
 from fll_hbase.cli.batches import Placed, batches
+from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.group import FAILURE
 from fll_hbase.cli.lines import documents
 from fll_hbase.cli.options import NAMESPACE, place_options
@@ -52,9 +53,10 @@ def record(
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file holds one JSON document or OpenLineage event, or one a line (NDJSON), gzipped or not; with --sql
-    it is a script, with --pipeline a pipeline config, which is recorded as one run. Documents that are
-    refused are told with their line and every fault, and do not stop the others. Recording a file again is
+    A file holds one JSON document, OpenLineage event or DataHub proposal, or one a line (NDJSON), gzipped or
+    not; with --sql it is a script, with --pipeline a pipeline config, which is recorded as one run. Documents
+    that are refused are told with their line and every fault, and do not stop the others. Recording a file
+    again is
     safe.
     """
     settings = config.from_environment(store=store)
@@ -110,13 +112,14 @@ class _Counts:
 
 @contextmanager
 def _sink(settings: Settings, server: str | None) -> Iterator[Sink]:
+    rules = naming.parsed(settings.name_rules)
     if server is None:
         with stores.opened(settings, new=True) as store:
-            yield StoreSink(store, naming.parsed(settings.name_rules))
+            yield StoreSink(store, rules, now_ms=now_ms())
         return
     client = Server(server)
     try:
-        yield ServerSink(client)
+        yield ServerSink(client, rules, now_ms=now_ms())
     finally:
         client.close()
 

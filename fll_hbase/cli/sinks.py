@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
-from fll_hbase.cli.batches import LINEAGE, OPENLINEAGE, PIPELINES, SQL, Placed
+from fll_hbase.cli.batches import Placed
 from fll_hbase.errors import (
     ChecksumConflict,
     Fault,
@@ -18,12 +18,11 @@ from fll_hbase.errors import (
 )
 from fll_hbase.recorder import problems
 from fll_hbase.recorder.server import Server
-from fll_hbase.sources import openlineage, pipeline_config, sql, strict_json
-from fll_hbase.sources.document import Reading
+from fll_hbase.sources.forms import Form
+from fll_hbase.sources.lines import LineReader, Told
 from fll_hbase.sources.naming import NameRules
-from fll_hbase.sources.reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded, Said
+from fll_hbase.store.recording import Recorded
 
 
 class How(Enum):
@@ -55,51 +54,41 @@ class Sink(Protocol):
 class StoreSink:
     """A store of this process."""
 
-    def __init__(self, store: LineageStore, rules: NameRules) -> None:
+    def __init__(self, store: LineageStore, rules: NameRules, *, now_ms: int) -> None:
         self._store = store
-        self._rules = rules
-        self._reader = DocumentReader()
+        self._now_ms = now_ms
+        self._reader = LineReader(rules=rules, columns=store.catalogue.field_names)
 
     def record(self, batch: Sequence[Placed]) -> list[Outcome]:
-        readings = [self._read(placed) for placed in batch]
-        said = [_said(reading) for reading in readings]
-        answers = iter(self._store.record([one for one in said if one is not None]))
-        self._store.describe(
-            schema
-            for reading in readings
-            if isinstance(reading, openlineage.Reading) and reading.event is None
-            for schema in reading.schemas
-        )
+        readings = [_read(self._reader, placed, self._now_ms) for placed in batch]
+        told = [reading for reading in readings if isinstance(reading, Told)]
+        answers = iter(self._store.record([run for one in told for run in one.runs]))
+        self._store.describe(schema for one in told for schema in one.schemas)
         return [
-            _accepted(next(answers) if one is not None else None, reading)
-            for one, reading in zip(said, readings, strict=True)
+            _accepted(reading, [next(answers) for _ in reading.runs])
+            if isinstance(reading, Told)
+            else reading
+            for reading in readings
         ]
-
-    def _read(self, placed: Placed) -> Reading | openlineage.Reading | LineageError:
-        if placed.route == OPENLINEAGE and placed.line.error is None:
-            try:
-                return openlineage.read(openlineage.parse(placed.line.raw), rules=self._rules)
-            except LineageError as error:
-                return error
-        return _read(self._reader, placed, self._store.catalogue.field_names)
 
 
 class ServerSink:
     """A server: one request for each namespace of a batch."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, rules: NameRules, *, now_ms: int) -> None:
         self._server = server
-        self._reader = DocumentReader()
+        self._now_ms = now_ms
+        self._reader = LineReader(rules=rules, columns=lambda _: None)
 
     def record(self, batch: Sequence[Placed]) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
         by_namespace: dict[str, list[Placed]] = {}
         for placed in batch:
-            if placed.route == OPENLINEAGE and not placed.line.error:
+            if placed.form in (Form.OPENLINEAGE, Form.DATAHUB) and not placed.line.error:
                 outcomes[placed.line.number] = self._one(placed)
             elif not placed.namespace or placed.line.error:
                 outcomes[placed.line.number] = self._refusal(placed)
-            elif placed.route != LINEAGE or b"\n" in placed.line.raw.rstrip():
+            elif placed.form is not Form.LINEAGE or b"\n" in placed.line.raw.rstrip():
                 outcomes[placed.line.number] = self._one(placed)
             else:
                 by_namespace.setdefault(placed.namespace, []).append(placed)
@@ -112,60 +101,53 @@ class ServerSink:
     def _one(self, placed: Placed) -> Outcome:
         """A document that no batch can hold: over many lines, or of another form."""
         try:
-            if placed.route == OPENLINEAGE:
+            if placed.form is Form.OPENLINEAGE:
                 return _told(self._server.record_event(placed.line.raw))
-            told = self._server.record(placed.line.raw, namespace=placed.namespace, route=placed.route)
-            return _told(told)
+            if placed.form is Form.DATAHUB:
+                return _proposed(self._server.record_proposals(placed.line.raw))
+            route = placed.form.value
+            return _told(self._server.record(placed.line.raw, namespace=placed.namespace, route=route))
         except (FaultyInput, TooLarge, ChecksumConflict) as error:
             return error
 
     def _refusal(self, placed: Placed) -> LineageError:
         """Why there is no URL to send it to, with all else that is wrong with it."""
-        reading = _read(self._reader, placed, lambda _: None)
+        reading = _read(self._reader, placed, self._now_ms)
         if isinstance(reading, LineageError):
             return reading
         return UnreadableDocument([Fault("namespace", "missing")])
 
 
-def _read(reader: DocumentReader, placed: Placed, columns: sql.Lookup) -> Reading | LineageError:
+def _read(reader: LineReader, placed: Placed, now_ms: int) -> Told | LineageError:
     if placed.line.error is not None:
         return placed.line.error
     try:
-        if placed.route == SQL:
-            said = strict_json.parse(placed.line.raw)
-            return sql.read(said, namespace=placed.namespace or None, columns=columns)
-        if placed.route == PIPELINES:
-            return pipeline_config.read(
-                strict_json.parse(placed.line.raw), namespace=placed.namespace or None
-            )
-        return reader.read(placed.line.raw, namespace=placed.namespace or None)
+        return reader.read(placed.line.raw, placed.form, namespace=placed.namespace or None, now_ms=now_ms)
     except LineageError as error:
         return error
 
 
-def _said(reading: Reading | openlineage.Reading | LineageError) -> Said | None:
-    """What of a run there is to record."""
-    match reading:
-        case Reading():
-            return reading.recorded
-        case openlineage.Reading():
-            return reading.event
-        case LineageError():
-            return None
+def _accepted(told: Told, answers: Sequence[Recorded | LineageError]) -> Outcome:
+    """What became of a document: refused where any of its runs was, new where any of them is."""
+    refused = [answer for answer in answers if isinstance(answer, LineageError)]
+    if refused:
+        return refused[0]
+    hows = {
+        _how(recorded=answer.recorded, replaced=answer.replaced)
+        for answer in answers
+        if isinstance(answer, Recorded)
+    }
+    return Accepted(_most(hows), told.warnings)
 
 
-def _accepted(
-    answer: Recorded | LineageError | None, reading: Reading | openlineage.Reading | LineageError
-) -> Outcome:
-    """What became of a document; one that tells of no run has no answer."""
-    if isinstance(reading, LineageError):
-        return reading
-    if isinstance(answer, LineageError):
-        return answer
-    warnings = reading.warnings if isinstance(reading, Reading) else ()
-    if answer is None:
-        return Accepted(How.RECORDED, warnings)
-    return Accepted(_how(recorded=answer.recorded, replaced=answer.replaced), warnings)
+def _most(hows: set[How]) -> How:
+    """One word for all runs of a document; one that only describes end points is recorded."""
+    return next((how for how in How if how in hows), How.RECORDED)
+
+
+def _proposed(said: Mapping[str, Any]) -> Outcome:
+    runs = [run for entity in said["entities"] for run in entity["runs"]]
+    return Accepted(_most({_how(recorded=run["recorded"], replaced=run.get("replaced", False)) for run in runs}), ())
 
 
 def _told(said: Mapping[str, Any]) -> Outcome:

@@ -63,6 +63,14 @@ class Server:
         answer = self._answered("POST", ("api", "v1", "lineage"), data=event, headers=headers)
         return dict(problems.parsed(answer, "recorded"))
 
+    def record_proposals(self, message: bytes) -> dict[str, Any]:
+        """Record a proposal or event as DataHub's files have them. Raises LineageError."""
+        headers = {"Content-Type": "application/json"}
+        answer = self._answered(
+            "POST", ("aspects",), params={"action": "ingestFile"}, data=message, headers=headers
+        )
+        return dict(problems.parsed(answer, "entities"))
+
     def record_batch(self, lines: Sequence[bytes], *, namespace: str) -> list[dict[str, Any]]:
         """Record documents of one line each; returns an acknowledgement or a problem for each, in order.
 

@@ -189,3 +189,20 @@ def test_a_server_that_goes_away_is_told_with_how_far_it_came() -> None:
     (line,) = result.stderr.splitlines()
     assert "is busy: 503" in line
     assert "documents before line 501 are done: 500 recorded" in line
+
+
+def test_a_proposal_of_datahub_is_a_line_as_any_other(side: tuple[str, str], name: str) -> None:
+    source, made = (f"urn:li:dataset:(urn:li:dataPlatform:hive,{name}.{end},PROD)" for end in ("a", "b"))
+    lineage = {"upstreams": [{"dataset": source, "type": "TRANSFORMED", "auditStamp": {"time": 5}}]}
+    proposal = {
+        "entityType": "dataset",
+        "entityUrn": made,
+        "changeType": "UPSERT",
+        "aspectName": "upstreamLineage",
+        "aspect": {"json": lineage},
+    }
+    raw = ndjson(document(name), proposal, {**proposal, "aspect": {"json": {"upstreams": 1}}})
+    result = record(raw, *side)
+    assert result.output.endswith(COUNTS.format(2, 0, 0, 1))
+    assert "line 3: refused: aspect.json.upstreams: must be" in result.output
+    assert record(raw, *side).output.endswith(COUNTS.format(0, 0, 2, 1))

@@ -14,6 +14,7 @@ from cli.documents import START_MS, document
 from cli.running import complaint, fll, printed
 from fll_hbase.cli.batches import batches
 from fll_hbase.cli.lines import Line
+from fll_hbase.sources.forms import Form
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
@@ -97,7 +98,7 @@ def test_a_config_is_told_by_its_member() -> None:
         Line(3, b'{"run": {"run": "3"}, "operations": [{"name": "config"}]}'),
     ]
     (batch,) = batches(lines, namespace="shop")
-    assert [placed.route for placed in batch] == ["pipelines", "lineage", "lineage"]
+    assert [placed.form for placed in batch] == [Form.PIPELINES, Form.LINEAGE, Form.LINEAGE]
 
 
 @pytest.mark.parametrize(
