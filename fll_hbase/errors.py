@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -59,6 +60,15 @@ class StoreAway(LineageError):
 
 class CorruptRow(LineageError):
     """A stored row cannot be read as what its key says. Nothing is guessed; check the table."""
+
+
+@contextmanager
+def in_row(key: bytes) -> Iterator[None]:
+    """What cannot be read is told with the key of its row."""
+    try:
+        yield
+    except CorruptRow as error:
+        raise CorruptRow(f"{key.decode(errors='backslashreplace')}: {error}") from error
 
 
 class BadSetting(LineageError):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
+from fll_hbase.keys.layout import Range
+from fll_hbase.keys.ranges import end_point_in
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import Direction
 from fll_hbase.store.names import EndPointNames, NamespaceNames, batched, ordered
@@ -62,6 +65,14 @@ class Catalogue:
         """The end points of a namespace that begin with `prefix`, from beyond `after`."""
         for end_point, row in self._rows(namespace, prefix=prefix, after=after):
             yield CataloguedEndPoint(end_point, _newest(row, layout.DESCRIPTION))
+
+    def entries(self, part: Range) -> Iterator[tuple[CataloguedEndPoint, list[CataloguedField]]]:
+        """The end points of a range of keys, each under this name alone, with the fields it has there."""
+        for key, row in self._table.scan(*part, columns=(layout.LIGHT,)):
+            with in_row(key):
+                described = CataloguedEndPoint(end_point_in(key), _newest(row, layout.DESCRIPTION))
+                fields = _fields(row)
+            yield described, fields
 
     def fields(self, end_point: EndPoint) -> list[CataloguedField] | None:
         """All fields of an end point, under all its names; None where it was never recorded."""
@@ -154,4 +165,10 @@ def _newest(row: Row, head: bytes) -> str:
 
 
 def _last_said(cells: list[Cell]) -> str:
-    return max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value.decode() if cells else ""
+    if not cells:
+        return ""
+    last = max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value
+    try:
+        return last.decode()
+    except UnicodeDecodeError as error:
+        raise CorruptRow(f"{last[:200]!r} is not UTF-8") from error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow
+from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage, summary
 from fll_hbase.model.operations import EndPoint, EndPointField, Operation
@@ -61,7 +61,8 @@ class Contents:
     def content(self, checksum: str) -> Content:
         """The operations as they were told, sorted by name, and the field map. Raises CorruptRow."""
         cells = self._operation_cells(checksum)
-        told = sorted(map(rows.operation_of, cells.values()), key=lambda operation: operation.name)
+        with in_row(layout.data_row(checksum)):
+            told = sorted(map(rows.operation_of, cells.values()), key=lambda operation: operation.name)
         return Content(tuple(told), self.field_map(checksum))
 
     def all_operations(self, checksum: str) -> dict[str, Operation]:
@@ -96,7 +97,8 @@ class Contents:
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         row = self._row(checksum, (layout.FIELD_MAP,))
-        return 8 * len(row[layout.FIELD_MAP].value), rows.field_map_of(row)
+        with in_row(layout.data_row(checksum)):
+            return 8 * len(row[layout.FIELD_MAP].value), rows.field_map_of(row)
 
     def _read_operations(
         self, checksum: str, direction: Direction, field: EndPointField

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow
+from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Event, Facts, Part
@@ -77,16 +77,17 @@ class Folds:
         Raises CorruptRow where a row, or a part that it names, cannot be read.
         """
         values = {run: value for run, row in found.items() if (value := rows.truth_value(row)) is not None}
-        told_of = {run: rows.events_of(found[run]) for run, value in values.items() if rows.is_head(value)}
+        told_of = {run: _events(run, found[run]) for run, value in values.items() if rows.is_head(value)}
         texts = self.texts([digest for of in told_of.values() for e in of for digest in (e.part, e.facts)])
         truths = {}
         for run, value in values.items():
             if run not in told_of:
                 truths[run] = rows.decoded(run, value)
                 continue
-            claim = rows.claimed(value)
-            told = self.folded(run, told_of[run], texts).truth.run
-            truths[run] = Truth(claim.checksum, _as_claimed(told, claim, told_of[run][-1].time_ms))
+            with in_row(layout.run_row(run)):
+                claim = rows.claimed(value)
+                told = self.folded(run, told_of[run], texts).truth.run
+                truths[run] = Truth(claim.checksum, _as_claimed(told, claim, told_of[run][-1].time_ms))
         return truths
 
     def said(self, told_of: Sequence[Event]) -> tuple[Part, list[Facts]]:
@@ -131,6 +132,11 @@ class Folds:
             with self._lock:
                 self._sums[changes] = size, found
         return found
+
+
+def _events(run: str, row: Row) -> list[Event]:
+    with in_row(layout.run_row(run)):
+        return rows.events_of(row)
 
 
 def _as_claimed(told: ProgramRun, claim: Claim, last_ms: int) -> ProgramRun:
