@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import export, questions, record, sample, serve, table
+from fll_hbase.cli import export, questions, record, sample, serve, spark, table
 from fll_hbase.cli.group import OneLineErrors
 
 
@@ -32,5 +32,13 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (*questions.COMMANDS, record.record, export.export, sample.sample, serve.serve, table.table):
+for _command in (
+    *questions.COMMANDS,
+    record.record,
+    export.export,
+    sample.sample,
+    serve.serve,
+    spark.spark,
+    table.table,
+):
     main.add_command(_command)

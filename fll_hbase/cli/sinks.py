@@ -147,7 +147,9 @@ def _most(hows: set[How]) -> How:
 
 def _proposed(said: Mapping[str, Any]) -> Outcome:
     runs = [run for entity in said["entities"] for run in entity["runs"]]
-    return Accepted(_most({_how(recorded=run["recorded"], replaced=run.get("replaced", False)) for run in runs}), ())
+    return Accepted(
+        _most({_how(recorded=run["recorded"], replaced=run.get("replaced", False)) for run in runs}), ()
+    )
 
 
 def _told(said: Mapping[str, Any]) -> Outcome:

@@ -1,0 +1,75 @@
+"""What do jobs on Spark share on the command line: where they run, the store, and how they end."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli.options import STORE_HELP, Command
+from fll_hbase.config import Settings
+from fll_hbase.errors import BadSetting
+from fll_hbase.pipeline.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STORE_TIMEOUT_MS = 60_000
+"""Jobs may wait longer for the store than questions do."""
+
+
+def job_options(command: Command) -> Command:
+    """--store and --master, given to the command as `settings` and `master`."""
+
+    @click.option("--store", metavar="URL", help=STORE_HELP)
+    @click.option(
+        "--master", metavar="MASTER", default="", help="Of Spark; by default all cores of this machine."
+    )
+    @functools.wraps(command)
+    def placed(*, store: str | None, **said: Any) -> None:
+        command(settings=job_settings(store), **said)
+
+    return placed
+
+
+def job_settings(store: str | None) -> Settings:
+    """The settings, with more patience. Raises BadSetting for a store that other processes cannot share."""
+    settings = config.from_environment(store=store)
+    if settings.store.endswith(":memory:"):
+        raise BadSetting(
+            "a store in memory is of one process; jobs on Spark need sqlite:///FILE or hbase://…"
+        )
+    return replace(settings, store_timeout_ms=max(settings.store_timeout_ms, STORE_TIMEOUT_MS))
+
+
+@contextmanager
+def running(name: str, master: str) -> Iterator[SparkSession]:
+    """A session for one job; what fails on a worker is told as it was raised there."""
+    spark = session(name, master=master)
+    from pyspark.errors import PySparkException
+
+    try:
+        yield spark
+    except PySparkException as error:
+        raise click.ClickException(_reason(str(error))) from error
+    finally:
+        spark.stop()
+
+
+def summary(said: Mapping[str, Any], words: Callable[[], str]) -> None:
+    """One line at the end: for people on a terminal, as JSON elsewhere."""
+    click.echo(words() if sys.stdout.isatty() else json.dumps(said))
+
+
+def _reason(text: str) -> str:
+    """The innermost error of a trace: what our own code raised on a worker, else the first line."""
+    ours = [line for line in text.splitlines() if line.startswith("fll_hbase.errors.")]
+    said = ours[-1].removeprefix("fll_hbase.errors.") if ours else text.partition("\n")[0]
+    return f"the job ended: {said}; start it again when that is mended"

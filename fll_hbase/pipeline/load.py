@@ -1,0 +1,125 @@
+"""Years of lineage into a store: files of documents, events and proposals, as fast as the cores allow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from fll_hbase.pipeline import lines as frames
+from fll_hbase.pipeline.recording import RECORDED, REJECTED, REPEATED, REPLACED, Target, recorded
+
+PART_BYTES = 2**27
+"""Of input; so much of it meets in one partition."""
+
+TEXT, PARQUET = "text", "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many lines there were, and what became of them; those recorded in another's place are recorded."""
+
+    recorded: int = 0
+    repeated: int = 0
+    rejected: int = 0
+    replaced: int = 0
+
+    @property
+    def read(self) -> int:
+        return self.recorded + self.repeated + self.rejected
+
+    def __str__(self) -> str:
+        told = f"{self.recorded:,} recorded ({self.replaced:,} in another's place)"
+        return f"{self.read:,} read: {told}, {self.repeated:,} repeated, {self.rejected:,} rejected"
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.recorded + other.recorded,
+            self.repeated + other.repeated,
+            self.rejected + other.rejected,
+            self.replaced + other.replaced,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load came to, how long it took, and where rejected lines are."""
+
+    counts: Counts
+    seconds: float
+    rejects: str
+
+    @property
+    def per_second(self) -> float:
+        return self.counts.read / max(self.seconds, 0.001)
+
+    def summary(self) -> dict[str, int | float | str]:
+        """For a program: lines read are recorded, repeated and rejected ones."""
+        return {
+            "job": "load",
+            "read": self.counts.read,
+            **asdict(self.counts),
+            "rejects": self.rejects,
+            "seconds": round(self.seconds, 1),
+            "per_second": round(self.per_second),
+        }
+
+    def __str__(self) -> str:
+        told = f"{self.counts} in {self.seconds:.0f} s, {self.per_second:,.0f} a second"
+        return f"{told}; rejected lines are in {self.rejects}" if self.counts.rejected else told
+
+
+def load(
+    spark: SparkSession, paths: Sequence[str], target: Target, *, rejects: str, form: str = TEXT
+) -> Loaded:
+    """Record all lines of the files; those rejected go to the folder `rejects`, in place of what is there.
+
+    Files are taken in the order of their names. Started again after any end it comes to the same rows.
+    """
+    began = time.monotonic()
+    read = frames.of_parquet if form == PARQUET else frames.of_text
+    every = read(spark, paths)
+    lines = frames.not_blank(every)
+    parts = parts_of(spark, every)
+    outcomes = recorded(frames.met(lines, parts=parts), target).persist(StorageLevel.DISK_ONLY)
+    try:
+        counts = counted(outcomes)
+        write_rejects(outcomes, every, rejects, any_=counts.rejected > 0)
+    finally:
+        outcomes.unpersist()
+    return Loaded(counts, time.monotonic() - began, rejects)
+
+
+def parts_of(spark: SparkSession, lines: DataFrame) -> int:
+    """Into how many parts lines meet: enough for all cores, none of them too large."""
+    plan = lines._jdf.queryExecution().optimizedPlan()
+    size_bytes = int(str(plan.stats().sizeInBytes()))
+    return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PART_BYTES))
+
+
+def counted(outcomes: DataFrame) -> Counts:
+    """What became of the lines, in numbers; asking records them."""
+    rows = outcomes.groupBy("outcome").agg(f.sum("count").alias("count")).collect()
+    found = {row["outcome"]: int(row["count"]) for row in rows}
+    replaced = found.get(REPLACED, 0)
+    return Counts(
+        recorded=found.get(RECORDED, 0) + replaced,
+        repeated=found.get(REPEATED, 0),
+        rejected=found.get(REJECTED, 0),
+        replaced=replaced,
+    )
+
+
+def write_rejects(outcomes: DataFrame, lines: DataFrame, folder: str, *, any_: bool) -> None:
+    """Rejected lines as NDJSON: `file`, `line` from 1 on, `faults`, and the line itself as `value`."""
+    rejected = outcomes.where(f.col("outcome") == REJECTED)
+    if any_:
+        rejected = frames.numbered(rejected, lines)
+    else:
+        rejected = rejected.withColumn("line", f.lit(0).cast("bigint"))
+    told = rejected.select("file", "line", "faults", f.decode("value", "UTF-8").alias("value"))
+    told.coalesce(1).sort("file", "line").write.mode("overwrite").json(folder)

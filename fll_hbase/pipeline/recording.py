@@ -1,0 +1,140 @@
+"""Lines recorded on Spark's workers, each partition by the very pass of the online path."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from fll_hbase.config import Settings
+from fll_hbase.errors import FaultyInput, LineageError, StoreAway, TooLarge
+from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE
+from fll_hbase.sources import naming
+from fll_hbase.sources.forms import glance
+from fll_hbase.sources.lines import LineReader, Told
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.opening import open_store
+from fll_hbase.store.recording import Recorded, Said
+
+_random = random.SystemRandom()
+
+OUTCOME = (
+    "outcome string, count bigint, value binary, file string, block bigint, place bigint,"
+    " faults array<string>"
+)
+"""What became of so many lines; one that was rejected stands alone, with where it is and every fault."""
+
+RECORDED, REPLACED, REPEATED, REJECTED = "recorded", "replaced", "repeated", "rejected"
+
+TRIES_MAX, PAUSE_SECONDS_MAX = 8, 15.0
+"""A store that is away is waited for some minutes, then the task fails."""
+
+_FIELDS = pa.schema(
+    [
+        ("outcome", pa.string()),
+        ("count", pa.int64()),
+        ("value", pa.binary()),
+        ("file", pa.string()),
+        ("block", pa.int64()),
+        ("place", pa.int64()),
+        ("faults", pa.list_(pa.string())),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which store lines are recorded in, and in which namespace those are that name none."""
+
+    settings: Settings
+    namespace: str = ""
+
+
+def recorded(lines: DataFrame, target: Target) -> DataFrame:
+    """What became of the lines, as OUTCOME; they are recorded when it is asked for, and again if twice."""
+    return lines.mapInArrow(partial(_outcomes, target=target), OUTCOME)
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    store: LineageStore
+    reader: LineReader
+
+
+@lru_cache(maxsize=1)
+def _worker(settings: Settings) -> _Worker:
+    """The store as this process has opened it: what it knows of contents serves all its tasks."""
+    store = open_store(settings)
+    rules = naming.parsed(settings.name_rules)
+    return _Worker(store, LineReader(rules=rules, columns=store.catalogue.field_names))
+
+
+def _outcomes(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    worker = _worker(target.settings)
+    for batch in batches:
+        raws = batch.column(VALUE).to_pylist()
+        times = batch.column(TIME_MS).to_pylist()
+        readings = [
+            _read(worker.reader, raw, time_ms, target) for raw, time_ms in zip(raws, times, strict=True)
+        ]
+        told = [reading for reading in readings if isinstance(reading, Told)]
+        answers = iter(_patiently(worker.store, [run for one in told for run in one.runs]))
+        worker.store.describe(schema for one in told for schema in one.schemas)
+        outcomes = [
+            _outcome([next(answers) for _ in one.runs]) if isinstance(one, Told) else one for one in readings
+        ]
+        yield _told(batch, outcomes)
+
+
+def _read(reader: LineReader, raw: bytes, time_ms: int, target: Target) -> Told | LineageError:
+    bytes_max = target.settings.document_bytes_max
+    if len(raw) > bytes_max:
+        return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
+    seen = glance(raw)
+    namespace = target.namespace if seen.namespace is None else seen.namespace
+    try:
+        return reader.read(raw, seen.form, namespace=namespace or None, now_ms=time_ms)
+    except LineageError as error:
+        return error
+
+
+def _patiently(store: LineageStore, said: Sequence[Said]) -> list[Recorded | LineageError]:
+    """Recorded, however often it takes within reason. Raises StoreAway: the task may be run again."""
+    for number in range(TRIES_MAX):
+        try:
+            return store.record(said)
+        except StoreAway:
+            if number == TRIES_MAX - 1:
+                raise
+            time.sleep(_random.uniform(0.5, 1.0) * min(0.25 * 2.0**number, PAUSE_SECONDS_MAX))
+    raise AssertionError("either it was recorded or the last try failed")
+
+
+def _outcome(answers: Sequence[Recorded | LineageError]) -> str | LineageError:
+    """One word for a line: rejected where any of its runs was, recorded where any is new."""
+    for answer in answers:
+        if isinstance(answer, LineageError):
+            return answer
+    if all(isinstance(answer, Recorded) and not answer.recorded for answer in answers) and answers:
+        return REPEATED
+    replaced = any(isinstance(answer, Recorded) and answer.replaced for answer in answers)
+    return REPLACED if replaced else RECORDED
+
+
+def _told(batch: pa.RecordBatch, outcomes: Sequence[str | LineageError]) -> pa.RecordBatch:
+    counts = Counter(outcome for outcome in outcomes if isinstance(outcome, str))
+    rows = [{"outcome": outcome, "count": count} for outcome, count in counts.items()]
+    for number, outcome in enumerate(outcomes):
+        if isinstance(outcome, LineageError):
+            where = {name: batch.column(name)[number].as_py() for name in (VALUE, FILE, BLOCK, PLACE)}
+            faults = outcome.faults if isinstance(outcome, FaultyInput) else (outcome,)
+            rows.append(
+                {"outcome": REJECTED, "count": 1, "faults": [str(fault) for fault in faults], **where}
+            )
+    return pa.RecordBatch.from_pylist(rows, schema=_FIELDS)
