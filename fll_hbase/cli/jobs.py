@@ -50,9 +50,9 @@ def job_settings(store: str | None) -> Settings:
 
 
 @contextmanager
-def running(name: str, master: str) -> Iterator[SparkSession]:
-    """A session for one job; what fails on a worker is told as it was raised there."""
-    spark = session(name, master=master)
+def running(name: str, master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session for one job, with its settings; what fails on a worker is told as it was raised there."""
+    spark = session(name, master=master, settings=settings)
     from pyspark.errors import PySparkException
 
     try:

@@ -115,11 +115,22 @@ def counted(outcomes: DataFrame) -> Counts:
 
 
 def write_rejects(outcomes: DataFrame, lines: DataFrame, folder: str, *, any_: bool) -> None:
-    """Rejected lines as NDJSON: `file`, `line` from 1 on, `faults`, and the line itself as `value`."""
-    rejected = outcomes.where(f.col("outcome") == REJECTED)
-    if any_:
-        rejected = frames.numbered(rejected, lines)
-    else:
-        rejected = rejected.withColumn("line", f.lit(0).cast("bigint"))
-    told = rejected.select("file", "line", "faults", f.decode("value", "UTF-8").alias("value"))
+    """Rejected lines, with their numbers; the folder is replaced where there are none, too."""
+    found = rejected(outcomes)
+    write_numbered(
+        frames.numbered(found, lines) if any_ else found.withColumn("line", f.lit(0).cast("bigint")), folder
+    )
+
+
+def rejected(outcomes: DataFrame) -> DataFrame:
+    """The outcomes of lines that were rejected."""
+    return outcomes.where(f.col("outcome") == REJECTED)
+
+
+def write_numbered(found: DataFrame, folder: str) -> None:
+    """Rejected lines as NDJSON: `file`, `line`, `faults`, and the line itself as `value`.
+
+    What is not UTF-8 in a line stands as U+FFFD.
+    """
+    told = found.select("file", "line", "faults", f.col("value").cast("string").alias("value"))
     told.coalesce(1).sort("file", "line").write.mode("overwrite").json(folder)
