@@ -9,7 +9,7 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, start_of, unescaped
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.operations import EndPoint
-from fll_hbase.model.runs import Direction, Window
+from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
 
 _START_DIGITS = 16
 
@@ -44,13 +44,15 @@ def cut(key: bytes) -> bytes | None:
 
 
 def window_within(direction: Direction, end_point: EndPoint, asked: Window, part: Range) -> Window:
-    """As much of the window as lies in a part that was made with `cut`."""
+    """As much of the window as lies in a part of references, between cuts or ends of windows."""
     prefix = layout.references(direction, end_point)
     if part[1] <= prefix or beyond(prefix) <= part[0]:
         return Window(asked.stop_ms, asked.stop_ms)
-    newest, oldest = (bound[len(prefix) :] if bound.startswith(prefix) else None for bound in part)
-    stop_ms = asked.stop_ms if newest is None else min(asked.stop_ms, start_of(_filled(newest)) + 1)
-    start_ms = asked.start_ms if oldest is None else max(asked.start_ms, start_of(_filled(oldest)) + 1)
+    stop_ms, start_ms = (
+        _start_beyond(bound[len(prefix) :]) if bound.startswith(prefix) else None for bound in part
+    )
+    stop_ms = asked.stop_ms if stop_ms is None else min(asked.stop_ms, stop_ms)
+    start_ms = asked.start_ms if start_ms is None else max(asked.start_ms, start_ms)
     return Window(min(start_ms, stop_ms), stop_ms)
 
 
@@ -73,6 +75,11 @@ def end_point_in(key: bytes) -> EndPoint:
 def content_in(key: bytes) -> str:
     """The checksum that a data row is of. Raises CorruptRow for any other key."""
     return layout.checksum_text(key[len(layout.CONTENTS) :])
+
+
+def _start_beyond(bound: bytes) -> int:
+    """The last start of what comes before a bound; what comes from there on starts earlier."""
+    return START_LIMIT_MS + 1 - int(_filled(bound), 16)
 
 
 def _filled(start: bytes) -> bytes:

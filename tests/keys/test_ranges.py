@@ -34,13 +34,18 @@ def test_a_namespace_holds_its_references_and_no_other(
     assert holds(ranges.under(layout.END_POINTS), layout.end_point_row(end_point))
 
 
-@given(end_points, directions, windows, st.lists(st.tuples(starts, names), min_size=1, max_size=5))
+@given(st.data(), end_points, directions, windows, st.lists(st.tuples(starts, names), min_size=1, max_size=5))
 def test_the_parts_of_a_window_hold_each_start_once(
-    end_point: EndPoint, direction: Direction, asked: Window, others: list[tuple[int, str]]
+    data: st.DataObject,
+    end_point: EndPoint,
+    direction: Direction,
+    asked: Window,
+    others: list[tuple[int, str]],
 ) -> None:
     keys = [reference(direction, end_point, *other) for other in others]
     cuts = [cut for key in (*keys, b"b|n", b"d") if (cut := ranges.cut(key)) is not None]
-    whole = ranges.under(layout.all_references(direction))
+    wholes = [ranges.under(layout.all_references(direction)), layout.window(direction, end_point, asked)]
+    whole = data.draw(st.sampled_from(wholes))
     parts = [ranges.window_within(direction, end_point, asked, part) for part in ranges.parted(whole, cuts)]
     for start_ms in {start for other, _ in others for start in (other - 1, other, other + 1)}:
         assert sum(start_ms in part for part in parts) == (start_ms in asked)

@@ -1,0 +1,47 @@
+"""What is `spark.read.format("fll")`: lineage as tables of Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from fll_hbase.errors import BadSetting
+from fll_hbase.pipeline.datasource.asked import asked
+from fll_hbase.pipeline.datasource.columns import SCHEMAS
+from fll_hbase.pipeline.datasource.reader import LineageReader, PushingReader
+
+FORMAT = "fll"
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+class LineageSource(DataSource):
+    """Tables of a store; what is read is narrowed by options."""
+
+    _reader: type[LineageReader] = LineageReader
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        return SCHEMAS[asked(self.options).table]
+
+    def reader(self, schema: StructType) -> LineageReader:
+        wanted = asked(self.options)
+        said = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
+        if said != SCHEMAS[wanted.table]:
+            raise BadSetting(f"table {wanted.table.value} has its own columns; leave out the schema")
+        return self._reader(wanted)
+
+
+class PushingSource(LineageSource):
+    """The same, narrowed by WHERE clauses, too."""
+
+    _reader = PushingReader
+
+
+def register(spark: SparkSession) -> None:
+    """Let the session read and write `fll`; once more after the setting PUSHDOWN was changed."""
+    pushes = spark.conf.get(PUSHDOWN, "false") == "true"
+    spark.dataSource.register(PushingSource if pushes else LineageSource)
