@@ -43,7 +43,7 @@ Examples:
 @click.argument("source", metavar="SOURCE")
 @click.option("--rejects", metavar="DIR", required=True, help="Where lines go that cannot be recorded.")
 @click.option("--checkpoint", metavar="DIR", required=True, help="Where is kept how far the stream is.")
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default="", help="Of documents that name none.")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
 @click.option("--once", is_flag=True, help="Take all that is there, batch by batch, and end.")
 @click.option(
     "--interval",
@@ -79,7 +79,7 @@ def stream(
     source: str,
     rejects: str,
     checkpoint: str,
-    namespace: str,
+    namespace: str | None,
     once: bool,
     interval: float,
     files_max: int | None,
@@ -111,7 +111,7 @@ def stream(
         job.stream(
             spark,
             found,
-            Target(settings, namespace),
+            Target(settings, namespace or ""),
             kept=job.Kept(checkpoint, rejects),
             pace=job.Pace(interval, once),
             tell=told.batch,
