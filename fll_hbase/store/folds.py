@@ -81,10 +81,10 @@ class Folds:
         texts = self.texts([digest for of in told_of.values() for e in of for digest in (e.part, e.facts)])
         truths = {}
         for run, value in values.items():
-            if run not in told_of:
-                truths[run] = rows.decoded(run, value)
-                continue
             with in_row(layout.run_row(run)):
+                if run not in told_of:
+                    truths[run] = rows.decoded(run, value)
+                    continue
                 claim = rows.claimed(value)
                 told = self.folded(run, told_of[run], texts).truth.run
                 truths[run] = Truth(claim.checksum, _as_claimed(told, claim, told_of[run][-1].time_ms))
@@ -136,7 +136,10 @@ class Folds:
 
 def _events(run: str, row: Row) -> list[Event]:
     with in_row(layout.run_row(run)):
-        return rows.events_of(row)
+        found = rows.events_of(row)
+        if not found:
+            raise CorruptRow("its truth is of events, but there is none")
+        return found
 
 
 def _as_claimed(told: ProgramRun, claim: Claim, last_ms: int) -> ProgramRun:

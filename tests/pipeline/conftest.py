@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.pipeline.session import session
+from fll_hbase.sample import documents
+from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+SAMPLE_END_MS = 1_760_000_000_000
 
 SETTINGS = {
     "spark.default.parallelism": "2",
@@ -22,3 +29,15 @@ def spark() -> Iterator[SparkSession]:
     found = session("tests", master="local[2]", settings=SETTINGS)
     yield found
     found.stop()
+
+
+@pytest.fixture(scope="session")
+def sample_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a store with a tenth of the sample's documents, of ninety days up to SAMPLE_END_MS."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('sample')}/lineage.db"
+    store, reader = LineageStore(open_table(url)), DocumentReader()
+    lines = [json.dumps(said).encode() for said in documents(SAMPLE_END_MS)]
+    readings = [reader.read(line, namespace=None) for line in lines[::10]]
+    store.record([reading.recorded for reading in readings])
+    store.close()
+    return url
