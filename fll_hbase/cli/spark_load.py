@@ -21,7 +21,7 @@ Examples:
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
 @click.option("--rejects", metavar="DIR", required=True, help="Where rejected lines go; DIR is replaced.")
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default="", help="Of documents that name none.")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
 @click.option(
     "--format",
     "form",
@@ -32,7 +32,7 @@ Examples:
 )
 @jobs.job_options
 def load(
-    *, paths: tuple[str, ...], rejects: str, namespace: str, form: str, settings: Settings, master: str
+    *, paths: tuple[str, ...], rejects: str, namespace: str | None, form: str, settings: Settings, master: str
 ) -> None:
     """Record every line of INPUT: documents, OpenLineage events, DataHub proposals, told apart per line.
 
@@ -44,7 +44,7 @@ def load(
         from fll_hbase.pipeline import load as job
         from fll_hbase.pipeline.recording import Target
 
-        loaded = job.load(spark, paths, Target(settings, namespace), rejects=rejects, form=form)
+        loaded = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=form)
     jobs.summary(loaded.summary(), lambda: str(loaded))
     if loaded.counts.rejected:
         click.get_current_context().exit(FAILURE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import xxhash
@@ -56,7 +57,7 @@ def met(lines: DataFrame, *, parts: int) -> DataFrame:
 
     Partitions take an even share of the keys, whoever holds most of the runs.
     """
-    keyed = lines.withColumn(KEY, arrow_udf(_keys, LongType())(f.col(VALUE)))
+    keyed = lines.withColumn(KEY, _KEY(f.col(VALUE)))
     share = (f.shiftright(f.col(KEY), _KEY_BITS - 31) * parts).cast("bigint")
     part = f.shiftright(share, 31).cast("int")
     return keyed.repartitionById(parts, part).sortWithinPartitions(KEY, FILE, BLOCK, PLACE)
@@ -88,3 +89,6 @@ def _key_of(raw: bytes | None) -> int:
     raw = raw or b""
     run = glance(raw).run
     return xxhash.xxh3_64_intdigest(run.encode() if run else raw) >> 1
+
+
+_KEY: Any = arrow_udf(_keys, LongType())  # type: ignore[call-overload]  # pyarrow has no types

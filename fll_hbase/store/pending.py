@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import StoreAway
+from fll_hbase.errors import StoreAway, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import measured
 from fll_hbase.model.events import ToldEvent, in_order
@@ -29,6 +29,22 @@ class Recorded:
     run: str
     recorded: bool
     replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The values of all documents of one run that are recorded together, and which of them this one is."""
+
+    values: Sequence[bytes]
+    place: int
+
+    def runs_to_the_end_of(self, stored: Sequence[bytes]) -> bool:
+        """Whether the documents stored end with this one and some of those after it: it is there already."""
+        left = self.values[self.place :]
+        return any(
+            stored[-length] == left[0] and list(stored[-length:]) == list(left[:length])
+            for length in range(1, min(len(stored), len(left)) + 1)
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,17 +96,18 @@ class PendingDocument(Pending):
 
     own: Truth
     value: bytes
+    course: Course
     number: int = 1
     resent: bool = False
 
     def look(self, row: Row, folds: Folds) -> None:
-        """A resend of the latest document adds no cell."""
+        """A resend of the latest document, or of the latest few, adds no cell."""
         self.before = rows.truth_value(row)
         latest = rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
-        known = latest is not None and latest.value == self.value
+        known = latest is not None and self.course.runs_to_the_end_of(rows.document_values(row))
         self.cells = [] if known else [rows.document_put(self.key, self.number, self.value)]
-        self.resent = known and self.before == self.value
+        self.resent = known and self.before in self.course.values[self.course.place :]
 
     def derive(self, row: Row, folds: Folds) -> None:
         """As it is for any run; what counts is mostly the own document."""
@@ -163,12 +180,26 @@ class PendingEvents(Pending):
         return rows.event_put(self.key, told.event)
 
 
-def of_document(recorded: RecordedRun) -> PendingDocument:
-    """The run on its way. Raises TooLarge where no row holds it."""
+def of_document(recorded: RecordedRun, course: Course | None = None) -> PendingDocument:
+    """The run on its way, alone or in a course of documents. Raises TooLarge where no row holds it."""
     own = Truth(recorded.info.checksum, recorded.run)
     value = _must_fit(recorded.info, own)
-    key = layout.run_row(own.run.run)
-    return PendingDocument(run=own.run.run, key=key, info=recorded.info, own=own, value=value)
+    return PendingDocument(
+        run=own.run.run,
+        key=layout.run_row(own.run.run),
+        info=recorded.info,
+        own=own,
+        value=value,
+        course=course or Course((value,), 0),
+    )
+
+
+def value_of(recorded: RecordedRun) -> bytes:
+    """The value that is stored of a document; empty for one that no row holds, which is never stored."""
+    try:
+        return rows.encoded(Truth(recorded.info.checksum, recorded.run))
+    except TooLarge:
+        return b""
 
 
 def of_events(told: Sequence[ToldEvent]) -> PendingEvents:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
@@ -24,7 +24,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import pending as on_the_way
 from fll_hbase.store import rows
 from fll_hbase.store.folds import Folds
-from fll_hbase.store.pending import Pending, PendingEvents, Recorded
+from fll_hbase.store.pending import Course, Pending, PendingEvents, Recorded
 from fll_hbase.store.rows import Content, Ends, Truth
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
@@ -67,12 +67,16 @@ class Recording:
     def record(self, said: Sequence[Said]) -> list[Recorded | LineageError]:
         """Record all, in order; one answer for each. Raises StoreAway: then any of them may have landed.
 
-        What is answered by an error stored nothing that a question could find.
+        What is answered by an error stored nothing that a question could find. Documents of one run that
+        were recorded before, in this order and last, are known again: all of them may be sent once more.
         """
         answers: dict[int, Recorded | LineageError] = {}
+        courses = _courses(said)
         for chunk in _chunks(said):
-            answered = self._record([[said[number] for number in numbers] for numbers in chunk])
-            answers |= zip(chain.from_iterable(chunk), answered, strict=True)
+            together = [
+                _Together([said[number] for number in numbers], courses.get(numbers[0])) for numbers in chunk
+            ]
+            answers |= zip(chain.from_iterable(chunk), self._record(together), strict=True)
         return [answers[number] for number in range(len(said))]
 
     def told(self, runs: Sequence[str]) -> dict[str, RunTold]:
@@ -87,9 +91,9 @@ class Recording:
             told[run] = RunTold(truth, tuple(events_), part, tuple(facts))
         return told
 
-    def _record(self, chunk: Sequence[Sequence[Said]]) -> list[Recorded | LineageError]:
+    def _record(self, chunk: Sequence[_Together]) -> list[Recorded | LineageError]:
         refused: Refused = {}
-        every = [_pending(said, refused) for said in chunk]
+        every = [_pending(together, refused) for together in chunk]
         pending = self._looked([run for run in every if run is not None], refused)
         for _ in range(PASSES_MAX):
             began = self._clock()
@@ -101,8 +105,8 @@ class Recording:
             if not pending:
                 return [
                     answer
-                    for said, run in zip(chunk, every, strict=True)
-                    for answer in _answers(said, run, refused)
+                    for together, run in zip(chunk, every, strict=True)
+                    for answer in _answers(together.said, run, refused)
                 ]
         raise StoreAway(f"run {pending[0].run!r} is being written by others all the time; try again")
 
@@ -222,10 +226,25 @@ class Recording:
             for put in rows.index_puts(truth, ends[truth.checksum])
         ]
         data = [put for content in contents for put in content.data]
-        self._table.write([_catalogue_of(contents), data, index, references, truths])
+        batches = [_catalogue_of(contents), data, index, references, truths]
+        try:
+            self._table.write(self._in_time(batches, began))
+        except _Late:
+            return pending
         for content in contents:
             self._known.keep(content.ends.checksum, began + self._half_grace_ms)
         return again + self._disturbed(ready, began)
+
+    def _in_time(self, batches: Iterable[Batch], began: int) -> Iterator[Batch]:
+        """The batches, each unless the pass took too long: no truth may come that late. Raises _Late."""
+        for batch in batches:
+            if self._late(began):
+                raise _Late
+            yield batch
+
+    def _late(self, began: int) -> bool:
+        """Whether what the pass began with may have been swept since."""
+        return self._clock() - began > self._half_grace_ms
 
     def _all_ends(self, pending: Sequence[Pending]) -> dict[str, Ends]:
         """The end points of every content that is to be true; of other writers' from their data rows."""
@@ -245,7 +264,7 @@ class Recording:
         gone = {checksum for key, checksum in data_keys.items() if key not in found}
         for checksum in gone:
             self._known.forget(checksum)
-        late = self._clock() - began > self._half_grace_ms
+        late = self._late(began)
         return [
             run
             for run in ready
@@ -260,6 +279,17 @@ class Recording:
         found = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
         for run in pending:
             yield run, found.get(run.key, {})
+
+
+class _Late(Exception):
+    """A pass took too long, and starts over."""
+
+
+class _Together(NamedTuple):
+    """What goes into a run row at once; a document also with those of its run that go before and after it."""
+
+    said: Sequence[Said]
+    course: Course | None
 
 
 class _Known:
@@ -311,13 +341,13 @@ def _catalogue_of_parts(pending: Iterable[Pending], parts: Mapping[str, bytes]) 
                     yield from rows.schema_puts(schema)
 
 
-def _pending(said: Sequence[Said], refused: Refused) -> Pending | None:
+def _pending(together: _Together, refused: Refused) -> Pending | None:
     """The run on its way; where no row holds it, it is refused."""
-    first = said[0]
+    first = together.said[0]
     try:
         if isinstance(first, RecordedRun):
-            return on_the_way.of_document(first)
-        return on_the_way.of_events([one for one in said if isinstance(one, ToldEvent)])
+            return on_the_way.of_document(first, together.course)
+        return on_the_way.of_events([one for one in together.said if isinstance(one, ToldEvent)])
     except TooLarge as error:
         refused[_run_of(first)] = error
         return None
@@ -336,22 +366,44 @@ def _run_of(said: Said) -> str:
     return said.run.run if isinstance(said, RecordedRun) else said.run
 
 
+def _courses(said: Sequence[Said]) -> dict[int, Course]:
+    """For each document that is not the only one of its run, by its place in `said`: all of them."""
+    of_runs: dict[str, list[int]] = {}
+    for number, one in enumerate(said):
+        if isinstance(one, RecordedRun):
+            of_runs.setdefault(one.run.run, []).append(number)
+    courses: dict[int, Course] = {}
+    for numbers in of_runs.values():
+        if len(numbers) > 1:
+            course: list[bytes] = []
+            for number in numbers:
+                one = said[number]
+                value = on_the_way.value_of(one) if isinstance(one, RecordedRun) else b""
+                if value and value != (course[-1] if course else b""):
+                    course.append(value)
+                courses[number] = Course(course, max(len(course) - 1, 0))
+    return courses
+
+
 def _chunks(said: Sequence[Said]) -> Iterator[list[list[int]]]:
     """What goes together, as places in `said`: a bounded number of runs, and no run twice in one.
 
-    Events of one run go together whatever comes between them, since their order does not matter; a document
-    stands for itself.
+    Order matters within a run alone. Events of one run go together whatever comes between them, since not
+    even their order matters; a document stands for itself.
     """
-    chunk: dict[str, list[int]] = {}
+    rounds: list[dict[str, list[int]]] = []
+    last: dict[str, int] = {}
     for number, one in enumerate(said):
         run = _run_of(one)
-        others = chunk.get(run)
-        apart = others is not None and not (
-            isinstance(one, ToldEvent) and isinstance(said[others[0]], ToldEvent)
-        )
-        if len(chunk) == CHUNK_RUNS_MAX or apart:
-            yield list(chunk.values())
-            chunk = {}
-        chunk.setdefault(run, []).append(number)
-    if chunk:
-        yield list(chunk.values())
+        place = last.get(run, -1)
+        others = rounds[place][run] if place >= 0 else []
+        if others and isinstance(one, ToldEvent) and isinstance(said[others[0]], ToldEvent):
+            others.append(number)
+            continue
+        last[run] = place + 1
+        if place + 1 == len(rounds):
+            rounds.append({})
+        rounds[place + 1][run] = [number]
+    for groups in (list(of_runs.values()) for of_runs in rounds):
+        for begin in range(0, len(groups), CHUNK_RUNS_MAX):
+            yield groups[begin : begin + CHUNK_RUNS_MAX]

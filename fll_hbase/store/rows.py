@@ -168,6 +168,11 @@ def latest_document(row: Row) -> Latest | None:
         raise CorruptRow(f"{latest!r} is not the column of a document") from error
 
 
+def document_values(row: Row) -> list[bytes]:
+    """What all documents of a run row say, the latest last."""
+    return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
+
+
 def said_count(row: Row) -> int:
     """How many documents and events a run row holds."""
     return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)

@@ -1,0 +1,73 @@
+"""What does sending again come to: the very rows of sending once, wherever it was cut off before."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+from simulation.mutants import Through
+
+from fll_hbase.errors import StoreAway
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.recording import Recorded
+from fll_hbase.tables import Table, open_table
+from store.test_recording import copying
+
+DOCUMENTS = [copying(run, start_ms=start, field=field) for run in "ab" for start in (1, 2) for field in "fg"]
+CALLS = st.lists(st.sampled_from(DOCUMENTS), min_size=1, max_size=6)
+
+
+class Ending(Through):
+    """A table that is gone after so many batches."""
+
+    def __init__(self, table: Table, batches: int) -> None:
+        super().__init__(table)
+        self._left = batches
+
+    def write(self, batches: object, **said: object) -> None:
+        for batch in batches:  # type: ignore[attr-defined]
+            if self._left == 0:
+                raise StoreAway("gone")
+            self._left -= 1
+            super().write([batch])
+
+
+def values(table: Table) -> dict[tuple[bytes, bytes], bytes]:
+    return {
+        (key, column): cell.value
+        for key, row in table.scan(b"", b"\x7f")
+        for column, cell in row.items()
+        if not key.startswith(b"i|")
+    }
+
+
+@given(call=CALLS, batches=st.integers(0, 60))
+def test_a_call_cut_off_anywhere_and_sent_again_comes_to_the_same_rows(
+    call: list[RecordedRun], batches: int
+) -> None:
+    once, twice = open_table("sqlite:///:memory:"), open_table("sqlite:///:memory:")
+    LineageStore(once).record(call)
+    with suppress(StoreAway):
+        LineageStore(Ending(twice, batches)).record(call)
+    LineageStore(twice).record(call)
+    assert values(once) == values(twice)
+
+
+@given(call=CALLS)
+def test_a_call_sent_again_is_known_whole(call: list[RecordedRun]) -> None:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    store.record(call)
+    again = store.record(call)
+    assert [answer.recorded for answer in again if isinstance(answer, Recorded)] == [False] * len(call)
+
+
+def test_an_older_document_sent_alone_is_said_anew() -> None:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    first, second = copying("a", field="f"), copying("a", field="g")
+    store.record([first, second])
+    (answer,) = store.record([first])
+    assert isinstance(answer, Recorded)
+    assert (answer.recorded, answer.replaced) == (True, True)
+    assert store.run("a").truth.checksum == first.info.checksum
