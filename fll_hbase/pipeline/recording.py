@@ -58,7 +58,7 @@ class Target:
 
 def recorded(lines: DataFrame, target: Target) -> DataFrame:
     """What became of the lines, as OUTCOME; they are recorded when it is asked for, and again if twice."""
-    return lines.mapInArrow(partial(_outcomes, target=target), OUTCOME)
+    return lines.mapInArrow(partial(record_batches, target=target), OUTCOME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ def _worker(settings: Settings) -> _Worker:
     return _Worker(store, LineReader(rules=rules, columns=store.catalogue.field_names))
 
 
-def _outcomes(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+def record_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    """What became of lines in batches of LINE, as OUTCOME: a partition recorded in this process."""
     worker = _worker(target.settings)
     for batch in batches:
         raws = batch.column(VALUE).to_pylist()
