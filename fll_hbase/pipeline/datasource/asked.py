@@ -15,6 +15,9 @@ from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import START_LIMIT_MS, Window
 
 ALWAYS = Window(0, START_LIMIT_MS)
+STORE_TIMEOUT_MS = 60_000
+"""Tasks may wait longer for the store than questions do."""
+
 PARTS = 8
 """How many partitions where the engine keeps no ranges apart itself."""
 
@@ -120,7 +123,7 @@ def store_of(options: Mapping[str, str]) -> Settings:
     settings = config.from_environment(store=options.get("store"))
     if settings.store.endswith(":memory:"):
         raise BadSetting(f"store {settings.store!r} is of one process alone, and Spark has several")
-    return settings
+    return replace(settings, store_timeout_ms=max(settings.store_timeout_ms, STORE_TIMEOUT_MS))
 
 
 def _window(start: str | None, end: str | None) -> Window:

@@ -10,6 +10,7 @@ from fll_hbase.errors import BadSetting
 from fll_hbase.pipeline.datasource.asked import asked
 from fll_hbase.pipeline.datasource.columns import SCHEMAS
 from fll_hbase.pipeline.datasource.reader import LineageReader, PushingReader
+from fll_hbase.pipeline.datasource.writer import LineageStreamWriter, LineageWriter, sink
 
 FORMAT = "fll"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -33,6 +34,16 @@ class LineageSource(DataSource):
         if said != SCHEMAS[wanted.table]:
             raise BadSetting(f"table {wanted.table.value} has its own columns; leave out the schema")
         return self._reader(wanted)
+
+    def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
+        if overwrite:
+            raise BadSetting('lineage is only ever added to: write with mode("append")')
+        return LineageWriter(sink(self.options, schema))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> LineageStreamWriter:  # noqa: N802  # Spark's
+        if overwrite:
+            raise BadSetting('lineage is only ever added to: write with outputMode("append")')
+        return LineageStreamWriter(sink(self.options, schema))
 
 
 class PushingSource(LineageSource):
