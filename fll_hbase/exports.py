@@ -18,6 +18,7 @@ from fll_hbase.model.checksum import described
 from fll_hbase.model.events import Facts
 from fll_hbase.model.operations import EndPoint, Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import FieldMap, Relation
 from fll_hbase.sources.openlineage.facets import OWN
 from fll_hbase.store.contents import Content
@@ -28,6 +29,7 @@ Json = dict[str, Any]
 PRODUCER = "https://github.com/fll-hbase"
 _SPEC = "https://openlineage.io/spec/"
 EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
+DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
 _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
 PAIRS_MAX = 1_000_000
 LAST_MS = 253_402_300_799_999
@@ -57,6 +59,24 @@ def event(told: RunTold, content: Content, aliases: Aliases) -> Json:
 def events(told: Iterable[tuple[RunTold, Content]], aliases: Aliases) -> list[Json]:
     """The runs of a page, one event each, in its order."""
     return [event(one, content, aliases) for one, content in told]
+
+
+def catalogued(schema: Schema, *, time_ms: int) -> Json:
+    """What is known of an end point whatever runs did to it, as an event of that dataset."""
+    facets: Json = {}
+    if schema.fields:
+        facets["schema"] = _schema((field.name, field.type) for field in schema.fields)
+    if schema.aliases:
+        facets["symlinks"] = _symlinks(schema.aliases)
+    if schema.description:
+        facets["documentation"] = _standard("1-1-0/DocumentationDatasetFacet", description=schema.description)
+    end_point = schema.end_point
+    return {
+        "eventTime": _time(time_ms),
+        "producer": PRODUCER,
+        "schemaURL": DATASET_SCHEMA,
+        "dataset": {"namespace": end_point.namespace, "name": end_point.name, "facets": facets},
+    }
 
 
 def end_points(told: Iterable[tuple[RunTold, Content]]) -> set[EndPoint]:
@@ -151,14 +171,20 @@ def _dataset(end_point: EndPoint, content: Content, aliases: Aliases) -> Json:
     facets: Json = {}
     types = _types(content, end_point)
     if types:
-        fields = [{"name": name, **({"type": type_} if type_ else {})} for name, type_ in types.items()]
-        facets["schema"] = _standard("1-2-0/SchemaDatasetFacet", fields=fields)
-    named = [
-        {"namespace": of.namespace, "name": of.name, "type": "TABLE"} for of in aliases.get(end_point, ())
-    ]
-    if named:
-        facets["symlinks"] = _standard("1-0-1/SymlinksDatasetFacet", identifiers=named)
+        facets["schema"] = _schema(types.items())
+    if aliases.get(end_point):
+        facets["symlinks"] = _symlinks(aliases[end_point])
     return {"namespace": end_point.namespace, "name": end_point.name, "facets": facets}
+
+
+def _schema(fields: Iterable[tuple[str, str]]) -> Json:
+    said = [{"name": name, **({"type": type_} if type_ else {})} for name, type_ in fields]
+    return _standard("1-2-0/SchemaDatasetFacet", fields=said)
+
+
+def _symlinks(aliases: Iterable[EndPoint]) -> Json:
+    named = [{"namespace": of.namespace, "name": of.name, "type": "TABLE"} for of in aliases]
+    return _standard("1-0-1/SymlinksDatasetFacet", identifiers=named)
 
 
 def _types(content: Content, end_point: EndPoint) -> dict[str, str]:

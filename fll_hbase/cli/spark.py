@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import spark_load, spark_stream
+from fll_hbase.cli import spark_export, spark_load, spark_stream
 
 
 @click.group(
@@ -22,5 +22,5 @@ def spark() -> None:
     """
 
 
-for _command in (spark_load.load, spark_stream.stream):
+for _command in (spark_load.load, spark_stream.stream, spark_export.export):
     spark.add_command(_command)

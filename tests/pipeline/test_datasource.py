@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline.conftest import SAMPLE_END_MS
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -22,6 +21,7 @@ from fll_hbase.pipeline.datasource.asked import TableName
 from fll_hbase.sample import documents
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
+from pipeline.conftest import SAMPLE_END_MS
 
 RECORDS = EndPoint("hospital", "PatientRecords")
 WEEK = Window(SAMPLE_END_MS - 7 * DAY_MS, SAMPLE_END_MS)

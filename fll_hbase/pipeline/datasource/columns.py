@@ -46,10 +46,10 @@ _TYPES = {
 }
 
 
-def batches(rows: Iterable[Row], table: TableName) -> Iterator[pa.RecordBatch]:
-    """The rows by the thousand, as the columns of their table."""
+def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
+    """The rows by the thousand, in those columns."""
     left = iter(rows)
-    schema = arrow_schema(SCHEMAS[table])
+    schema = arrow_schema(ddl)
     while some := list(islice(left, BATCH_ROWS)):
         columns = zip(*some, strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

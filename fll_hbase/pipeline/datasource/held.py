@@ -12,6 +12,7 @@ from fll_hbase.errors import BadSetting
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
 from fll_hbase.store.folds import Folds
+from fll_hbase.store.recording import Recording
 from fll_hbase.store.window import WindowReader
 from fll_hbase.tables import Table, open_table
 
@@ -27,6 +28,7 @@ class Held:
     contents: Contents
     windows: WindowReader
     catalogue: Catalogue
+    recording: Recording
 
 
 def holding(table: Table, settings: Settings) -> Held:
@@ -34,7 +36,8 @@ def holding(table: Table, settings: Settings) -> Held:
     folds = Folds(table)
     contents = Contents(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
     windows = WindowReader(table, contents, folds, clock=_now_ms, grace_ms=settings.grace_ms)
-    return Held(table, folds, contents, windows, Catalogue(table))
+    recording = Recording(table, folds, clock=_now_ms, grace_ms=settings.grace_ms)
+    return Held(table, folds, contents, windows, Catalogue(table), recording)
 
 
 @lru_cache(maxsize=2)

@@ -26,7 +26,7 @@ class LineageReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         found = rows.read(held(self.asked.settings), self.asked, partition.value)
-        return columns.batches(found, self.asked.table)
+        return columns.batches(found, columns.SCHEMAS[self.asked.table])
 
 
 class PushingReader(LineageReader):

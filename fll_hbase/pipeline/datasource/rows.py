@@ -71,7 +71,7 @@ def _edges(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
         few: list[Row] = []
         for edge in _edges_at(found, held.contents.field_map(checksum)):
             if bounds.admits(edge) and (alone or not _told_backward(found, edge, bounds)):
-                ends = _ends(edge)
+                ends = ends_of(edge)
                 if len(few) <= KEPT_AT_ONCE_MAX:
                     few.append(ends)
                 yield (*head, *ends)
@@ -96,7 +96,8 @@ def _told_backward(found: Found, edge: Edge, bounds: Bounds) -> bool:
     )
 
 
-def _ends(edge: Edge) -> Row:
+def ends_of(edge: Edge) -> Row:
+    """Source, destination and influence of an edge, as columns."""
     return (
         *_named(edge.source, edge.source_field),
         *_named(edge.destination, edge.destination_field),

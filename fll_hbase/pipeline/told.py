@@ -1,0 +1,82 @@
+"""What do runs and end points say as events: lines of OpenLineage, made by the workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from cachetools import LRUCache
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from fll_hbase import exports
+from fll_hbase.config import Settings
+from fll_hbase.model.operations import EndPoint, Field
+from fll_hbase.model.schemas import Schema
+from fll_hbase.pipeline.datasource.held import Held, held
+from fll_hbase.store.contents import Content
+
+RUNS_AT_ONCE = 500
+CONTENTS_KEPT = 64
+
+
+def of_runs(runs: DataFrame, settings: Settings) -> DataFrame:
+    """One event for each run."""
+    return runs.select("run").mapInArrow(partial(_of_runs, settings=settings), "value string")
+
+
+def of_end_points(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
+    """One event for each end point of the table `fields`: what is known of it without any run."""
+    said = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
+    grouped = fields.groupBy("namespace", "name").agg(
+        f.max("description").alias("description"),
+        f.sort_array(f.collect_list(f.when(f.col("field").isNotNull(), said))).alias("fields"),
+    )
+    made = partial(_of_end_points, settings=settings, time_ms=time_ms)
+    return grouped.mapInArrow(made, "value string")
+
+
+def _of_runs(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    of = held(settings)
+    kept: LRUCache[str, Content] = LRUCache(CONTENTS_KEPT)
+    for batch in batches:
+        runs = batch.column("run").to_pylist()
+        for begin in range(0, len(runs), RUNS_AT_ONCE):
+            yield _lines(_events(of, kept, runs[begin : begin + RUNS_AT_ONCE]))
+
+
+def _events(of: Held, kept: LRUCache[str, Content], runs: list[str]) -> Iterator[dict[str, Any]]:
+    """A run that was deleted since it was listed tells nothing."""
+    told = of.recording.told(runs)
+    pairs = [(told[run], _content(of, kept, told[run].truth.checksum)) for run in runs if run in told]
+    yield from exports.events(pairs, of.catalogue.aliases(exports.end_points(pairs)))
+
+
+def _content(of: Held, kept: LRUCache[str, Content], checksum: str) -> Content:
+    if checksum not in kept:
+        kept[checksum] = of.contents.content(checksum)
+    return kept[checksum]
+
+
+def _of_end_points(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, time_ms: int
+) -> Iterator[pa.RecordBatch]:
+    of = held(settings)
+    for batch in batches:
+        rows = batch.to_pylist()
+        aliases = of.catalogue.aliases([EndPoint(row["namespace"], row["name"]) for row in rows])
+        yield _lines(exports.catalogued(_schema(row, aliases), time_ms=time_ms) for row in rows)
+
+
+def _schema(row: dict[str, Any], aliases: dict[EndPoint, list[EndPoint]]) -> Schema:
+    end_point = EndPoint(row["namespace"], row["name"])
+    fields = tuple(Field(said["field"], said["type"]) for said in row["fields"])
+    return Schema(end_point, fields, row["description"] or "", tuple(aliases.get(end_point, ())))
+
+
+def _lines(events: Iterator[dict[str, Any]]) -> pa.RecordBatch:
+    said = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events]
+    return pa.RecordBatch.from_arrays([pa.array(said, pa.string())], names=["value"])
