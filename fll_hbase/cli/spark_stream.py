@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from fll_hbase.pipeline.load import Counts
     from fll_hbase.pipeline.stream import Batch
 
-_QUIET = {"spark.ui.showConsoleProgress": "false"}
-"""Batches tell how far it is; a bar of Spark's would run through their lines."""
+_SETTINGS = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Counting a batch takes few partitions, and Spark does not find that out for streams as it does elsewhere.
+Batches tell how far it is; a bar of Spark's would run through their lines."""
 
 
 def _pairs(ctx: click.Context, param: click.Parameter, said: tuple[str, ...]) -> Mapping[str, str]:
@@ -98,7 +102,7 @@ def stream(
     nobody watches; so are all of them at the end.
     """
     shipped = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
-    asked = _QUIET | {name: value for name, value in shipped.items() if value}
+    asked = _SETTINGS | {name: value for name, value in shipped.items() if value}
     told, stop = _Told(), Stop()
     with jobs.running("stream", master, asked) as spark, asked_by_signals(stop):
         from fll_hbase.pipeline import arrivals
