@@ -1,0 +1,87 @@
+"""Does the page on the data source show tables, options and code as they are?"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from fll_hbase.cli import main
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
+from fll_hbase.pipeline.datasource import asked
+from fll_hbase.pipeline.datasource.columns import SCHEMAS
+from fll_hbase.sample import documents
+from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "pipeline"
+PAGE = (DOCS / "datasource.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_every_column_is_told_with_its_type() -> None:
+    told = re.findall(r"^`(\w+)`: .*?\n\n\| column \|.*?\n\|[-|]+\n(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    assert {
+        table: ", ".join(f"{name} {type_}" for name, type_ in re.findall(r"^\| `(\w+)` \| (\w+)", rows, re.M))
+        for table, rows in told
+    } == {table.value: ddl for table, ddl in SCHEMAS.items()}
+
+
+def test_every_option_is_told() -> None:
+    rows = PAGE.partition("| option | says |")[2].partition("\n\n")[0]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.M)) == asked.OPTIONS
+
+
+def test_every_option_of_the_export_is_told() -> None:
+    page = (DOCS / "export.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\$ fll spark (export .*)$", page, re.M)
+    options = {option for one in main.commands["spark"].commands["export"].params for option in one.opts}
+    assert set(re.findall(r"--\w+", command)) <= options
+    told = set(re.findall(r"`(--\w+)`", page))
+    assert told == {option for option in options if option.startswith("--")} - {"--store", "--master"}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a store of the last documents of the sample, and a run that finished."""
+    store, reader = LineageStore(open_table(f"sqlite:///{tmp_path}/lineage.db")), DocumentReader()
+    lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)][-150:]
+    store.record([reader.read(line, namespace=None).recorded for line in lines])
+    store.close()
+    (tmp_path / "finished").mkdir()
+    said = {"program": "reporter", "run": "streamed-1", "started": 1_760_000_000_001}
+    (tmp_path / "finished" / "one.json").write_text(json.dumps(said))
+    return tmp_path
+
+
+def test_the_examples_run(spark: SparkSession, place: Path) -> None:
+    assert len(EXAMPLES) == 4
+    known: dict[str, Any] = {"spark": spark}
+    for example in EXAMPLES:
+        code = example.replace("sqlite:///", f"sqlite:///{place}/")
+        code = code.replace('"finished"', f'"{place}/finished"').replace(
+            '"checkpoint"', f'"{place}/checkpoint"'
+        )
+        exec(compile(code, "datasource.md", "exec"), known)
+    found = {tuple(row) for row in known["leaks"].collect()}
+    assert {field for field, *_ in found} == {"phone"}
+    store = LineageStore(open_table(f"sqlite:///{place}/lineage.db"))
+    report = store.lineage(
+        EndPoint("bank", "CustomersReport"),
+        Window(0, START_LIMIT_MS),
+        directions=[Direction.BACKWARD],
+        level=2,
+    )
+    ends = {(entry.relation.source, entry.relation.destination) for entry in report.entries}
+    assert {(source.name, destination.name) for source, destination in ends if source and destination} == {
+        ("CustomersCopy", "CustomersReport"),
+        ("Customers", "CustomersCopy"),
+    }
+    assert store.run("nightly-1").truth.run.program == "copier"
+    assert store.run("streamed-1").truth.run.application == "crm"
