@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STORE_TIMEOUT_MS = 60_000
 """Jobs may wait longer for the store than questions do."""
 
+_CAUSE = "Caused by: "
+
 
 def job_options(command: Command) -> Command:
     """--store and --master, given to the command as `settings` and `master`."""
@@ -53,11 +55,12 @@ def job_settings(store: str | None) -> Settings:
 def running(name: str, master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session for one job, with its settings; what fails on a worker is told as it was raised there."""
     spark = session(name, master=master, settings=settings)
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield spark
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise click.ClickException(_reason(str(error))) from error
     finally:
         spark.stop()
@@ -69,7 +72,11 @@ def summary(said: Mapping[str, Any], words: Callable[[], str]) -> None:
 
 
 def _reason(text: str) -> str:
-    """The innermost error of a trace: what our own code raised on a worker, else the first line."""
+    """The innermost error of a trace: what our own code raised, else what Spark says was first."""
     ours = [line for line in text.splitlines() if line.startswith("fll_hbase.errors.")]
-    said = ours[-1].removeprefix("fll_hbase.errors.") if ours else text.partition("\n")[0]
+    causes = [line for line in text.splitlines() if line.startswith(_CAUSE)]
+    if ours:
+        said = ours[-1].removeprefix("fll_hbase.errors.")
+    else:
+        said = causes[-1].removeprefix(_CAUSE) if causes else text.partition("\n")[0]
     return f"the job ended: {said}; start it again when that is mended"
