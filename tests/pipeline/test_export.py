@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -220,6 +223,25 @@ def test_nothing_is_replaced_unless_it_is_said(spark: SparkSession, sample_url: 
     export(spark, wanted, str(out), form=Format.CSV, overwrite=True)
     export(spark, wanted, str(out), form=Format.OPENLINEAGE, overwrite=True)
     assert sorted(path.name for path in out.iterdir()) == ["events", "mine.txt"]
+
+
+def test_the_command_tells_what_it_wrote(sample_url: str, tmp_path: Path) -> None:
+    fll, out = Path(sys.executable).with_name("fll"), tmp_path / "out"
+    asked = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]
+    bounds = ["--format", "csv", "--namespace", "bank", "--start", "1759500000", "--distinct"]
+    done = subprocess.run([fll, *asked, *bounds], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    told = json.loads(line)
+    assert (told["job"], told["format"], told["out"]) == ("export", "csv", str(out))
+    rows = table(out / "runs")
+    assert told["runs"] == len(rows) > 10
+    wanted = Window(1_759_500_000_000, START_LIMIT_MS)
+    assert {row["run"] for row in rows} == runs_of(opened(sample_url), wanted, "bank")
+    assert told["edges"] == len(table(out / "edges"))
+    again = subprocess.run([fll, *asked, *bounds], capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr.splitlines()[-1]
 
 
 def test_distinct_is_of_edges() -> None:
