@@ -59,11 +59,14 @@ def running(name: str, master: str, settings: Mapping[str, str] | None = None) -
     from pyspark.errors import PySparkException
 
     try:
-        yield spark
+        try:
+            yield spark
+        finally:
+            spark.stop()
     except (PySparkException, Py4JError) as error:
         raise click.ClickException(_reason(str(error))) from error
-    finally:
-        spark.stop()
+    except ConnectionError as error:
+        raise click.ClickException(_reason("the JVM of Spark is gone")) from error
 
 
 def summary(said: Mapping[str, Any], words: Callable[[], str]) -> None:

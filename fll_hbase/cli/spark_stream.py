@@ -41,7 +41,7 @@ Examples:
   fll spark stream /data/incoming --store sqlite:///lineage.db --rejects rejects --checkpoint checkpoint
   fll spark stream kafka://broker:9092/lineage --store hbase://gateway:9090/field_level_lineage
       --rejects s3a://lake/rejects --checkpoint s3a://lake/checkpoint
-      --package org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0
+      --package org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION
 """,
 )
 @click.argument("source", metavar="SOURCE")

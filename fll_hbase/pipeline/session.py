@@ -18,6 +18,7 @@ LOCAL = "local[*, 4]"
 
 _INSTALL = "pip install 'fll-hbase[spark]'"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
+_PACKAGES = "above is which package cannot be had, if it is that; else " + _JDK
 
 _LOG = Path(__file__).with_name("log4j2.properties")
 _HERE = {
@@ -56,7 +57,8 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
-        raise BadSetting(f"Spark does not start: {error}; {_JDK}") from error
+        mend = _PACKAGES if settings and "spark.jars.packages" in settings else _JDK
+        raise BadSetting(f"Spark does not start: {error}; {mend}") from error
 
 
 def _watched() -> str:
