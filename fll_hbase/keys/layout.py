@@ -48,9 +48,9 @@ REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
 
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
-STATED, ALIAS = b"d:s|", b"d:a|"
+STATED, ALIAS, HORIZON = b"d:s|", b"d:a|", b"d:h|"
 
-CONTENTS, RUNS, END_POINTS = b"c|", b"r|", b"e|"
+CONTENTS, RUNS, END_POINTS, PARTS = b"c|", b"r|", b"e|", b"p|"
 """What all data rows begin with, all run rows, and all catalogue rows; then come namespace and name."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
@@ -204,6 +204,11 @@ def field_column(direction: Direction, field: str) -> bytes:
 def stated_column(field: str) -> bytes:
     """The catalogue cell of a field that a schema names, whatever runs did to it."""
     return STATED + escaped(field)
+
+
+def horizon_column(start_ms: int) -> bytes:
+    """The catalogue cell that says that references of runs which started earlier were purged."""
+    return HORIZON + b"%016x" % start_ms
 
 
 def alias_row(end_point: EndPoint) -> bytes:

@@ -20,6 +20,10 @@ from fll_hbase.tables import Row, Table
 T = TypeVar("T")
 
 
+class Gone(CorruptRow):
+    """A run names a data row that is not there: a sweep took both since the run was read, or it is corrupt."""
+
+
 class Content(NamedTuple):
     """All of what a checksum names: the operations as they were told, and what follows for fields."""
 
@@ -143,5 +147,5 @@ class Contents:
     def _row(self, checksum: str, columns: tuple[bytes, ...] | list[bytes]) -> Row:
         row = self._table.get(layout.data_row(checksum), columns=columns)
         if not row:
-            raise CorruptRow(f"c|{checksum}: a run names this data row, but it holds none of {columns!r}")
+            raise Gone(f"c|{checksum}: a run names this data row, but it holds none of {columns!r}")
         return row

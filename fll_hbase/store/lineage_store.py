@@ -6,7 +6,9 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import groupby, repeat
+from typing import ParamSpec, TypeVar
 
 from fll_hbase.errors import LineageError, NeverSeen
 from fll_hbase.keys import layout
@@ -18,7 +20,7 @@ from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relations
 from fll_hbase.store import rows
 from fll_hbase.store.catalogue import Catalogue
-from fll_hbase.store.contents import Content, Contents
+from fll_hbase.store.contents import Content, Contents, Gone
 from fll_hbase.store.folds import Folds
 from fll_hbase.store.gathering import Gathering
 from fll_hbase.store.recording import Recorded, Recording, RunTold, Said
@@ -27,7 +29,11 @@ from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
 from fll_hbase.store.window import Asked, WindowReader, place_of
 from fll_hbase.tables import Table
 
+P = ParamSpec("P")
+A = TypeVar("A")
+
 BATCH_RUNS = 1000
+TRIES_MAX = 3
 LAST = b"~"
 """Beyond every place in a window."""
 
@@ -88,6 +94,21 @@ class RunsPage:
     after: bytes
 
 
+def _asked_again(question: Callable[P, A]) -> Callable[P, A]:
+    """The question, asked again where a sweep took what it had just found; what stays gone is corrupt."""
+
+    @wraps(question)
+    def ask(*args: P.args, **said: P.kwargs) -> A:
+        for _ in range(TRIES_MAX - 1):
+            try:
+                return question(*args, **said)
+            except Gone:
+                continue
+        return question(*args, **said)
+
+    return ask
+
+
 class LineageStore:
     """Field lineage in a table. Threads may share it.
 
@@ -129,6 +150,7 @@ class LineageStore:
         if puts:
             self._table.write([puts])
 
+    @_asked_again
     def lineage(
         self,
         end_point: EndPoint,
@@ -168,6 +190,7 @@ class LineageStore:
             self._must_know(end_point)
         return HighLevel(in_order(entries), tuple(sorted(truncated)))
 
+    @_asked_again
     def field_lineage(
         self,
         field: EndPointField,
@@ -202,6 +225,7 @@ class LineageStore:
         bound = f"connections_max={self._limits.connections_max}"
         return FieldAnswer(merged, tuple(checksums), (bound,) if merged.truncated else ())
 
+    @_asked_again
     def field_ways(self, field: EndPointField, window: Window, *, failed: bool = False) -> FieldWays:
         """Every distinct way the field was made, with the runs that made it so."""
         names = self.catalogue.names(field.end_point)
@@ -231,6 +255,7 @@ class LineageStore:
             truncated,
         )
 
+    @_asked_again
     def runs(self, end_point: EndPoint, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
         """Every run of the window that touched the end point, failed ones too, newest first."""
         touched = heapq.merge(
@@ -262,6 +287,7 @@ class LineageStore:
             raise NeverSeen(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
         return found
 
+    @_asked_again
     def told(self, page: RunsPage) -> list[tuple[RunTold, Content]]:
         """What was told of the runs of a page, each with its content, in the order of the page."""
         told = self._recording.told([listed.run.run for listed in page.runs])

@@ -51,7 +51,8 @@ class Course:
 class Pending(ABC):
     """One run on its way. `cells` are its own and to be put, `info` is the content that goes before them.
 
-    `count`, `truth`, `truth_value` and `program` are what all that the row holds comes to; of its content,
+    `truth`, `truth_value` and `program` are what all that the row holds comes to, and `count` the number
+    under which that is true; `said` is how many documents and events it holds. Of the content of the truth,
     `derived` is known where nobody may have put it yet.
     """
 
@@ -61,6 +62,7 @@ class Pending(ABC):
     cells: list[Put] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     before: bytes | None = None
+    said: int = 0
     count: int = 0
     truth: Truth | None = None
     truth_value: bytes = b""
@@ -73,13 +75,16 @@ class Pending(ABC):
 
     def derive(self, row: Row, folds: Folds) -> None:
         """Take note of what the row comes to. Raises StoreAway where what was just put is not there."""
-        self.count = rows.said_count(row)
         latest = rows.latest_document(row)
         if latest is None:
             raise StoreAway(f"run {self.run!r}: a cell just put is not there; check the store, try again")
         self.truth_value = latest.value
         self.truth = rows.decoded(self.run, latest.value)
         self.program = rows.program_of(self.truth.run)
+        self._count(row)
+
+    def _count(self, row: Row) -> None:
+        self.said, self.count = rows.said_count(row), rows.truth_count(row, self.truth_value)
 
     @abstractmethod
     def supersede(self) -> None:
@@ -111,13 +116,13 @@ class PendingDocument(Pending):
 
     def derive(self, row: Row, folds: Folds) -> None:
         """As it is for any run; what counts is mostly the own document."""
-        self.count = rows.said_count(row)
         latest = rows.latest_document(row)
         if latest is None or latest.value != self.value:
             Pending.derive(self, row, folds)
         else:
             self.truth, self.truth_value = self.own, self.value
             self.program = rows.program_of(self.own.run)
+            self._count(row)
         self.number = latest.number if latest else self.number
 
     def supersede(self) -> None:
@@ -158,9 +163,9 @@ class PendingEvents(Pending):
         told_of = rows.events_of(row)
         if not told_of:
             raise StoreAway(f"run {self.run!r}: an event just put is not there; check the store, try again")
-        self.count = rows.said_count(row)
         self.truth, self.derived = folds.folded(self.run, told_of, self.texts)
         self.truth_value = rows.head_of(self.truth)
+        self._count(row)
 
     def supersede(self) -> None:
         """Events come after nothing: they stay as they are, and are read again."""

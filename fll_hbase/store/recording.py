@@ -100,8 +100,11 @@ class Recording:
             contents = self._contents_to_put({run.run: run.info for run in pending}, began, refused)
             parts = self._parts_to_put(pending, began, refused)
             pending = [run for run in pending if run.run not in refused]
-            self._announce(pending, *_of_these(pending, contents, parts), began)
-            pending = self._finish(pending, began, refused)
+            try:
+                self._announce(pending, *_of_these(pending, contents, parts), began)
+                pending = self._finish(pending, began, refused)
+            except _Late:
+                continue
             if not pending:
                 return [
                     answer
@@ -191,7 +194,7 @@ class Recording:
             [put for run in pending for put in run.cells],
         ]
         if any(batches):
-            self._table.write(batches, sync=Sync.LATER)
+            self._table.write(self._in_time(batches, began), sync=Sync.LATER)
         for name in (*(content.ends.checksum for content in contents), *parts):
             self._known.keep(name, began + self._half_grace_ms)
         for run in pending:
@@ -227,16 +230,13 @@ class Recording:
         ]
         data = [put for content in contents for put in content.data]
         batches = [_catalogue_of(contents), data, index, references, truths]
-        try:
-            self._table.write(self._in_time(batches, began))
-        except _Late:
-            return pending
+        self._table.write(self._in_time(batches, began))
         for content in contents:
             self._known.keep(content.ends.checksum, began + self._half_grace_ms)
         return again + self._disturbed(ready, began)
 
     def _in_time(self, batches: Iterable[Batch], began: int) -> Iterator[Batch]:
-        """The batches, each unless the pass took too long: no truth may come that late. Raises _Late."""
+        """The batches, each unless the pass took too long: nothing may come that late. Raises _Late."""
         for batch in batches:
             if self._late(began):
                 raise _Late
@@ -271,7 +271,7 @@ class Recording:
             if late
             or run.truth is None
             or run.truth.checksum in gone
-            or rows.said_count(found.get(run.key, {})) != run.count
+            or rows.said_count(found.get(run.key, {})) != run.said
         ]
 
     def _run_rows(self, pending: Iterable[Pending]) -> Iterator[tuple[Pending, Row]]:
@@ -282,7 +282,7 @@ class Recording:
 
 
 class _Late(Exception):
-    """A pass took too long, and starts over."""
+    """A pass took too long: it starts over."""
 
 
 class _Together(NamedTuple):

@@ -178,6 +178,19 @@ def said_count(row: Row) -> int:
     return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)
 
 
+def truth_count(row: Row, value: bytes) -> int:
+    """The count under which this is the truth: that of what was said, unless another truth counts as much.
+
+    One does where a purge took what it counted from under a writer: what is true now must win.
+    """
+    said = said_count(row)
+    greatest = max((column for column in row if column.startswith(layout.TRUTH)), default=b"")
+    count = int(greatest[len(layout.TRUTH) :][:8], 16) if greatest else 0
+    if count < said:
+        return said
+    return count if row[greatest].value == value else count + 1
+
+
 def event_put(row: bytes, event: Event) -> Put:
     """The cell of one event."""
     value = SEPARATOR.join((event.kind.value.encode(), event.part.encode(), event.facts.encode()))
@@ -208,11 +221,15 @@ def truth_value(row: Mapping[bytes, Cell]) -> bytes | None:
 def reference_puts(truth: Truth, ends: Ends, *, program: bytes) -> Iterator[Put]:
     """One row per end point that the run read or wrote."""
     run = truth.run
-    kind = layout.FAILED_REFERENCE if run.state.failed else layout.REFERENCE
-    column = kind + truth.checksum.encode()
+    column = reference_column(truth.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, run.run)
     for direction, end_point in ends.directed():
         yield Put(measured(layout.references(direction, end_point) + tail), column, program)
+
+
+def reference_column(checksum: str, *, failed: bool) -> bytes:
+    """The cell of a content in references of a run, which may have failed."""
+    return (layout.FAILED_REFERENCE if failed else layout.REFERENCE) + checksum.encode()
 
 
 def program_of(run: ProgramRun) -> bytes:

@@ -45,6 +45,8 @@ class History:
     def __init__(self) -> None:
         self.by_run: dict[str, list[Statement]] = {}
         self._calls: list[list[Statement]] = []
+        self.horizon_ms = 0
+        """Runs that may have started before may be purged at any time."""
 
     def begin(self, documents: Sequence[RecordedRun | ToldEvent], moment: int) -> list[Statement]:
         """Documents that are about to be sent in one call, in order."""
@@ -90,7 +92,8 @@ class History:
         return {
             run: Possible(
                 tuple(s.document for s in sent if s.begun < answered and not _superseded(s, sent, asked)),
-                any(statement.acknowledged_before(asked) for statement in sent),
+                any(statement.acknowledged_before(asked) for statement in sent)
+                and all(statement.document.run.start_ms >= self.horizon_ms for statement in sent),
             )
             for run, sent in self.by_run.items()
         }

@@ -1,9 +1,6 @@
 """What if one rule of the protocol were dropped: stores that are broken on purpose, one rule each.
 
 Most are the real store over a table that changes what passes through, so that they outlive its refactoring.
-
-The second look of a pass and its deadline are not among them: they keep a sweep from taking what a slow pass
-relies on, and no sweep is simulated yet. Readers, who look at every witness each time, do without them.
 """
 
 from __future__ import annotations
@@ -12,16 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fll_hbase.errors import LineageError
 from fll_hbase.keys import layout
+from fll_hbase.model.horizons import Horizons
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import rows
+from fll_hbase.store import rows, sweep
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.pending import Pending
+from fll_hbase.store.recording import Recorded, Recording
 from fll_hbase.store.rows import Truth
 from fll_hbase.store.window import Asked, WindowReader
-from fll_hbase.tables import Batch, Put, Row, Sync, Table
+from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 
-from .simulation import Make, open_store
+from .simulation import Make, Sweep, open_store
 
 REFERENCES = (b"b|", b"f|")
 
@@ -43,8 +42,14 @@ class Through:
     ) -> Iterator[tuple[bytes, Row]]:
         return self._table.scan(start, stop, columns=columns, limit=limit)
 
-    def write(self, batches: Sequence[Batch], *, sync: Sync = Sync.NOW) -> None:
-        self._table.write(self.changed(batches), sync=sync)
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        return self._table.splits(start, stop, parts=parts)
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        self._table.write(self.changed(list(batches)), sync=sync)
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        self._table.delete(cells, until_ms=until_ms)
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return batches
@@ -174,6 +179,38 @@ class ResendsAnsweredAtOnce(LineageStore):
         return latest is not None and latest.value == rows.encoded(Truth(run.info.checksum, run.run))
 
 
+class NoDeadline(Recording):
+    """A pass may take any time, though what it relies on is swept meanwhile."""
+
+    def _late(self, began: int) -> bool:
+        return False
+
+
+class NoSecondLook(Recording):
+    """A pass never looks whether somebody came between."""
+
+    def _disturbed(self, ready: Sequence[Pending], began: int) -> list[Pending]:
+        return []
+
+
+def recording(kind: type[Recording]) -> Make:
+    """The store with another way to record."""
+
+    def make(table: Table, clock: Callable[[], int]) -> LineageStore:
+        store = open_store(table, clock)
+        store._recording.__class__ = kind
+        return store
+
+    return make
+
+
+def sweeping_young(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
+    """What nothing needs goes at once, though somebody may be about to need it."""
+    horizons = Horizons(horizon_ms)
+    found = sweep.found(table, horizons, until_ms=clock())
+    sweep.remove(table, found, horizons, until_ms=clock())
+
+
 def over(table_class: Callable[[Table], Table]) -> Make:
     """The real store over a table that breaks a rule."""
     return lambda table, clock: open_store(table_class(table), clock)
@@ -205,6 +242,11 @@ WRITERS: dict[str, Make] = {
     "documents without numbers": over(NumberlessDocuments),
     "index rows put once": over(IndexRowsOnce),
     "resends answered at once": answering_resends,
+    "no deadline": recording(NoDeadline),
+    "no second look": recording(NoSecondLook),
+}
+SWEEPERS: dict[str, Sweep] = {
+    "young swept": sweeping_young,
 }
 READERS: dict[str, Make] = {
     "run rows kept": over(RunRowsOnce),
@@ -212,5 +254,5 @@ READERS: dict[str, Make] = {
     "documents for truths": over(DocumentsAreTruths),
     "references for truths": trusting_references,
 }
-TIMED = frozenset(("index rows put once",))
+TIMED = frozenset(("index rows put once", "no deadline"))
 """What shows only where much time passes."""

@@ -5,7 +5,8 @@ Every actor is a greenlet. Whatever an actor does between two steps nobody can c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -25,7 +26,7 @@ FLIGHT_STEPS_MAX = 120
 STALL_STEPS_MAX = 150
 STEP_MAX_MS = 20
 STEPS_MAX = 50_000
-WRITING = frozenset(("put", "written"))
+WRITING = frozenset(("put", "written", "delete", "deleted"))
 READING_SHARE = 0.2
 """Faults hit a step that reads so much less often: they do less harm there."""
 
@@ -74,6 +75,7 @@ class Scheduler:
         self._stalled: dict[greenlet, int] = {}
         self._last: greenlet | None = None
         self._flights: list[_Flight] = []
+        self._sending: set[greenlet] = set()
 
     def tick(self) -> int:
         """The next moment; no two are equal."""
@@ -121,7 +123,7 @@ class Scheduler:
         if self.chance(self.faults.stall):
             self._stalled[actor] = self._tick + self.random.randrange(STALL_STEPS_MAX)
         share = 1.0 if doing in WRITING else READING_SHARE
-        if self.chance(self.faults.sleep * share):
+        if self.chance(self.faults.sleep * share) and actor not in self._sending:
             self._sleep(actor)
         self._hub.switch()
         self.now_ms += self.random.randrange(STEP_MAX_MS)
@@ -150,8 +152,20 @@ class Scheduler:
             self._land(flight)
         self._flights.clear()
 
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """The actor is in the midst of a request, which takes no longer than a flight."""
+        actor = getcurrent()
+        self._sending.add(actor)
+        try:
+            yield
+        finally:
+            self._sending.discard(actor)
+
     def leap(self, by_ms: int) -> None:
         """Time passes with nobody doing anything; what is in flight lands before."""
+        if self._sending:
+            by_ms = min(by_ms, FLIGHT_MAX_MS)
         if by_ms > FLIGHT_MAX_MS:
             self.settle()
         self.now_ms += by_ms

@@ -78,8 +78,15 @@ class SimTable:
         self._scheduler.step("deleted", b"")
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        for batch in batches:
-            self._write(batch)
+        """Whoever sleeps does so before taking a batch: a request that is sent is answered, or given up, soon."""
+        taken = iter(batches)
+        while True:
+            self._scheduler.step("writes", b"")
+            batch = next(taken, None)
+            if batch is None:
+                break
+            with self._scheduler.sending():
+                self._write(batch)
         self._scheduler.step("written", b"")
 
     def close(self) -> None:

@@ -7,7 +7,10 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
+from fll_hbase.errors import StoreAway
+from fll_hbase.model.horizons import Horizons
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import sweep
 from fll_hbase.store.lineage_store import Limits, LineageStore
 from fll_hbase.tables import Put, Table
 
@@ -27,6 +30,12 @@ QUESTIONS_AT_END = 3
 
 Make: TypeAlias = Callable[[Table, Callable[[], int]], LineageStore]
 """How a process opens its store, given the table and its clock."""
+
+Sweep: TypeAlias = Callable[[Table, Callable[[], int], int], None]
+"""One sweep of a table, by a clock, with a horizon."""
+
+SWEEPING = 0.5
+"""In so many schedules something sweeps."""
 
 Draw: TypeAlias = Callable[[Random], Faults]
 
@@ -49,16 +58,25 @@ def open_store(
     return kind(table, limits=Limits(grace_ms=GRACE_MS), clock=clock)
 
 
+def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
+    """The sweep as it is."""
+    horizons = Horizons(horizon_ms)
+    sweep.purge(table, horizons, until_ms=sweep.until_ms(clock(), GRACE_MS))
+    until_ms = sweep.until_ms(clock(), GRACE_MS)
+    sweep.remove(table, sweep.found(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms)
+
+
 def run(
     seed: int,
     *,
     writers: Make = open_store,
     readers: Make = open_store,
     draw: Draw = faults.drawn,
+    sweeper: Sweep = sweep_once,
     kind: type[Simulation] | None = None,
 ) -> Scheduler:
     """Run one schedule. Raises Failure."""
-    simulation = (kind or Simulation)(seed, writers, readers)
+    simulation = (kind or Simulation)(seed, writers, readers, sweeper)
     try:
         simulation.run(draw)
     except Exception as error:
@@ -73,7 +91,8 @@ class Simulation:
     histories: type[History] = History
     clients: type[Client] = Client
 
-    def __init__(self, seed: int, writers: Make, readers: Make) -> None:
+    def __init__(self, seed: int, writers: Make, readers: Make, sweeper: Sweep) -> None:
+        self._sweeper = sweeper
         self.scheduler = Scheduler(seed, deadline_ms=GRACE_MS // 2)
         self._random = self.scheduler.random
         self._open_to_write, self._open_to_read = writers, readers
@@ -89,6 +108,9 @@ class Simulation:
         self.scheduler.faults = draw(self._random)
         for number in range(self._random.randint(1, 4)):
             self.scheduler.spawn(f"client {number}", self._client)
+        if self.scheduler.chance(SWEEPING):
+            self._history.horizon_ms = self._world.horizon_ms()
+            self.scheduler.spawn("sweeper", self._sweep)
         for number, reader in enumerate(self._readers):
             self.scheduler.spawn(f"reader {number}", partial(self._ask, reader))
         self.scheduler.run()
@@ -113,6 +135,18 @@ class Simulation:
         client = self.clients(self.scheduler, self._history, self._writing)
         for _ in range(self._random.randint(1, 3)):
             client.send([self._world.document() for _ in range(self._random.choice((1, 1, 2, 3)))])
+
+    def _sweep(self) -> None:
+        """Sweeps now and then, as a process of its own; much time passes before, with others at work."""
+        clock = self.scheduler.clock(self.scheduler.skew_ms())
+        try:
+            for _ in range(self._random.randint(1, 3)):
+                self.scheduler.pause(PAUSE_STEPS_MAX * 4)
+                if self.scheduler.chance(0.7):
+                    self.scheduler.leap(GRACE_MS + self._random.randrange(GRACE_MS))
+                self._sweeper(self._table, clock, self._history.horizon_ms)
+        except (Crash, StoreAway):
+            self.scheduler.note("sweeps no more")
 
     def _ask(self, reader: Reader) -> None:
         try:
@@ -152,8 +186,9 @@ class Simulation:
         for question in [self._world.question() for _ in range(QUESTIONS_AT_END)]:
             for reader in (fresh, *self._readers):
                 quiet.same(reader, question, documents)
-        checks.catalogued(fresh.store.catalogue, [*self._history.acknowledged(), *documents])
-        checks.single_truths(self._table.everything())
+        checks.catalogued(fresh.store.catalogue, documents)
+        if not self._history.horizon_ms:
+            checks.single_truths(self._table.everything())
 
     def _documents(self, fresh: Reader) -> list[RecordedRun]:
         documents = quiet.documents(fresh)

@@ -80,7 +80,8 @@ class TellingHistory(History):
     def possible(self, asked: int, answered: int) -> dict[str, Possible]:
         possible = {}
         for run, sent in self.by_run.items():
-            certain = {_key(one): one.document for one in sent if one.acknowledged_before(asked)}
+            kept = all(come_to([one.document]).run.start_ms >= self.horizon_ms for one in sent)
+            certain = {_key(one): one.document for one in sent if kept and one.acknowledged_before(asked)}
             begun = {_key(one): one.document for one in sent if one.begun < answered}
             perhaps = [document for key, document in begun.items() if key not in certain]
             subsets = chain.from_iterable(combinations(perhaps, size) for size in range(len(perhaps) + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from . import faults, mutants, simulation
-from .simulation import Draw, Failure, Make
+from .simulation import Draw, Failure, Make, Sweep
 
 SCHEDULES = 1000
 
@@ -21,10 +21,17 @@ def test_a_reader_that_drops_a_rule_is_found(rule: str) -> None:
     assert _found(simulation.open_store, mutants.READERS[rule], faults.drawn)
 
 
-def _found(writers: Make, readers: Make, draw: Draw) -> Failure | None:
+@pytest.mark.parametrize("rule", mutants.SWEEPERS)
+def test_a_sweeper_that_drops_a_rule_is_found(rule: str) -> None:
+    assert _found(simulation.open_store, simulation.open_store, faults.drawn, mutants.SWEEPERS[rule])
+
+
+def _found(
+    writers: Make, readers: Make, draw: Draw, sweeper: Sweep = simulation.sweep_once
+) -> Failure | None:
     for seed in range(SCHEDULES):
         try:
-            simulation.run(seed, writers=writers, readers=readers, draw=draw)
+            simulation.run(seed, writers=writers, readers=readers, draw=draw, sweeper=sweeper)
         except Failure as failure:
             return failure
     return None

@@ -150,6 +150,12 @@ class World:
         in_order = sorted(named, key=lambda item: (item[0], item[1].value))
         return [Question(end, ALWAYS, self._random.random() < 0.5, direction) for end, direction in in_order]
 
+    def horizon_ms(self) -> int:
+        """Mostly none, else a start of some run, or the next millisecond."""
+        if self._random.random() < 0.6:
+            return 0
+        return self._random.choice(self._starts) + self._random.randint(0, 1)
+
     def window(self) -> Window:
         """All time, whole days, or any; edges are mostly starts of runs, or the next millisecond."""
         kind = self._random.random()
