@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +13,7 @@ from fll_hbase.config import Settings
 from fll_hbase.pipeline.stopping import Stop, asked_by_signals
 
 if TYPE_CHECKING:
-    from fll_hbase.pipeline.load import Counts
-    from fll_hbase.pipeline.stream import Batch
+    from fll_hbase.pipeline.streamed import Batch
 
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
@@ -103,7 +99,7 @@ def stream(
     """
     shipped = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
     asked = _SETTINGS | {name: value for name, value in shipped.items() if value}
-    told, stop = _Told(), Stop()
+    stop = Stop()
     with jobs.running("stream", master, asked) as spark, asked_by_signals(stop):
         from fll_hbase.pipeline import arrivals
         from fll_hbase.pipeline import stream as job
@@ -112,44 +108,17 @@ def stream(
         found = arrivals.parsed(source, files_max=files_max, offsets_max=offsets_max, options=options)
         with stores.opened(settings, new=True):
             pass
-        job.stream(
+        streamed = job.stream(
             spark,
             found,
             Target(settings, namespace or ""),
             kept=job.Kept(checkpoint, rejects),
             pace=job.Pace(interval, once),
-            tell=told.batch,
+            tell=_told,
             stop=stop,
         )
-    told.end()
+    jobs.summary(streamed.summary(), lambda: str(streamed))
 
 
-class _Told:
-    """Tells of batches on standard output: people in words, others in JSON; and of all at the end."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._batches = 0
-        self._counts: Counts | None = None
-
-    def batch(self, batch: Batch) -> None:
-        """One line."""
-        self._batches += 1
-        self._counts = batch.counts if self._counts is None else self._counts + batch.counts
-        _tell({"batch": batch.number}, batch.counts, batch.seconds)
-
-    def end(self) -> None:
-        """The last line: all batches together."""
-        _tell({"batches": self._batches}, self._counts, time.monotonic() - self._began)
-
-
-def _tell(head: dict[str, Any], counts: Counts | None, seconds: float) -> None:
-    words = ("read", "recorded", "repeated", "replaced", "rejected")
-    numbers = {word: getattr(counts, word) if counts else 0 for word in words}
-    rate = round(numbers["read"] / seconds, 1) if seconds else 0.0
-    if sys.stdout.isatty():
-        of = " ".join(f"{name} {number}" for name, number in head.items())
-        what = ", ".join(f"{number:,} {word}" for word, number in numbers.items())
-        click.echo(f"{of}: {what}; {seconds:.1f} s, {rate:,.0f} rows/s")
-        return
-    click.echo(json.dumps({**head, **numbers, "seconds": round(seconds, 3), "rows_per_second": rate}))
+def _told(batch: Batch) -> None:
+    jobs.summary(batch.summary(), lambda: str(batch))

@@ -16,6 +16,9 @@ from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE
 
 KAFKA = "kafka://"
 FILES_MAX, OFFSETS_MAX = 100, 100_000
+EVER = "36500d"
+"""Spark passes over a file that was changed a week before the newest one it saw; here it counts."""
+
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 
 
@@ -41,8 +44,8 @@ class Folder:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def arriving(self, spark: SparkSession) -> DataFrame:
-        bound = {"lineSep": "\n", "maxFilesPerTrigger": str(self.files_max)}
-        text = _loaded(spark, "text", {**bound, **self.options, "path": self.path})
+        asked = {"lineSep": "\n", "maxFileAge": EVER, "maxFilesPerTrigger": str(self.files_max)}
+        text = _loaded(spark, "text", {**asked, **self.options, "path": self.path})
         return text.select(
             f.col("value").cast("binary").alias(VALUE),
             f.col("_metadata.file_path").alias(FILE),

@@ -16,6 +16,7 @@ from fll_hbase.pipeline.arrivals import Arrivals
 from fll_hbase.pipeline.load import Counts, counted, rejected, write_numbered
 from fll_hbase.pipeline.recording import Target, recorded
 from fll_hbase.pipeline.stopping import Stop
+from fll_hbase.pipeline.streamed import Batch, Streamed
 
 POLL_SECONDS = 0.1
 
@@ -36,15 +37,6 @@ class Pace:
     once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What one batch came to, and how long it took; of a second go too, which finds much repeated."""
-
-    number: int
-    counts: Counts
-    seconds: float
-
-
 def stream(
     spark: SparkSession,
     arrivals: Arrivals,
@@ -54,12 +46,13 @@ def stream(
     pace: Pace,
     tell: Callable[[Batch], None],
     stop: Stop,
-) -> None:
+) -> Streamed:
     """Record what arrives until it is asked to stop, or with `pace.once` until no more is there.
 
     Each batch is told when all of it is recorded. Raises what a batch failed of: started again with the same
     checkpoint the stream goes on with that batch.
     """
+    began = time.monotonic()
     batches = _Batches(arrivals, target, kept.rejects, tell, stop)
     trigger = {"availableNow": True} if pace.once else {"processingTime": f"{pace.interval_seconds} seconds"}
     writer = arrivals.arriving(spark).writeStream.foreachBatch(batches)
@@ -68,6 +61,7 @@ def stream(
     error = batches.error or query.exception()
     if error is not None and not isinstance(error, _Stopped):
         raise error
+    return Streamed(batches.done, batches.counts, time.monotonic() - began, kept.rejects)
 
 
 def _follow(query: StreamingQuery, stop: Stop) -> None:
@@ -83,7 +77,7 @@ class _Stopped(Exception):
 
 
 class _Batches:
-    """Records batches; keeps the error that ended it."""
+    """Records batches; keeps what they came to, and the error that ended it."""
 
     def __init__(
         self, arrivals: Arrivals, target: Target, rejects: str, tell: Callable[[Batch], None], stop: Stop
@@ -93,6 +87,8 @@ class _Batches:
         self._rejects = rejects
         self._tell = tell
         self._stop = stop
+        self.done = 0
+        self.counts = Counts()
         self.error: Exception | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
@@ -116,6 +112,8 @@ class _Batches:
             self._keep(outcomes, batch, f"{self._rejects}/batch={number}", counts)
         finally:
             outcomes.unpersist()
+        self.done += 1
+        self.counts += counts
         self._tell(Batch(number, counts, time.monotonic() - began))
 
     def _keep(self, outcomes: DataFrame, batch: DataFrame, folder: str, counts: Counts) -> None:

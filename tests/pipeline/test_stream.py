@@ -20,7 +20,8 @@ from fll_hbase.pipeline.arrivals import Folder, Topics
 from fll_hbase.pipeline.load import Counts
 from fll_hbase.pipeline.recording import Target
 from fll_hbase.pipeline.stopping import Stop
-from fll_hbase.pipeline.stream import Batch, Kept, Pace
+from fll_hbase.pipeline.stream import Kept, Pace
+from fll_hbase.pipeline.streamed import Batch
 from fll_hbase.tables import open_table
 from pipeline.following import Following, documents, online, put, rejected, rows
 
@@ -68,7 +69,7 @@ def test_what_arrives_makes_the_rows_of_the_online_path_and_rejects_know_their_l
     files = [
         put(here.folder, "z.ndjson", documents(0, 8), time_s=1),
         put(here.folder, "y.ndjson.gz", [*documents(6, 4), b'{"broken', b" ", b"\xff"], time_s=2),
-        put(here.folder, "x.ndjson", [b"", json.dumps(other).encode(), b"[]"], time_s=3),
+        put(here.folder, "x.ndjson", [b"", json.dumps(other).encode(), b"[]"], time_s=1_700_000_000),
     ]
     told = here.drain()
     assert [(batch.number, batch.counts) for batch in told] == [
