@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import jobs
+from fll_hbase.cli import jobs, stores
 from fll_hbase.cli.group import FAILURE
 from fll_hbase.cli.options import NAMESPACE
 from fll_hbase.config import Settings
@@ -44,6 +44,8 @@ def load(
         from fll_hbase.pipeline import load as job
         from fll_hbase.pipeline.recording import Target
 
+        with stores.opened(settings, new=True):
+            pass
         loaded = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=form)
     jobs.summary(loaded.summary(), lambda: str(loaded))
     if loaded.counts.rejected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,11 @@ LINE = "value binary, file string, block bigint, place bigint, time_ms bigint"
 """One line: its bytes, the file and the byte where its block of the file begins, its place among the lines
 of the block, which grows but not one by one, and when the file was last changed."""
 
+KEPT_BYTES_MAX = 2**28
+"""So much of one run is kept until all its lines are there; its documents beyond that are as of another."""
+
 _KEY_BITS = 63
+_NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
 VALUE, FILE, BLOCK, PLACE, TIME_MS = "value", "file", "block", "place", "time_ms"
 KEY, PART = "key", "part"
 
@@ -49,7 +53,8 @@ def of_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 def not_blank(lines: DataFrame) -> DataFrame:
     """Without lines of blanks alone, which tell nothing."""
-    return lines.where(f.length(f.trim(f.col(VALUE).cast("string"))) > 0)
+    document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
+    return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
 
 
 def met(lines: DataFrame, *, parts: int) -> DataFrame:
@@ -78,6 +83,26 @@ def numbered(rejected: DataFrame, lines: DataFrame) -> DataFrame:
     )
     number = f.col(PLACE) - f.col("first") + f.coalesce(f.col("before"), f.lit(0)) + 1
     return placed.withColumn("line", number)
+
+
+def whole_runs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Lines that met, in batches that end where the lines of a run do."""
+    kept: list[pa.RecordBatch] = []
+    for batch in (batch for batch in batches if batch.num_rows):
+        keys = batch.column(KEY)
+        last = keys.index(keys[-1]).as_py()
+        goes_on = bool(kept) and kept[-1].column(KEY)[-1] == keys[-1]
+        if not goes_on or sum(part.nbytes for part in kept) > KEPT_BYTES_MAX:
+            yield from _whole([*kept, batch.slice(0, last)])
+            kept = []
+        kept.append(batch.slice(last))
+    yield from _whole(kept)
+
+
+def _whole(parts: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All parts as one batch, if there is anything in them."""
+    if any(part.num_rows for part in parts):
+        yield pa.concat_batches(parts)
 
 
 def _keys(values: pa.Array) -> pa.Array:

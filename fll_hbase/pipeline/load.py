@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 
 from fll_hbase.pipeline import lines as frames
 from fll_hbase.pipeline.recording import RECORDED, REJECTED, REPEATED, REPLACED, Target, recorded
+from fll_hbase.pipeline.rejects import make_room
 
 PART_BYTES = 2**27
 """Of input; so much of it meets in one partition."""
@@ -76,13 +77,15 @@ class Loaded:
 def load(
     spark: SparkSession, paths: Sequence[str], target: Target, *, rejects: str, form: str = TEXT
 ) -> Loaded:
-    """Record all lines of the files; those rejected go to the folder `rejects`, in place of what is there.
+    """Record all lines of the files; those rejected go to the folder `rejects`, in place of earlier ones.
 
-    Files are taken in the order of their names. Started again after any end it comes to the same rows.
+    Files are taken in the order of their names. Started again after any end it comes to the same rows. Raises
+    BadSetting, before anything is recorded, for a folder that rejects cannot go to.
     """
     began = time.monotonic()
     read = frames.of_parquet if form == PARQUET else frames.of_text
     every = read(spark, paths)
+    make_room(spark, rejects, inputs=every.inputFiles())
     lines = frames.not_blank(every)
     parts = parts_of(spark, every)
     outcomes = recorded(frames.met(lines, parts=parts), target).persist(StorageLevel.DISK_ONLY)
@@ -130,7 +133,9 @@ def rejected(outcomes: DataFrame) -> DataFrame:
 def write_numbered(found: DataFrame, folder: str) -> None:
     """Rejected lines as NDJSON: `file`, `line`, `faults`, and the line itself as `value`.
 
-    What is not UTF-8 in a line stands as U+FFFD.
+    What is not UTF-8 in a line stands as U+FFFD there; the line as it is then stands in `bytes`, in base64.
     """
-    told = found.select("file", "line", "faults", f.col("value").cast("string").alias("value"))
+    text = f.col("value").cast("string")
+    raw = f.when(~f.is_valid_utf8(text), f.base64("value"))
+    told = found.select("file", "line", "faults", text.alias("value"), raw.alias("bytes"))
     told.coalesce(1).sort("file", "line").write.mode("overwrite").json(folder)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from fll_hbase.config import Settings
 from fll_hbase.errors import FaultyInput, LineageError, StoreAway, TooLarge
-from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE
+from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE, whole_runs
 from fll_hbase.sources import naming
 from fll_hbase.sources.forms import glance
 from fll_hbase.sources.lines import LineReader, Told
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.opening import open_store
-from fll_hbase.store.recording import Recorded, Said
+from fll_hbase.store.recording import Recorded
+
+_Answer = TypeVar("_Answer")
 
 _random = random.SystemRandom()
 
@@ -57,8 +60,8 @@ class Target:
 
 
 def recorded(lines: DataFrame, target: Target) -> DataFrame:
-    """What became of the lines, as OUTCOME; they are recorded when it is asked for, and again if twice."""
-    return lines.mapInArrow(partial(record_batches, target=target), OUTCOME)
+    """What became of lines that met, as OUTCOME; they are recorded when it is asked for, again if twice."""
+    return lines.mapInArrow(partial(_record_met, target=target), OUTCOME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,46 +78,54 @@ def _worker(settings: Settings) -> _Worker:
     return _Worker(store, LineReader(rules=rules, columns=store.catalogue.field_names))
 
 
+def _record_met(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+    """Documents of one run are told to the store in one call, by which it knows them again."""
+    return record_batches(whole_runs(batches), target=target)
+
+
 def record_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
     """What became of lines in batches of LINE, as OUTCOME: a partition recorded in this process."""
     worker = _worker(target.settings)
     for batch in batches:
-        raws = batch.column(VALUE).to_pylist()
-        times = batch.column(TIME_MS).to_pylist()
-        readings = [
-            _read(worker.reader, raw, time_ms, target) for raw, time_ms in zip(raws, times, strict=True)
-        ]
-        told = [reading for reading in readings if isinstance(reading, Told)]
-        answers = iter(_patiently(worker.store, [run for one in told for run in one.runs]))
-        worker.store.describe(schema for one in told for schema in one.schemas)
-        outcomes = [
-            _outcome([next(answers) for _ in one.runs]) if isinstance(one, Told) else one for one in readings
-        ]
-        yield _told(batch, outcomes)
+        lines = list(zip(batch.column(VALUE).to_pylist(), batch.column(TIME_MS).to_pylist(), strict=True))
+        yield _told(batch, _patiently(partial(_outcomes, worker, lines, target)))
+
+
+def _outcomes(
+    worker: _Worker, lines: Sequence[tuple[bytes, int]], target: Target
+) -> list[str | LineageError]:
+    """What became of each line. Raises StoreAway: then any of them may have landed."""
+    readings = [_read(worker.reader, raw, time_ms, target) for raw, time_ms in lines]
+    told = [reading for reading in readings if isinstance(reading, Told)]
+    answers = iter(worker.store.record([run for one in told for run in one.runs]))
+    worker.store.describe(schema for one in told for schema in one.schemas)
+    return [_outcome([next(answers) for _ in one.runs]) if isinstance(one, Told) else one for one in readings]
 
 
 def _read(reader: LineReader, raw: bytes, time_ms: int, target: Target) -> Told | LineageError:
     bytes_max = target.settings.document_bytes_max
-    if len(raw) > bytes_max:
+    if len(raw.rstrip(b"\r")) > bytes_max:
         return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
     seen = glance(raw)
     namespace = target.namespace if seen.namespace is None else seen.namespace
     try:
         return reader.read(raw, seen.form, namespace=namespace or None, now_ms=time_ms)
+    except StoreAway:
+        raise
     except LineageError as error:
         return error
 
 
-def _patiently(store: LineageStore, said: Sequence[Said]) -> list[Recorded | LineageError]:
-    """Recorded, however often it takes within reason. Raises StoreAway: the task may be run again."""
+def _patiently(ask: Callable[[], _Answer]) -> _Answer:
+    """The answer, however many tries it takes within reason. Raises StoreAway: the task may be run again."""
     for number in range(TRIES_MAX):
         try:
-            return store.record(said)
+            return ask()
         except StoreAway:
             if number == TRIES_MAX - 1:
                 raise
             time.sleep(_random.uniform(0.5, 1.0) * min(0.25 * 2.0**number, PAUSE_SECONDS_MAX))
-    raise AssertionError("either it was recorded or the last try failed")
+    raise AssertionError("either it was done or the last try failed")
 
 
 def _outcome(answers: Sequence[Recorded | LineageError]) -> str | LineageError:
