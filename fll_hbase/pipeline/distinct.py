@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 
 from fll_hbase.config import Settings
 from fll_hbase.model import edges
-from fll_hbase.pipeline.datasource import columns
+from fll_hbase.pipeline.datasource import columns, truths
 from fll_hbase.pipeline.datasource.asked import Among, Bounds
 from fll_hbase.pipeline.datasource.columns import Row
 from fll_hbase.pipeline.datasource.held import held
@@ -32,7 +32,10 @@ _EDGES = ", ".join((*(f"{name} string" for name in ENDS), "runs bigint, first_ms
 def distinct(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
     """The edges of the runs, or those with an end in the namespace; each content is read once."""
     contents = runs.groupBy("checksum").agg(
-        f.count("*").alias("runs"), f.min("start_ms").alias("first_ms"), f.max("start_ms").alias("last_ms")
+        f.count("*").alias("runs"),
+        f.min("start_ms").alias("first_ms"),
+        f.max("start_ms").alias("last_ms"),
+        f.max("run").alias("run"),
     )
     made = partial(_of_contents, settings=settings, bounds=Bounds(touched=Among(namespace)))
     summed = contents.mapInArrow(made, _EDGES).groupBy(*ENDS)
@@ -50,10 +53,11 @@ def _of_contents(
 
 
 def _rows(batches: Iterator[pa.RecordBatch], settings: Settings, bounds: Bounds) -> Iterator[Row]:
-    contents = held(settings).contents
+    of = held(settings)
     for batch in batches:
         for said in batch.to_pylist():
             of_content = said["runs"], said["first_ms"], said["last_ms"]
-            for edge in edges.every(contents.field_map(said["checksum"])):
+            field_map = truths.field_map(of, said["run"], said["checksum"])
+            for edge in edges.every(field_map) if field_map else ():
                 if bounds.admits(edge):
                     yield *ends_of(edge), *of_content

@@ -17,7 +17,8 @@ from fll_hbase.config import Settings
 from fll_hbase.model.operations import EndPoint, Field
 from fll_hbase.model.schemas import Schema
 from fll_hbase.pipeline.datasource.held import Held, held
-from fll_hbase.store.contents import Content
+from fll_hbase.pipeline.datasource.truths import still_true
+from fll_hbase.store.contents import Content, Gone
 
 RUNS_AT_ONCE = 500
 CONTENTS_KEPT = 64
@@ -51,13 +52,20 @@ def _of_runs(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterat
 def _events(of: Held, kept: LRUCache[str, Content], runs: list[str]) -> Iterator[dict[str, Any]]:
     """A run that was deleted since it was listed tells nothing."""
     told = of.recording.told(runs)
-    pairs = [(told[run], _content(of, kept, told[run].truth.checksum)) for run in runs if run in told]
+    found = ((told[run], _content(of, kept, run, told[run].truth.checksum)) for run in runs if run in told)
+    pairs = [(one, content) for one, content in found if content is not None]
     yield from exports.events(pairs, of.catalogue.aliases(exports.end_points(pairs)))
 
 
-def _content(of: Held, kept: LRUCache[str, Content], checksum: str) -> Content:
+def _content(of: Held, kept: LRUCache[str, Content], run: str, checksum: str) -> Content | None:
+    """The content of a run; None where both were purged since the run was read."""
     if checksum not in kept:
-        kept[checksum] = of.contents.content(checksum)
+        try:
+            kept[checksum] = of.contents.content(checksum)
+        except Gone:
+            if still_true(of, run, checksum):
+                raise
+            return None
     return kept[checksum]
 
 

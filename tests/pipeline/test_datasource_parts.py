@@ -36,7 +36,7 @@ from fll_hbase.pipeline.datasource.asked import ALWAYS, Among, Asked, Bounds, Ta
 from fll_hbase.pipeline.datasource.filters import narrowed
 from fll_hbase.pipeline.datasource.held import holding
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Cell, Put, Row, Table, open_table
+from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 
 FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, columns.LAST_MS, columns.LAST_MS + 1, START_LIMIT_MS - 1)
@@ -397,3 +397,62 @@ def test_options_are_bounds() -> None:
     assert found.bounds == Bounds(Window(1_000, 2_500), Among("ns", "a"))
     assert (found.settings.store, found.table, found.parts) == ("sqlite:///a.db", TableName.EDGES, 8)
     assert asked({"store": "sqlite:///a.db"}).bounds == Bounds()
+
+
+def test_a_content_that_is_not_there_is_named() -> None:
+    run = some_run()
+    table = recorded([run])
+    row = table.get(layout.data_row(run.info.checksum))
+    table.delete([CellKey(layout.data_row(run.info.checksum), column) for column in row], until_ms=2**60)
+    for bounds in (Bounds(), Bounds(touched=Among("ns"))):
+        with pytest.raises(CorruptRow, match=run.info.checksum):
+            read(table, TableName.EDGES, bounds)
+
+
+class Swept(SqliteTable):
+    """A table whose run and content are purged right before the content is read."""
+
+    def get(self, row: bytes, *, columns: Any = ()) -> Row:
+        if row.startswith(layout.CONTENTS):
+            cells = [CellKey(key, column) for key, row in self.scan(b"", b"\x7f") for column in row]
+            self.delete([cell for cell in cells if cell.row[:2] in (b"r|", b"c|")], until_ms=2**60)
+        return super().get(row, columns=columns)
+
+
+@pytest.mark.parametrize("name", [TableName.RUNS, TableName.EDGES, TableName.OPERATIONS])
+@pytest.mark.parametrize(
+    "bounds", [Bounds(), Bounds(touched=Among("ns")), Bounds().named(frozenset({"one"}))]
+)
+def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: Bounds) -> None:
+    table = Swept(":memory:")
+    run = some_run()
+    table.write(
+        [
+            [
+                Put(key, c, cell.value)
+                for key, row in recorded([run]).scan(b"", b"\x7f")
+                for c, cell in row.items()
+            ]
+        ]
+    )
+    if name is TableName.RUNS and bounds.touched.all:
+        assert len(read(table, name, bounds)) == 1
+    else:
+        assert read(table, name, bounds) == []
+
+
+@given(histories, all_bounds, among, few_starts)
+@settings(max_examples=100, deadline=None)
+def test_where_references_were_purged_run_rows_tell(
+    history: list[RecordedRun], bounds: Bounds, cut: Among, horizon_ms: int
+) -> None:
+    """Runs that start before a horizon lose references at some end points, and are runs all the same."""
+    table = recorded(history)
+    wanted = {name: set(read(table, name, bounds)) for name in (TableName.RUNS, TableName.EDGES)}
+    for end_point in filter(cut.holds, FEW_END_POINTS):
+        for direction in Direction:
+            purged = table.scan(*layout.window(direction, end_point, Window(0, horizon_ms)))
+            table.delete([CellKey(key, column) for key, row in purged for column in row], until_ms=2**60)
+        table.write([[Put(layout.end_point_row(end_point), layout.horizon_column(horizon_ms), b"")]])
+    for name, rows_ in wanted.items():
+        assert set(read(table, name, bounds)) == rows_

@@ -56,7 +56,7 @@ def parts(asked: Asked, table: Table) -> list[Part]:
     if asked.table is TableName.FIELDS and not bounds.touched.all:
         return [Keys(_catalogued(bounds.touched))]
     directions = _directions(asked)
-    if directions:
+    if directions and not _cut(table, [among for _, among in directions], asked.bounds.window.start_ms):
         return [
             References(direction, keys, alone=len(directions) == 1)
             for direction, among in directions
@@ -67,7 +67,7 @@ def parts(asked: Asked, table: Table) -> list[Part]:
 
 
 def _directions(asked: Asked) -> list[tuple[Direction, Among]]:
-    """Which references to read, of which end points; none where run rows tell all as cheaply.
+    """Which references could be read, of which end points; none where run rows tell all as cheaply.
 
     A window alone narrows no run rows, whose keys know no time, and a run without end points has no others.
     """
@@ -84,6 +84,21 @@ def _directions(asked: Asked) -> list[tuple[Direction, Among]]:
     return [] if bounds.touched.all and bounds.window == ALWAYS else both
 
 
+def _cut(table: Table, end_points: list[Among], start_ms: int) -> bool:
+    """Whether a purge took references of those end points in the window: run rows alone tell all then."""
+    rows = (
+        row
+        for among in set(end_points)
+        for _, row in table.scan(*_catalogued(among), columns=(layout.LIGHT,))
+    )
+    return any(
+        column > layout.horizon_column(start_ms)
+        for row in rows
+        for column in row
+        if column.startswith(layout.HORIZON)
+    )
+
+
 def _referenced(table: Table, direction: Direction, among: Among, asked: Asked) -> Iterator[Range]:
     """The references of those end points; in a namespace each is looked for within the window later."""
     one = among.one
@@ -98,7 +113,7 @@ def _referenced(table: Table, direction: Direction, among: Among, asked: Asked) 
 
 def _catalogued(among: Among) -> Range:
     if among.one is None:
-        return ranges.under(layout.end_points(among.namespace))
+        return ranges.under(layout.end_points(among.namespace) if among.namespace else layout.END_POINTS)
     row = layout.end_point_row(among.one)
     return row, row + b"\x00"
 

@@ -19,6 +19,7 @@ from fll_hbase.pipeline.datasource.columns import Row, starts
 from fll_hbase.pipeline.datasource.held import Held
 from fll_hbase.pipeline.datasource.plan import Keys, Named, Part, References
 from fll_hbase.pipeline.datasource.truths import Found
+from fll_hbase.store.contents import Gone
 
 KEPT_EDGES_MAX, KEPT_AT_ONCE_MAX = 200_000, 10_000
 """Of contents that many runs have; edges of one that has more are made anew each time."""
@@ -40,7 +41,7 @@ def read(held: Held, asked: Asked, part: Part) -> Iterator[Row]:
 def _runs(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
     for found in truths.found(held, part, bounds):
         run, checksum = found.truth.run, found.truth.checksum
-        if bounds.touched.all or _is_first(found, held.contents.field_map(checksum), bounds):
+        if bounds.touched.all or _is_first(found, truths.field_map(held, run.run, checksum), bounds):
             yield (
                 *(run.run, run.namespace, run.application, run.version, run.type, run.program),
                 *starts(run.start_ms),
@@ -48,8 +49,10 @@ def _runs(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
             )
 
 
-def _is_first(found: Found, field_map: FieldMap, bounds: Bounds) -> bool:
+def _is_first(found: Found, field_map: FieldMap | None, bounds: Bounds) -> bool:
     """Whether the run touched an end point that was asked for, and none of them is to be found earlier."""
+    if field_map is None:
+        return False
     ends = [(Direction.BACKWARD, end_point) for end_point in field_map.destinations]
     ends += [(Direction.FORWARD, end_point) for end_point in field_map.sources]
     first = next((end for end in ends if bounds.touched.holds(end[1])), None)
@@ -69,7 +72,10 @@ def _edges(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
             yield from ((*head, *ends) for ends in kept[key])
             continue
         few: list[Row] = []
-        for edge in _edges_at(found, held.contents.field_map(checksum)):
+        field_map = truths.field_map(held, run.run, checksum)
+        if field_map is None:
+            continue
+        for edge in _edges_at(found, field_map):
             if bounds.admits(edge) and (alone or not _told_backward(found, edge, bounds)):
                 ends = ends_of(edge)
                 if len(few) <= KEPT_AT_ONCE_MAX:
@@ -125,7 +131,13 @@ def _fields(held: Held, part: Part) -> Iterator[Row]:
 
 def _operations(held: Held, part: Part) -> Iterator[Row]:
     for checksum in _checksums(held, part):
-        for operation in held.contents.content(checksum).operations:
+        try:
+            operations = held.contents.content(checksum).operations
+        except Gone:
+            if held.table.get(layout.data_row(checksum)):
+                raise
+            continue
+        for operation in operations:
             end_point = end_point_of(operation)
             ends = (end_point.namespace, end_point.name) if end_point else (None, None)
             yield checksum, operation.name, type_of(operation), *ends, canonical(operation)

@@ -10,15 +10,18 @@ from fll_hbase.errors import in_row
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import Direction
+from fll_hbase.model.summary import FieldMap
 from fll_hbase.pipeline.datasource.asked import Bounds
 from fll_hbase.pipeline.datasource.held import Held
 from fll_hbase.pipeline.datasource.plan import Keys, Named, Part, References
 from fll_hbase.store import rows
+from fll_hbase.store.contents import Gone
 from fll_hbase.store.rows import Truth
-from fll_hbase.store.window import Asked
+from fll_hbase.store.window import Asked, place_of
 from fll_hbase.tables import Row
 
 BATCH_RUNS = 500
+TRIES_MAX = 3
 
 
 class Found(NamedTuple):
@@ -66,8 +69,39 @@ def _referenced(held: Held, part: References, bounds: Bounds) -> Iterator[Found]
         window = ranges.window_within(part.direction, end_point, bounds.window, part.keys)
         asked = Asked(part.direction, end_point, window, failed=True)
         if not window.empty:
-            for truth in held.windows.live_runs(asked, batch=BATCH_RUNS):
+            for truth in _live_runs(held, asked):
                 yield Found(truth, part.direction, end_point)
+
+
+def _live_runs(held: Held, asked: Asked) -> Iterator[Truth]:
+    """The runs of a window; where a sweep took what one of them names, on from the one before."""
+    after = b""
+    for tries_left in reversed(range(TRIES_MAX)):
+        try:
+            for truth in held.windows.live_runs(asked, after=after, batch=BATCH_RUNS):
+                yield truth
+                after = place_of(truth)
+        except Gone:
+            if not tries_left:
+                raise
+        else:
+            return
+
+
+def field_map(held: Held, run: str, checksum: str) -> FieldMap | None:
+    """What a run's content made of fields; None where both were purged since the run was read."""
+    try:
+        return held.contents.field_map(checksum)
+    except Gone:
+        if still_true(held, run, checksum):
+            raise
+        return None
+
+
+def still_true(held: Held, run: str, checksum: str) -> bool:
+    """Whether the run has that content now."""
+    value = rows.truth_value(held.table.get(layout.run_row(run), columns=(layout.LIGHT,)))
+    return value is not None and rows.claimed(value).checksum == checksum
 
 
 def _end_points(held: Held, part: References) -> Iterator[EndPoint]:
