@@ -31,20 +31,40 @@ class Recorded:
     replaced: bool
 
 
+@dataclass(slots=True)
+class Begin:
+    """Before how many documents of a row a course begins; -1 until it was looked for."""
+
+    at: int = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The values of all documents of one run that are recorded together, and which of them this one is."""
+    """The values of all documents of one run that are recorded together, and which of them this one is.
+
+    All of them share where it begins: one may say what another said before it, and is not known by that.
+    """
 
     values: Sequence[bytes]
     place: int
+    begin: Begin = field(default_factory=Begin)
 
     def runs_to_the_end_of(self, stored: Sequence[bytes]) -> bool:
         """Whether the documents stored end with this one and some of those after it: it is there already."""
+        ends = self._ends(stored)
+        if self.begin.at < 0:
+            self.begin.at = max(0, min(ends, default=len(stored)) - self.place)
+        return any(end >= self.begin.at + self.place for end in ends)
+
+    def _ends(self, stored: Sequence[bytes]) -> list[int]:
+        """The places from which on the documents stored are this one and some of those after it."""
         left = self.values[self.place :]
-        return any(
-            stored[-length] == left[0] and list(stored[-length:]) == list(left[:length])
-            for length in range(1, min(len(stored), len(left)) + 1)
-        )
+        lengths = range(1, min(len(stored), len(left)) + 1)
+        return [
+            len(stored) - length
+            for length in lengths
+            if stored[-length] == left[0] and list(stored[-length:]) == list(left[:length])
+        ]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import pending as on_the_way
 from fll_hbase.store import rows
 from fll_hbase.store.folds import Folds
-from fll_hbase.store.pending import Course, Pending, PendingEvents, Recorded
+from fll_hbase.store.pending import Begin, Course, Pending, PendingEvents, Recorded
 from fll_hbase.store.rows import Content, Ends, Truth
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
@@ -376,12 +376,13 @@ def _courses(said: Sequence[Said]) -> dict[int, Course]:
     for numbers in of_runs.values():
         if len(numbers) > 1:
             course: list[bytes] = []
+            begin = Begin()
             for number in numbers:
                 one = said[number]
                 value = on_the_way.value_of(one) if isinstance(one, RecordedRun) else b""
                 if value and value != (course[-1] if course else b""):
                     course.append(value)
-                courses[number] = Course(course, max(len(course) - 1, 0))
+                courses[number] = Course(course, max(len(course) - 1, 0), begin)
     return courses
 
 

@@ -16,7 +16,9 @@ from fll_hbase.tables import Table, open_table
 from store.test_recording import copying
 
 DOCUMENTS = [copying(run, start_ms=start, field=field) for run in "ab" for start in (1, 2) for field in "fg"]
-CALLS = st.lists(st.sampled_from(DOCUMENTS), min_size=1, max_size=6)
+CALLS = st.sampled_from([DOCUMENTS, DOCUMENTS[:2]]).flatmap(
+    lambda some: st.lists(st.sampled_from(some), min_size=1, max_size=6)
+)
 
 
 class Ending(Through):
@@ -53,6 +55,15 @@ def test_a_call_cut_off_anywhere_and_sent_again_comes_to_the_same_rows(
         LineageStore(Ending(twice, batches)).record(call)
     LineageStore(twice).record(call)
     assert values(once) == values(twice)
+
+
+@given(call=CALLS)
+def test_one_call_comes_to_the_rows_of_many(call: list[RecordedRun]) -> None:
+    once, many = open_table("sqlite:///:memory:"), open_table("sqlite:///:memory:")
+    LineageStore(once).record(call)
+    for document in call:
+        LineageStore(many).record([document])
+    assert values(once) == values(many)
 
 
 @given(call=CALLS)
