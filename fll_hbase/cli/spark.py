@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import spark_export, spark_load, spark_stream
+from fll_hbase.cli import spark_export, spark_load, spark_retention, spark_stream
 
 
 @click.group(
@@ -13,6 +13,7 @@ from fll_hbase.cli import spark_export, spark_load, spark_stream
 Examples:
   fll spark load 'history/*.ndjson.gz' --rejects rejected
   fll spark load hdfs:///lineage/2025 --rejects rejected --store hbase://gateway:9090/field_level_lineage
+  fll spark retention --before now-400d --dry-run
 """,
 )
 def spark() -> None:
@@ -22,5 +23,5 @@ def spark() -> None:
     """
 
 
-for _command in (spark_load.load, spark_stream.stream, spark_export.export):
+for _command in (spark_load.load, spark_stream.stream, spark_retention.retention, spark_export.export):
     spark.add_command(_command)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Gone(CorruptRow):
-    """A run names a data row that is not there: a sweep took both since the run was read, or it is corrupt."""
+    """A run names a data row that is not there: a sweep took both since it was read, or it is corrupt."""
 
 
 class Content(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.horizons import Horizons
@@ -38,18 +38,41 @@ class Garbage:
     shortened: frozenset[bytes]
 
 
+class Removed(NamedTuple):
+    """How much was removed; of a row or cell that was put anew meanwhile some may be left."""
+
+    rows: int
+    cells: int
+    bytes: int
+
+    def __add__(self, other: object) -> Removed:
+        if not isinstance(other, Removed):
+            return NotImplemented
+        return Removed(self.rows + other.rows, self.cells + other.cells, self.bytes + other.bytes)
+
+
+NOTHING = Removed(0, 0, 0)
+_CELL_BYTES = 20
+"""What HBase stores with a cell beside its key and value: lengths, stamp, type."""
+
+
+def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
+    """About what a cell takes, before any encoding or compression."""
+    return len(row) + len(column) + len(value) + _CELL_BYTES
+
+
 def until_ms(now_ms: int, grace_ms: int) -> int:
     """What was put by then, and is not marked from now on, nobody relies on."""
     return now_ms - grace_ms - grace_ms // _SLACK
 
 
-def purge(table: Table, horizons: Horizons, *, until_ms: int) -> int:
+def purge(table: Table, horizons: Horizons, *, until_ms: int) -> Removed:
     """Remove runs that started before their horizons; a sweep, begun later, takes what was theirs."""
     marking = Marking(table, horizons)
-    scanned = pages(table, *ranges.under(layout.RUNS))
-    return sum(
-        remove_runs(table, list(marking.due(page, until_ms=until_ms)), until_ms=until_ms) for page in scanned
-    )
+    removed = NOTHING
+    for page in pages(table, *ranges.under(layout.RUNS)):
+        removed += remove_runs(table, list(marking.due(page, until_ms=until_ms)), until_ms=until_ms)
+    return removed
 
 
 def found(table: Table, horizons: Horizons, *, until_ms: int) -> Garbage:
@@ -105,13 +128,14 @@ def shorten(table: Table, keys: Iterable[bytes], horizons: Horizons) -> None:
         table.write([puts])
 
 
-def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> int:
-    """Remove run rows unless they were touched: truths, then what was said. Returns how many are gone."""
-    removed = 0
+def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
+    """Remove run rows unless they were touched: truths, then what was said."""
+    removed = NOTHING
     for some in _batches(keys):
-        due = {key: row for key, row in table.rows(some).items() if marks.is_old(row, until_ms)}
+        due = _old(table, some, until_ms)
         unsaid = _taken(table, due, layout.TRUTH, until_ms=until_ms)
-        removed += len(_taken(table, unsaid, b"", until_ms=until_ms))
+        gone = _taken(table, unsaid, b"", until_ms=until_ms)
+        removed += measured({key: due[key] for key in gone})
     return removed
 
 
@@ -121,22 +145,29 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
         table.delete(some, until_ms=until_ms)
 
 
-def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> None:
+def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
     """Remove rows of contents and parts, unless they were put anew."""
+    removed = NOTHING
     for some in _batches(keys):
-        old = {key: row for key, row in table.rows(some).items() if marks.is_old(row, until_ms)}
+        old = _old(table, some, until_ms)
         table.delete(_cells(old), until_ms=until_ms)
+        removed += measured(old)
+    return removed
 
 
-def remove_end_points(table: Table, keys: Sequence[bytes], *, until_ms: int) -> None:
+def remove_end_points(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
     """Remove what is old of catalogue rows, and aliases both of whose ends go."""
     gone = {ranges.end_point_in(key) for key in keys}
     for some in _batches(sorted(map(layout.alias_row, gone))):
         for key, row in table.rows(some).items():
             both = [column for column in row if layout.parsed_alias(column) in gone]
             table.delete([CellKey(key, column) for column in both], until_ms=until_ms)
+    removed = NOTHING
     for some in _batches(keys):
-        table.delete(_cells(table.rows(some)), until_ms=until_ms)
+        found = table.rows(some)
+        table.delete(_cells(found), until_ms=until_ms)
+        removed += measured(found)
+    return removed
 
 
 def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]:
@@ -147,7 +178,7 @@ def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]
 
 
 def _taken(table: Table, due: Mapping[bytes, Row], kind: bytes, *, until_ms: int) -> dict[bytes, Row]:
-    """Remove the columns of a kind; returns what is left of each row.
+    """Remove the columns that begin with `kind`; returns what is left of each row.
 
     Rows that were touched at this very moment get back what was taken, and are left out.
     """
@@ -163,6 +194,18 @@ def _taken(table: Table, due: Mapping[bytes, Row], kind: bytes, *, until_ms: int
     if back:
         table.write([back])
     return {key: row for key, row in left.items() if key not in touched}
+
+
+def _old(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:
+    return {key: row for key, row in table.rows(keys).items() if marks.is_old(row, until_ms)}
+
+
+def measured(found: Mapping[bytes, Row]) -> Removed:
+    """How much these rows are."""
+    sizes = [
+        size_bytes(key, column, cell.value) for key, row in found.items() for column, cell in row.items()
+    ]
+    return Removed(len(found), len(sizes), sum(sizes))
 
 
 def _cells(found: Mapping[bytes, Row]) -> list[CellKey]:

@@ -78,7 +78,7 @@ class SimTable:
         self._scheduler.step("deleted", b"")
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Whoever sleeps does so before taking a batch: a request that is sent is answered, or given up, soon."""
+        """Whoever sleeps does so before taking a batch: a request is answered, or given up, soon."""
         taken = iter(batches)
         while True:
             self._scheduler.step("writes", b"")

@@ -1,0 +1,191 @@
+"""What does a sweep take: nothing that an answer needs, and everything else; and a purge what is too old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
+
+from fll_hbase.keys import layout
+from fll_hbase.model.horizons import Horizons
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, Window
+from fll_hbase.store import sweep
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Table, open_table
+
+LATER_MS = 4_000_000_000_000
+"""So late that all that was put is old."""
+
+ALWAYS = Window(0, LATER_MS)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> RecordedRun:
+    run = ProgramRun(
+        "n",
+        "app",
+        "1",
+        "t",
+        "p",
+        draw(st.sampled_from(RUNS)),
+        draw(st.sampled_from(STARTS_MS)),
+        draw(st.sampled_from([State.COMPLETE, State.COMPLETE, State.FAIL])),
+    )
+    return RecordedRun(run, draw(st.sampled_from(CONTENTS)))
+
+
+HISTORIES = st.lists(documents(), min_size=1, max_size=12)
+HORIZONS = st.builds(
+    Horizons,
+    st.sampled_from((0, *STARTS_MS)),
+    st.dictionaries(st.just("n"), st.sampled_from(STARTS_MS), max_size=1),
+    st.dictionaries(st.sampled_from(END_POINTS), st.sampled_from(STARTS_MS), max_size=2),
+)
+
+
+def recorded(history: Sequence[RecordedRun]) -> tuple[Table, LineageStore]:
+    table = open_table("sqlite:///:memory:")
+    store = LineageStore(table)
+    for document in history:
+        store.record([document])
+    return table, store
+
+
+def swept(table: Table, horizons: Horizons = Horizons()) -> None:  # noqa: B008
+    sweep.purge(table, horizons, until_ms=LATER_MS)
+    found = sweep.found(table, horizons, until_ms=LATER_MS)
+    sweep.remove(table, found, horizons, until_ms=LATER_MS)
+
+
+def listed(store: LineageStore, end_point: EndPoint, window: Window = ALWAYS) -> list[object]:
+    if not store.catalogue.knows(end_point):
+        return []
+    return list(store.runs(end_point, window, limit=1_000).runs)
+
+
+def related(store: LineageStore, end_point: EndPoint, window: Window = ALWAYS) -> object:
+    if not store.catalogue.knows(end_point):
+        return ()
+    return store.lineage(end_point, window, failed=True).entries
+
+
+def cells(table: Table) -> Iterator[tuple[bytes, bytes, bytes]]:
+    for key, row in table.scan(b"", b"\x7f"):
+        for column, cell in row.items():
+            yield key, column, cell.value
+
+
+@given(history=HISTORIES)
+def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
+    table, store = recorded(history)
+    before = [(listed(store, end), related(store, end)) for end in END_POINTS]
+    swept(table)
+    fresh = LineageStore(table)
+    assert [(listed(fresh, end), related(fresh, end)) for end in END_POINTS] == before
+
+
+@given(history=HISTORIES)
+def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: list[RecordedRun]) -> None:
+    """But for run rows, which keep what was said before, the catalogue, which goes with the last content that
+    names an end point, and witnesses, which may be any run.
+    """
+    table, _ = recorded(history)
+    swept(table)
+    only, _ = recorded(list({document.run.run: document for document in history}.values()))
+    hidden = (layout.RUNS, layout.END_POINTS, b"i|")
+    left = {cell for cell in cells(table) if not cell[0].startswith(hidden)}
+    assert left == {cell for cell in cells(only) if not cell[0].startswith(hidden)}
+    assert {cell[:2] for cell in cells(table) if cell[0].startswith(b"i|")} == {
+        cell[:2] for cell in cells(only) if cell[0].startswith(b"i|")
+    }
+
+
+@given(history=HISTORIES, horizons=HORIZONS)
+def test_a_purge_takes_what_started_before_its_horizon_and_no_more(
+    history: list[RecordedRun], horizons: Horizons
+) -> None:
+    table, store = recorded(history)
+    wanted = {end: listed(store, end, Window(horizons.of(end), LATER_MS)) for end in END_POINTS}
+    swept(table, horizons)
+    fresh = LineageStore(table)
+    assert {end: listed(fresh, end) for end in END_POINTS} == wanted
+
+
+@given(history=HISTORIES, horizons=HORIZONS)
+def test_sweeping_twice_takes_no_more(history: list[RecordedRun], horizons: Horizons) -> None:
+    table, _ = recorded(history)
+    swept(table, horizons)
+    once = list(cells(table))
+    swept(table, horizons)
+    assert list(cells(table)) == once
+
+
+@given(history=HISTORIES)
+def test_a_purge_of_everything_leaves_nothing(history: list[RecordedRun]) -> None:
+    table, _ = recorded(history)
+    swept(table, Horizons(LATER_MS))
+    assert list(cells(table)) == []
+
+
+def test_what_is_young_stays(tmp_path: Path) -> None:
+    table, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
+    before = set(cells(table))
+    until_ms = sweep.until_ms(1, 0)
+    assert sweep.purge(table, Horizons(LATER_MS), until_ms=until_ms) == sweep.NOTHING
+    found = sweep.found(table, Horizons(LATER_MS), until_ms=until_ms)
+    sweep.remove(table, found, Horizons(LATER_MS), until_ms=until_ms)
+    noted = {cell for cell in cells(table) if cell[1].startswith(layout.HORIZON)}
+    assert set(cells(table)) - noted == before
+
+
+def test_an_end_point_whose_past_was_cut_says_so() -> None:
+    early, late = STARTS_MS[0], STARTS_MS[-1]
+    source, destination = CONTENTS[0].sources[0], CONTENTS[0].destinations[0]
+    runs = [ProgramRun("n", "a", "", "t", "p", str(start), start) for start in (early, late)]
+    table, _ = recorded([RecordedRun(run, CONTENTS[0]) for run in runs])
+    swept(table, Horizons(end_points_ms={source: late}))
+    assert layout.horizon_column(late) in table.get(layout.end_point_row(source))
+    fresh = LineageStore(table)
+    assert len(listed(fresh, source)) == 1
+    assert len(listed(fresh, destination)) == 2
+
+
+def test_sizes_are_told(tmp_path: Path) -> None:
+    with closing(open_table(f"sqlite:///{tmp_path / 'a.db'}")) as table:
+        run = ProgramRun("n", "a", "", "t", "p", "run", 5)
+        LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
+        row = table.get(layout.run_row("run"))
+        removed = sweep.purge(table, Horizons(6), until_ms=LATER_MS)
+        assert removed.rows == 1
+        assert removed.cells == len(row)
+        assert removed.bytes > sum(len(cell.value) for cell in row.values())
+
+
+@pytest.mark.parametrize("touch", [RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[1])])
+def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> None:
+    table, store = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
+
+    class Touching:
+        """The run is recorded anew between the look at its row and the delete."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(table, name)
+
+        def delete(self, cells_: Sequence[object], *, until_ms: int) -> None:
+            if cells_:
+                store.record([touch])
+            table.delete(cells_, until_ms=old_ms)  # type: ignore[arg-type]
+
+    old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
+    while store._recording._clock() <= old_ms + 1:
+        continue
+    sweep.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
+    assert store.run("run").truth.checksum == touch.info.checksum
+    documents_ = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
+    assert len(documents_) == 2
