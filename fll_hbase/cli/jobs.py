@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 STORE_TIMEOUT_MS = 60_000
 """Jobs may wait longer for the store than questions do."""
 
-_CAUSE = "Caused by: "
+_CAUSE = re.compile("(Caused by)?: ")
 
 
 def job_options(command: Command) -> Command:
@@ -75,11 +76,12 @@ def summary(said: Mapping[str, Any], words: Callable[[], str]) -> None:
 
 
 def _reason(text: str) -> str:
-    """The innermost error of a trace: what our own code raised, else what Spark says was first."""
-    ours = [line for line in text.splitlines() if line.startswith("fll_hbase.errors.")]
-    causes = [line for line in text.splitlines() if line.startswith(_CAUSE)]
+    """The innermost errors of a trace: what our own code raised, else Spark's last two."""
+    lines = text.splitlines()
+    ours = [line for line in lines if line.startswith("fll_hbase.errors.")]
     if ours:
         said = ours[-1].removeprefix("fll_hbase.errors.")
     else:
-        said = causes[-1].removeprefix(_CAUSE) if causes else text.partition("\n")[0]
+        causes = [line.removeprefix("Caused by").removeprefix(": ") for line in lines if _CAUSE.match(line)]
+        said = ": ".join(causes[-2:]) or text.partition("\n")[0]
     return f"the job ended: {said}; start it again when that is mended"
