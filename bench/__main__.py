@@ -1,10 +1,10 @@
-"""All benchmarks: both engines and OpenLineage over HTTP, sources in process; `--runs` sets the history."""
+"""All benchmarks, over HTTP, in process and on Spark; `--runs` sets the size of the largest history."""
 
 from __future__ import annotations
 
 import argparse
 
-from bench import embedded, hbase, openlineage, sources
+from bench import embedded, hbase, openlineage, pipeline, sources
 from bench.awake import awake
 
 ENGINES = {
@@ -12,6 +12,7 @@ ENGINES = {
     "hbase": hbase.bench,
     "openlineage": openlineage.bench,
     "sources": sources.bench,
+    "pipeline": pipeline.bench,
 }
 
 

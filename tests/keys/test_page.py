@@ -43,6 +43,7 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "graph_column": lambda way, ns, name, field: _key(
         layout.graph_column(Direction(way), EndPoint(ns, name), field)
     ),
+    "horizon_column": lambda start: _key(layout.horizon_column(start)),
     "document_column": lambda number, digest: _key(layout.document_column(number, digest)),
     "event_column": lambda time_ms, digest: _key(layout.event_column(time_ms, digest)),
     "part_row": lambda digest: _key(layout.part_row(digest)),
