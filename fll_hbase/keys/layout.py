@@ -211,6 +211,14 @@ def horizon_column(start_ms: int) -> bytes:
     return HORIZON + b"%016x" % start_ms
 
 
+def parsed_horizon(column: bytes) -> int:
+    """The inverse of `horizon_column`. Raises CorruptRow for any other column."""
+    said = column[len(HORIZON) :]
+    if not column.startswith(HORIZON) or len(said) != 16 or said.strip(b"0123456789abcdef"):
+        raise CorruptRow(f"{column!r} is not the column of a horizon")
+    return int(said, 16)
+
+
 def alias_row(end_point: EndPoint) -> bytes:
     """Under which further names an end point is known."""
     return joined(b"a", escaped(end_point.namespace), escaped(end_point.name))

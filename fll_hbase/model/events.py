@@ -163,14 +163,8 @@ def merged(parts: Sequence[Part]) -> Part:
 
 
 def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[Facts]) -> ProgramRun:
-    """The run that the events tell of, given in order, each with its facts.
-
-    It starts at its first START, or where none came at its first event. An end holds whatever comes after
-    it, and a failure holds over any other end.
-    """
-    starts = [event.time_ms for event in events if event.kind is Kind.START]
-    kinds = {event.kind for event in events}
-    state = next((state for kind, state in _ENDS.items() if kind in kinds), State.RUNNING)
+    """The run that the events tell of, given in order, each with its facts."""
+    start_ms, state = course(events)
     parent = next((said.parent for said in reversed(facts) if said.parent), None)
     program = next((said.program for said in reversed(facts) if said.program), None)
     namespace, application, version, type_, name = program or (
@@ -180,9 +174,20 @@ def program_run(run: str, events: Sequence[Event], part: Part, facts: Sequence[F
         part.type or UNTYPED,
         part.job,
     )
-    start_ms = min(starts or [event.time_ms for event in events])
     facts_of_run = details(parent=parent[2] if parent else "")
     return ProgramRun(namespace, application, version, type_, name, run, start_ms, state, facts_of_run)
+
+
+def course(events: Sequence[Event]) -> tuple[int, State]:
+    """When a run started and how it ended.
+
+    It starts at its first START, or where none came at its first event. An end holds whatever comes after
+    it, and a failure holds over any other end.
+    """
+    starts = [event.time_ms for event in events if event.kind is Kind.START]
+    kinds = {event.kind for event in events}
+    state = next((state for kind, state in _ENDS.items() if kind in kinds), State.RUNNING)
+    return min(starts or [event.time_ms for event in events]), state
 
 
 def _application(part: Part, parent: tuple[str, str, str] | None) -> str:

@@ -71,6 +71,14 @@ class Folds:
         program_run = events.program_run(run, told_of, found.part, facts)
         return Folded(Truth(found.info.checksum, program_run), found.info)
 
+    def head(self, told_of: Sequence[Event]) -> bytes:
+        """The value of the truth of what all events of a run, in order, come to; facts are not read.
+
+        Raises CorruptRow where a part is missing or cannot be read.
+        """
+        found = self._sum(told_of, self.texts([event.part for event in told_of]))
+        return rows.head_value(found.info.checksum, *events.course(told_of))
+
     def truths(self, found: Mapping[str, Row]) -> dict[str, Truth]:
         """The truths of run rows, by run; runs that no pass has finished are left out.
 

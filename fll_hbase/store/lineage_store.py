@@ -144,6 +144,13 @@ class LineageStore:
         """
         return self._gathering.record(run)
 
+    def settle(self, runs: Sequence[str]) -> dict[str, LineageError]:
+        """Make what is stored of runs true once more: hints and truths. Returns why some cannot be.
+
+        Raises StoreAway: doing it again is safe.
+        """
+        return self._recording.settle(runs)
+
     def describe(self, schemas: Iterable[Schema]) -> None:
         """Put what is known of end points without any run into the catalogue; durable when this returns."""
         puts = rows.unique(put for schema in schemas for put in rows.schema_puts(schema))

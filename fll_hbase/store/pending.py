@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import StoreAway, TooLarge
+from fll_hbase.errors import CorruptRow, StoreAway, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import measured
 from fll_hbase.model.events import ToldEvent, in_order
@@ -203,6 +203,29 @@ class PendingEvents(Pending):
 
     def _put(self, told: ToldEvent) -> Put:
         return rows.event_put(self.key, told.event)
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingNothing(PendingEvents):
+    """Nothing new: what the row holds is made true once more."""
+
+    def look(self, row: Row, folds: Folds) -> None:
+        """There is nothing that it could be compared with."""
+
+    def derive(self, row: Row, folds: Folds) -> None:
+        """As for any events. Raises CorruptRow where there is nothing to derive from."""
+        if not rows.said_count(row):
+            raise CorruptRow(f"run {self.run!r}: it holds no document and no event")
+        PendingEvents.derive(self, row, folds)
+
+    def supersede(self) -> None:
+        """Raises CorruptRow: nobody is here who could say it again."""
+        raise CorruptRow(f"run {self.run!r}: its content is gone; record the run again")
+
+
+def of_nothing(run: str) -> PendingNothing:
+    """A run row that is to be made true as it is."""
+    return PendingNothing(run=run, key=layout.run_row(run), told=())
 
 
 def of_document(recorded: RecordedRun, course: Course | None = None) -> PendingDocument:

@@ -79,6 +79,17 @@ class Recording:
             answers |= zip(chain.from_iterable(chunk), self._record(together), strict=True)
         return [answers[number] for number in range(len(said))]
 
+    def settle(self, runs: Sequence[str]) -> Refused:
+        """Make what run rows hold true once more: its hints, and its truth. Returns why some cannot be.
+
+        Raises StoreAway.
+        """
+        refused: Refused = {}
+        runs = sorted(set(runs))
+        for begin in range(0, len(runs), CHUNK_RUNS_MAX):
+            self._pass(list(map(on_the_way.of_nothing, runs[begin : begin + CHUNK_RUNS_MAX])), refused)
+        return refused
+
     def told(self, runs: Sequence[str]) -> dict[str, RunTold]:
         """What was told of runs; those are left out of which nothing was, or no pass has finished yet."""
         keys = {layout.run_row(run): run for run in runs}
@@ -94,7 +105,16 @@ class Recording:
     def _record(self, chunk: Sequence[_Together]) -> list[Recorded | LineageError]:
         refused: Refused = {}
         every = [_pending(together, refused) for together in chunk]
-        pending = self._looked([run for run in every if run is not None], refused)
+        self._pass([run for run in every if run is not None], refused)
+        return [
+            answer
+            for together, run in zip(chunk, every, strict=True)
+            for answer in _answers(together.said, run, refused)
+        ]
+
+    def _pass(self, every: Sequence[Pending], refused: Refused) -> None:
+        """All steps, as often as others come between. Raises StoreAway."""
+        pending = self._looked(every, refused)
         for _ in range(PASSES_MAX):
             began = self._clock()
             contents = self._contents_to_put({run.run: run.info for run in pending}, began, refused)
@@ -106,11 +126,7 @@ class Recording:
             except _Late:
                 continue
             if not pending:
-                return [
-                    answer
-                    for together, run in zip(chunk, every, strict=True)
-                    for answer in _answers(together.said, run, refused)
-                ]
+                return
         raise StoreAway(f"run {pending[0].run!r} is being written by others all the time; try again")
 
     def _looked(self, every: Sequence[Pending], refused: Refused) -> list[Pending]:
@@ -217,8 +233,11 @@ class Recording:
         again: list[Pending] = []
         for run in pending:
             if run.truth is None or run.truth.checksum not in ends:
-                run.supersede()
-                again.append(run)
+                try:
+                    run.supersede()
+                    again.append(run)
+                except CorruptRow as error:
+                    refused[run.run] = error
                 continue
             references += rows.reference_puts(run.truth, ends[run.truth.checksum], program=run.program)
             truths.append(rows.truth_put(run.key, run.count, run.truth_value))

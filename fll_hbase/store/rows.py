@@ -97,8 +97,12 @@ def content_of(info: FieldLineageInfo) -> Content:
 
 def head_of(truth: Truth) -> bytes:
     """The value of truth cells of a run told by events, which say the rest: as much as confirming takes."""
-    run = truth.run
-    return b"%b|%d|%b" % (truth.checksum.encode(), run.start_ms, run.state.value.encode())
+    return head_value(truth.checksum, truth.run.start_ms, truth.run.state)
+
+
+def head_value(checksum: str, start_ms: int, state: State) -> bytes:
+    """What `head_of` makes of a truth that says this."""
+    return b"%b|%d|%b" % (checksum.encode(), start_ms, state.value.encode())
 
 
 def encoded(truth: Truth) -> bytes:

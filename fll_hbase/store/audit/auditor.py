@@ -1,0 +1,137 @@
+"""What do the rows of a page say: each by its letter, with what has to be read for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+from cachetools import LRUCache
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout
+from fll_hbase.model.operations import EndPoint
+from fll_hbase.store import rows
+from fll_hbase.store.audit import contents, others
+from fll_hbase.store.audit.findings import Finding, Kind
+from fll_hbase.store.audit.runs import End, RunRows
+from fll_hbase.store.audit.said import Said
+from fll_hbase.store.folds import Folds
+from fll_hbase.store.rows import Ends
+from fll_hbase.tables import Row, Table
+
+PAGE_ROWS, LARGE_ROWS = 1_000, 20
+CONTENTS_MAX = 100_000
+"""Of so many the end points are remembered, and of so many end points the horizons."""
+
+KeyedRow: TypeAlias = tuple[bytes, Row]
+Tell: TypeAlias = Callable[[bytes, Row, Said], None]
+
+_LARGE = (layout.CONTENTS, layout.PARTS)
+_OTHERS: Mapping[bytes, Tell] = {
+    b"b|": others.tell_reference,
+    b"f|": others.tell_reference,
+    b"i|": others.tell_index,
+    b"e|": others.tell_end_point,
+    b"a|": others.tell_aliases,
+    b"p|": others.tell_part,
+    b"c|": contents.tell,
+}
+
+
+def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
+    """Rows, many at a time; fewer of those that may be large."""
+    page: list[KeyedRow] = []
+    for keyed in scanned:
+        page.append(keyed)
+        if len(page) == PAGE_ROWS or (len(page) >= LARGE_ROWS and keyed[0].startswith(_LARGE)):
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+class Auditor:
+    """Tells what rows say. What it read of contents and horizons it keeps, so none lives long."""
+
+    def __init__(self, table: Table, *, once: bool = False) -> None:
+        self._table = table
+        self._runs = RunRows(Folds(table), once=once)
+        self._ends: LRUCache[str, tuple[End, ...]] = LRUCache(CONTENTS_MAX)
+        self._horizons: LRUCache[EndPoint, int] = LRUCache(CONTENTS_MAX)
+
+    def tell(self, page: Sequence[KeyedRow], said: Said) -> None:
+        """What all rows of a page say, together."""
+        ends = self._all_ends(page)
+        for key, row in page:
+            self._tell(key, row, ends, said)
+
+    def told(self, page: Sequence[KeyedRow]) -> dict[bytes, Said]:
+        """What each row of a page says."""
+        ends = self._all_ends(page)
+        each = {key: Said() for key, _ in page}
+        for key, row in page:
+            self._tell(key, row, ends, each[key])
+        return each
+
+    def _tell(self, key: bytes, row: Row, ends: Mapping[str, tuple[End, ...]], said: Said) -> None:
+        try:
+            tell = _OTHERS.get(key[:2])
+            if tell is not None:
+                tell(key, row, said)
+            elif key.startswith(layout.RUNS):
+                self._runs.tell(key, row, ends, said)
+            else:
+                raise CorruptRow("no row begins like this")
+        except CorruptRow as error:
+            said.faults.append(Finding(Kind.UNREADABLE, key, str(error)))
+
+    def _all_ends(self, page: Sequence[KeyedRow]) -> dict[str, tuple[End, ...]]:
+        """The end points of all contents that runs of a page truly have, where those can be read."""
+        named = set(_checksums(page))
+        missing = sorted(checksum for checksum in named if checksum not in self._ends)
+        keys = {layout.data_row(checksum): checksum for checksum in missing}
+        columns = (layout.SOURCES, layout.DESTINATIONS)
+        read = self._table.rows(list(keys), columns=columns) if keys else {}
+        found: list[Ends] = []
+        for key, row in read.items():
+            try:
+                found.append(rows.ends_of(keys[key], row))
+            except CorruptRow:
+                continue
+        self._read_horizons({end for ends in found for end in chain(ends.sources, ends.destinations)})
+        for ends in found:
+            self._ends[ends.checksum] = tuple(
+                End(
+                    layout.references(direction, end_point),
+                    layout.index(direction, end_point),
+                    self._horizons[end_point],
+                )
+                for direction, end_point in ends.directed()
+            )
+        return {checksum: self._ends[checksum] for checksum in named if checksum in self._ends}
+
+    def _read_horizons(self, end_points: set[EndPoint]) -> None:
+        keys = {layout.end_point_row(end): end for end in end_points if end not in self._horizons}
+        read = self._table.rows(list(keys), columns=(layout.LIGHT,)) if keys else {}
+        for key, end_point in keys.items():
+            self._horizons[end_point] = _horizon_ms(read.get(key, {}))
+
+
+def _checksums(page: Sequence[KeyedRow]) -> Iterator[str]:
+    for key, row in page:
+        value = rows.truth_value(row) if key.startswith(layout.RUNS) else None
+        if value is not None:
+            yield value.partition(b"|")[0].decode(errors="replace")
+
+
+def _horizon_ms(row: Row) -> int:
+    """Runs that started before it may have lost their references; what cannot be read is told of its row."""
+    said = []
+    for column in row:
+        if column.startswith(layout.HORIZON):
+            try:
+                said.append(layout.parsed_horizon(column))
+            except CorruptRow:
+                continue
+    return max(said, default=0)

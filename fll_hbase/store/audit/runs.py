@@ -1,0 +1,204 @@
+"""What does a run row need: its content, the parts of its events, its references and its index rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import xxhash
+from cachetools import LRUCache
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
+from fll_hbase.model.checksum import digest
+from fll_hbase.model.runs import DAY_MS
+from fll_hbase.store import rows
+from fll_hbase.store.audit.findings import Finding, Kind, Mend
+from fll_hbase.store.audit.said import Said, cell_text
+from fll_hbase.store.folds import Folds
+from fll_hbase.store.rows import Claim
+from fll_hbase.tables import Row
+
+NAMES_MAX = 100_000
+"""So many programs are remembered, and so many index rows that were asked for."""
+
+_COUNT_DIGITS = 8
+_PLAIN = re.compile(rb"r\|[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
+_DOCUMENT = re.compile(rb"d:v\|[0-9a-f]{8}\|[0-9a-f]{32}")
+_EVENT = re.compile(rb"d:ev\|[0-9a-f]{16}\|[0-9a-f]{32}")
+_TRUTH = re.compile(rb"d:z\|[0-9a-f]{8}\|[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end point of a content in one direction: what its references and index rows begin with."""
+
+    references: bytes
+    index: bytes
+    horizon_ms: int
+
+
+class Cells(NamedTuple):
+    """The columns of a run row by what they hold."""
+
+    documents: list[bytes]
+    events: list[bytes]
+    truths: list[bytes]
+
+    @property
+    def said(self) -> int:
+        return len(self.documents) + len(self.events)
+
+
+class RunRows:
+    """Tells what run rows say. `once`: an index row that many runs need is told of once, or nearly."""
+
+    def __init__(self, folds: Folds, *, once: bool) -> None:
+        self._folds = folds
+        self._once = once
+        self._programs: LRUCache[bytes, bytes] = LRUCache(NAMES_MAX)
+        self._asked: set[tuple[str, int, bool]] = set()
+
+    def tell(self, key: bytes, row: Row, ends: Mapping[str, Sequence[End]], said: Said) -> None:
+        """What a run row says; `ends` are those of the contents that can be read. Raises CorruptRow."""
+        run = _run_of(key)
+        cells = _cells(row)
+        altered = [column for column in (*cells.documents, *cells.events) if _altered(row, column)]
+        said.faults += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
+        value = row[cells.truths[-1]].value if cells.truths else None
+        claim, program = self._read(key, value)
+        faults = [] if altered else list(self._faults(key, row, cells, value))
+        said.faults += faults
+        sure = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
+        into = said.expected if sure else said.allowed
+        into += self._contents(key, row, cells, claim)
+        said.expected += _parts(row, cells)
+        if claim is not None and claim.checksum in ends:
+            self._hints(run, claim, program, ends[claim.checksum], into, said.allowed)
+
+    def _read(self, key: bytes, value: bytes | None) -> tuple[Claim | None, bytes]:
+        """What a truth claims, and what references hold; one that cannot be read is not what was said."""
+        if value is None:
+            return None, b""
+        try:
+            return rows.claimed(value), self._program(key, value)
+        except CorruptRow:
+            return None, b""
+
+    def _contents(self, key: bytes, row: Row, cells: Cells, claim: Claim | None) -> Iterator[bytes]:
+        """The contents of the truth, and of the latest document."""
+        named = {claim.checksum} if claim else set()
+        if cells.documents:
+            latest = row[cells.documents[-1]].value
+            self._program(key, latest)
+            named.add(rows.claimed(latest).checksum)
+        yield from map(layout.data_row, named)
+
+    def _hints(
+        self,
+        run: bytes,
+        claim: Claim,
+        program: bytes,
+        ends: Sequence[End],
+        into: list[bytes],
+        allowed: list[bytes],
+    ) -> None:
+        failed = claim.state.failed
+        start_ms, day = claim.start_ms, day_of(claim.start_ms)
+        reference = rows.reference_column(claim.checksum, failed=failed)
+        tail = b"%b|%b\n%b\n%b" % (inverted_start(start_ms), run, reference, program)
+        for end in ends:
+            (into if start_ms >= end.horizon_ms else allowed).append(end.references + tail)
+        asked = claim.checksum, day, failed
+        if asked not in self._asked or into is allowed:
+            column = layout.FAILED_WITNESS if failed else layout.WITNESS
+            tail = cell_text(layout.index_tail(day, claim.checksum), column)
+            for end in ends:
+                (into if (day + 1) * DAY_MS > end.horizon_ms else allowed).append(end.index + tail)
+            if self._once and into is not allowed:
+                self._remember(asked)
+
+    def _remember(self, asked: tuple[str, int, bool]) -> None:
+        if len(self._asked) >= NAMES_MAX:
+            self._asked.clear()
+        self._asked.add(asked)
+
+    def _program(self, key: bytes, value: bytes) -> bytes:
+        """What references of a run with that truth, or document, hold. Raises CorruptRow."""
+        if rows.is_head(value):
+            return b""
+        names = value.split(SEPARATOR, 3)[-1]
+        program = self._programs.get(names)
+        if program is None:
+            truth = rows.decoded(ranges.run_in(key), value)
+            program = self._programs[names] = rows.program_of(truth.run)
+        return program
+
+    def _faults(self, key: bytes, row: Row, cells: Cells, value: bytes | None) -> Iterator[Finding]:
+        mend = Mend(key)
+        count = _counted(cells.truths[-1]) if cells.truths else -1
+        if value is None or count < cells.said:
+            counted = f"truth of {count}" if cells.truths else "no truth"
+            yield Finding(Kind.UNFINISHED, key, f"{cells.said} documents and events, {counted}", mend)
+            return
+        rivals = [column for column in cells.truths[:-1] if _counted(column) == count]
+        if any(row[column].value != value for column in rivals):
+            yield Finding(Kind.TRUTHS_DISAGREE, key, f"{len(rivals) + 1} truths of {count}", mend)
+        elif not cells.said:
+            yield Finding(Kind.LOST, key, "a truth, but no document or event")
+        elif not self._agrees(row, cells, value):
+            if cells.said < count:
+                yield Finding(Kind.LOST, key, f"a truth of {count}, but {cells.said} documents and events")
+            else:
+                yield Finding(Kind.UNTRUE, key, cells.truths[-1].decode(), mend)
+
+    def _agrees(self, row: Row, cells: Cells, value: bytes) -> bool:
+        """Whether the truth is what was said; where a part is missing or corrupt that is told of its row."""
+        if cells.documents:
+            return row[cells.documents[-1]].value == value
+        try:
+            return self._folds.head(rows.events_of(row)) == value
+        except CorruptRow:
+            return True
+
+
+def _run_of(key: bytes) -> bytes:
+    """The run of a run row, escaped. Raises CorruptRow."""
+    run = key[5:]
+    if not _PLAIN.fullmatch(key):
+        ranges.run_in(key)
+    elif b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56) != key[2:4]:
+        raise CorruptRow(f"{key!r} is not the key of a run row")
+    return run
+
+
+def _cells(row: Row) -> Cells:
+    cells = Cells([], [], [])
+    for column in sorted(row):
+        if _DOCUMENT.fullmatch(column):
+            cells.documents.append(column)
+        elif _EVENT.fullmatch(column):
+            cells.events.append(column)
+        elif _TRUTH.fullmatch(column):
+            cells.truths.append(column)
+        else:
+            raise CorruptRow(f"{column!r} is no column of a run row")
+    return cells
+
+
+def _altered(row: Row, column: bytes) -> bool:
+    return digest(row[column].value).encode() != column[-layout.CHECKSUM_DIGITS :]
+
+
+def _counted(truth: bytes) -> int:
+    return int(truth[len(layout.TRUTH) :][:_COUNT_DIGITS], 16)
+
+
+def _parts(row: Row, cells: Cells) -> Iterator[bytes]:
+    if cells.events:
+        for event in rows.events_of(row):
+            yield layout.part_row(event.part)
+            yield layout.part_row(event.facts)

@@ -1,0 +1,50 @@
+"""The audit of a small table in one process, by the very functions that workers run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fll_hbase.store.audit.auditor import Auditor, pages
+from fll_hbase.store.audit.confirm import Confirming, Differing
+from fll_hbase.store.audit.findings import Finding, Kind
+from fll_hbase.store.audit.said import EXPECTED, FOUND, TOLD, Said, differs, mark
+from fll_hbase.tables import Table
+
+WHOLE = b"", b"\xff"
+
+
+def differing(table: Table) -> Differing:
+    """The marks of a table that do not agree."""
+    auditor, said = Auditor(table, once=True), Said()
+    for page in pages(table.scan(*WHOLE)):
+        auditor.tell(page, said)
+    sides: dict[int, int] = defaultdict(int)
+    for side, texts in said.sides():
+        for text in texts:
+            sides[mark(text)] |= side
+    wrong = {number: side for number, side in sides.items() if differs(side)}
+    return Differing(
+        {number for number, side in wrong.items() if side & (EXPECTED | FOUND | TOLD) == EXPECTED},
+        {number for number, side in wrong.items() if side == FOUND},
+        {number for number, side in wrong.items() if side & TOLD},
+    )
+
+
+def confirmed(table: Table, marks: Differing) -> list[Finding]:
+    """What the marks stand for, one finding each."""
+    confirming = Confirming(table, marks)
+    found: dict[int, Finding] = {}
+    for page in pages(table.scan(*WHOLE)):
+        for number, one in confirming.findings(page):
+            found[number] = max(one, found.get(number, one), key=lambda finding: finding.mend)
+    return sorted(found.values(), key=lambda finding: (finding.kind.value, finding.row))
+
+
+def findings(table: Table) -> list[Finding]:
+    """What is wrong with a table, and what is left over."""
+    return confirmed(table, differing(table))
+
+
+def kinds(table: Table) -> set[Kind]:
+    """The kinds of all findings."""
+    return {one.kind for one in findings(table)}
