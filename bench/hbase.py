@@ -36,7 +36,7 @@ ASKED = 20
 
 def bench(sizes: Sequence[int]) -> None:
     """Histories of each size, the largest last."""
-    with tempfile.TemporaryDirectory() as folder, _running(Path(folder)) as hbase:
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as hbase:
         servers = {size: Server(hbase.made(f"runs_{size}")) for size in sizes}
         largest = servers[sizes[-1]]
         try:
@@ -62,7 +62,7 @@ def bench(sizes: Sequence[int]) -> None:
                 server.stop()
 
 
-class _Hbase:
+class Hbase:
     """A running HBase that nobody else uses."""
 
     def __init__(self, data: Path) -> None:
@@ -90,8 +90,8 @@ class _Hbase:
 
 
 @contextmanager
-def _running(data: Path) -> Iterator[_Hbase]:
-    hbase = _Hbase(data)
+def running(data: Path) -> Iterator[Hbase]:
+    hbase = Hbase(data)
     hbase.launch("start", "standalone")
     try:
         yield hbase
@@ -99,7 +99,7 @@ def _running(data: Path) -> Iterator[_Hbase]:
         hbase.launch("stop")
 
 
-def _against_bare(hbase: _Hbase) -> None:
+def _against_bare(hbase: Hbase) -> None:
     """The same runs over HTTP, and their cells put by bare clients, without reads or barriers."""
     server = Server(hbase.made("over_http"))
     try:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from bench import documents, recording
 from bench.documents import NAMESPACE
+from bench.hbase import running
 from bench.report import said
 from bench.server import Server
 from fll_hbase.config import Settings
@@ -38,7 +39,8 @@ def bench(sizes: Sequence[int]) -> None:
         _load(Path(folder), sizes[-1])
         _cores(Path(folder), sizes[-2])
         _skew(Path(folder), sizes[-2])
-        _scans(Path(folder), sizes[-1])
+        _scans(Settings(store=f"sqlite:///{folder}/load.db", grace_ms=0), sizes[-1])
+        _hbase(Path(folder), sizes[-2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def _load(folder: Path, size: int) -> None:
         server.stop()
     source = _written(folder / "runs", documents.documents(size), size=size)
     small = _written(folder / "few", documents.documents(size // 10), size=size // 10)
-    few = _load_job(small, folder / "few.db")
-    loaded = _load_job(source, folder / "load.db")
+    few = _load_job(small, f"sqlite:///{folder}/few.db")
+    loaded = _load_job(source, f"sqlite:///{folder}/load.db")
     rate = loaded.summary["per_second"]
     said(f"API, batches, {size:,} runs", http, "runs/s")
     said(f"load with {CORES} cores, {size:,} runs", rate, "runs/s")
@@ -81,7 +83,7 @@ def _load(folder: Path, size: int) -> None:
 def _cores(folder: Path, size: int) -> None:
     source = _written(folder / "scaled", documents.documents(size), size=size)
     one, two = (
-        _load_job(source, folder / f"cores{cores}.db", cores=cores).summary["per_second"]
+        _load_job(source, f"sqlite:///{folder}/cores{cores}.db", cores=cores).summary["per_second"]
         for cores in (1, CORES)
     )
     said(f"load with {CORES} cores over one, {size:,} runs", two / one, "x", "at least 1.7")
@@ -92,13 +94,29 @@ def _skew(folder: Path, size: int) -> None:
     seconds = {}
     for name, share in (("even", 0), ("skewed", 9)):
         source = _written(folder / name, _spread(size, share), size=size)
-        seconds[name] = _load_job(source, folder / f"{name}.db").summary["seconds"]
+        seconds[name] = _load_job(source, f"sqlite:///{folder}/{name}.db").summary["seconds"]
     ratio = seconds["skewed"] / seconds["even"]
     said("load of 90 % at one end point over an even one", ratio, "x", "at most 1.5")
 
 
-def _scans(folder: Path, size: int) -> None:
-    settings = Settings(store=f"sqlite:///{folder}/load.db", grace_ms=0)
+def _hbase(folder: Path, size: int) -> None:
+    """The same on a real HBase of this machine, which takes most of the two cores itself."""
+    with running(folder / "hbase") as hbase:
+        server = Server(hbase.made("by_api"))
+        try:
+            http = recording.ingest(server, size)
+        finally:
+            server.stop()
+        url = hbase.made("by_load")
+        source = _written(folder / "for_hbase", documents.documents(size), size=size)
+        rate = _load_job(source, url).summary["per_second"]
+        said(f"HBase: API, batches, {size:,} runs", http, "runs/s")
+        said(f"HBase: load, {size:,} runs", rate, "runs/s")
+        said("HBase: load over the API", rate / http, "x")
+        _scans(Settings(store=url, grace_ms=0), size)
+
+
+def _scans(settings: Settings, size: int) -> None:
     with _spark() as spark:
         _bare(spark, settings)
         rows, bare = _bare(spark, settings)
@@ -147,17 +165,17 @@ def _written(folder: Path, lines: Iterator[bytes], *, size: int) -> Path:
     return folder
 
 
-def _load_job(source: Path, store: Path, *, cores: int = CORES) -> Job:
+def _load_job(source: Path, store: str, *, cores: int = CORES) -> Job:
     """`fll spark load` as a process of its own, watched for the memory of its workers."""
     command = [str(Path(sys.executable).with_name("fll")), "spark", "load", str(source)]
-    options = ["--store", f"sqlite:///{store}", "--namespace", NAMESPACE, "--master", f"local[{cores}]"]
-    rejects = ["--rejects", str(store.with_suffix(".rejects"))]
+    options = ["--store", store, "--namespace", NAMESPACE, "--master", f"local[{cores}]"]
+    rejects = ["--rejects", str(source.with_suffix(".rejects"))]
     with subprocess.Popen(
         [*command, *options, *rejects], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         most = 0
         while process.poll() is None:
-            most = max([most, *_worker_bytes()])
+            most = max(most, *_worker_bytes(), 0)
             time.sleep(0.2)
         told = process.stdout.read() if process.stdout else ""
     if process.returncode:
