@@ -13,6 +13,7 @@ from pyspark.sql import functions as f
 from fll_hbase.errors import BadSetting
 from fll_hbase.pipeline import lines as frames
 from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE
+from fll_hbase.pipeline.rejects import is_in
 
 KAFKA = "kafka://"
 FILES_MAX, OFFSETS_MAX = 100, 100_000
@@ -27,6 +28,9 @@ class Arrivals(Protocol):
 
     def arriving(self, spark: SparkSession) -> DataFrame:
         """What comes, as a stream. Raises BadSetting."""
+
+    def holds(self, spark: SparkSession, folder: str) -> bool:
+        """Whether it would read what is written to a folder."""
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """The lines of one batch of it."""
@@ -52,6 +56,9 @@ class Folder:
             f.col("_metadata.file_block_start").alias(BLOCK),
             f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
         )
+
+    def holds(self, spark: SparkSession, folder: str) -> bool:
+        return is_in(spark, folder, self.path)
 
     def lines(self, batch: DataFrame) -> DataFrame:
         return batch.withColumn(PLACE, f.monotonically_increasing_id())
@@ -87,6 +94,9 @@ class Topics:
             f.col("offset").alias(PLACE),
             f.unix_millis("timestamp").alias(TIME_MS),
         )
+
+    def holds(self, spark: SparkSession, folder: str) -> bool:
+        return False
 
     def lines(self, batch: DataFrame) -> DataFrame:
         return batch

@@ -15,8 +15,13 @@ _WRITTEN = ("part-", "_", ".")
 """What Spark writes begins so."""
 
 
-def make_room(spark: SparkSession, folder: str, *, inputs: Iterable[str]) -> None:
-    """Make the folder if there is none. Raises BadSetting where it cannot be written or holds other files."""
+def make_room(
+    spark: SparkSession, folder: str, *, inputs: Iterable[str], written: tuple[str, ...] = _WRITTEN
+) -> None:
+    """Make the folder if there is none. Raises BadSetting where it cannot be written or holds other files.
+
+    `written` is how names begin that may be there.
+    """
     java: Any = spark._jvm
     try:
         path = java.org.apache.hadoop.fs.Path(folder)
@@ -27,12 +32,24 @@ def make_room(spark: SparkSession, folder: str, *, inputs: Iterable[str]) -> Non
     except Py4JJavaError as error:
         said = str(error.java_exception.toString()).partition("\n")[0]
         raise BadSetting(f"rejected lines cannot be written to {folder!r}: {said}") from error
-    others = [name for name in held if not name.startswith(_WRITTEN)]
+    others = [name for name in held if not name.startswith(written)]
     if others:
-        raise BadSetting(f"{folder!r} holds {others[0]!r}, which no load wrote; name a folder of its own")
+        raise BadSetting(f"{folder!r} holds {others[0]!r}, which no such job wrote; name a folder of its own")
     whole = _place(str(files.makeQualified(path).toUri()))
     if any(_is_below(_place(file), whole) for file in inputs):
         raise BadSetting(f"{folder!r} holds what is to be loaded; name another folder for rejected lines")
+
+
+def is_in(spark: SparkSession, folder: str, other: str) -> bool:
+    """Whether a folder is another one, or is in it."""
+    java: Any = spark._jvm
+
+    def place(name: str) -> tuple[str, str]:
+        path = java.org.apache.hadoop.fs.Path(name)
+        files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        return _place(str(files.makeQualified(path).toUri()))
+
+    return place(folder) == place(other) or _is_below(place(folder), place(other))
 
 
 def _place(uri: str) -> tuple[str, str]:

@@ -11,14 +11,18 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from fll_hbase.errors import BadSetting
 from fll_hbase.pipeline import lines as frames
 from fll_hbase.pipeline.arrivals import Arrivals
 from fll_hbase.pipeline.load import Counts, counted, rejected, write_numbered
 from fll_hbase.pipeline.recording import Target, recorded
+from fll_hbase.pipeline.rejects import make_room
 from fll_hbase.pipeline.stopping import Stop
 from fll_hbase.pipeline.streamed import Batch, Streamed
 
 POLL_SECONDS = 0.1
+BATCH = "batch="
+"""Rejected lines of each batch have a folder, by which Spark knows `batch` as a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,18 @@ def stream(
     """Record what arrives until it is asked to stop, or with `pace.once` until no more is there.
 
     Each batch is told when all of it is recorded. Raises what a batch failed of: started again with the same
-    checkpoint the stream goes on with that batch.
+    checkpoint the stream goes on with that batch. Raises BadSetting, before anything is recorded, for a
+    source that cannot be read and for folders that cannot be written, or that the stream would read.
     """
     began = time.monotonic()
+    for folder in (kept.checkpoint, kept.rejects):
+        if arrivals.holds(spark, folder):
+            raise BadSetting(f"{folder!r} is in the folder that is read; name another one")
+    arriving = arrivals.arriving(spark)
+    make_room(spark, kept.rejects, inputs=(), written=("_", ".", BATCH))
     batches = _Batches(arrivals, target, kept.rejects, tell, stop)
     trigger = {"availableNow": True} if pace.once else {"processingTime": f"{pace.interval_seconds} seconds"}
-    writer = arrivals.arriving(spark).writeStream.foreachBatch(batches)
+    writer = arriving.writeStream.foreachBatch(batches)
     query = writer.option("checkpointLocation", kept.checkpoint).trigger(**trigger).start()
     _follow(query, stop)
     error = batches.error or query.exception()
@@ -109,7 +119,7 @@ class _Batches:
         outcomes = recorded(met, self._target).persist(StorageLevel.DISK_ONLY)
         try:
             counts = counted(outcomes)
-            self._keep(outcomes, batch, f"{self._rejects}/batch={number}", counts)
+            self._keep(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts)
         finally:
             outcomes.unpersist()
         self.done += 1

@@ -130,6 +130,20 @@ def test_asked_to_stop_before_a_batch_it_begins_none(here: Here) -> None:
     assert [batch.counts for batch in here.drain()] == [Counts(recorded=1)]
 
 
+def test_folders_that_will_not_do_are_refused_before_anything_is_recorded(here: Here) -> None:
+    put(here.folder, "one", documents(0, 1), time_s=1)
+    for rejects in (here.folder, here.folder / "rejects"):
+        here.rejects = rejects
+        with pytest.raises(BadSetting, match="folder that is read"):
+            here.drain()
+    here.rejects = here.home / "taken"
+    here.rejects.mkdir()
+    (here.rejects / "notes").touch()
+    with pytest.raises(BadSetting, match="'notes'"):
+        here.drain()
+    assert not Path(here.home / "store.db").exists()
+
+
 def test_sources_are_told_apart(here: Here) -> None:
     bounds = {"files_max": None, "offsets_max": None, "options": {}}
     assert arrivals.parsed("/in", **bounds) == Folder("/in")
