@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import spark_export, spark_load, spark_retention, spark_stream
+from fll_hbase.cli import spark_check, spark_export, spark_load, spark_retention, spark_stream
 
 
 @click.group(
@@ -23,5 +23,11 @@ def spark() -> None:
     """
 
 
-for _command in (spark_load.load, spark_stream.stream, spark_retention.retention, spark_export.export):
+for _command in (
+    spark_load.load,
+    spark_stream.stream,
+    spark_retention.retention,
+    spark_check.check,
+    spark_export.export,
+):
     spark.add_command(_command)

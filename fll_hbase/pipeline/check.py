@@ -141,17 +141,11 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> Checked:
     found = left = audit(spark, settings)
     tried: set[Mend] = set()
     refused: dict[Mend, str] = {}
-    while repair and (mends := next_mends(left.findings, tried)):
+    while repair and (mends := mending.due(left.findings, tried)):
         refused |= _mended(settings, mends)
         tried |= mends
         left = audit(spark, settings)
     return Checked(found, left, repair, refused)
-
-
-def next_mends(findings: Sequence[Finding], tried: set[Mend]) -> set[Mend]:
-    """What is to be mended next: contents before the runs that rely on them, and nothing twice."""
-    mends = {one.mend for one in findings if one.mend != NOTHING} - tried
-    return {one for one in mends if not one.of_run} or mends
 
 
 def audit(spark: SparkSession, settings: Settings) -> Audit:

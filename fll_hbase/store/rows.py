@@ -188,11 +188,16 @@ def truth_count(row: Row, value: bytes) -> int:
     One does where a purge took what it counted from under a writer: what is true now must win.
     """
     said = said_count(row)
-    greatest = max((column for column in row if column.startswith(layout.TRUTH)), default=b"")
-    count = int(greatest[len(layout.TRUTH) :][:8], 16) if greatest else 0
+    counts = {column: _counted(column) for column in row if column.startswith(layout.TRUTH)}
+    count = max(counts.values(), default=0)
     if count < said:
         return said
-    return count if row[greatest].value == value else count + 1
+    agreed = all(row[column].value == value for column in counts if counts[column] == count)
+    return count if agreed else count + 1
+
+
+def _counted(truth: bytes) -> int:
+    return int(truth[len(layout.TRUTH) :][:8], 16)
 
 
 def event_put(row: bytes, event: Event) -> Put:

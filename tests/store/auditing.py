@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
+from fll_hbase.store.audit import mending
 from fll_hbase.store.audit.auditor import Auditor, pages
 from fll_hbase.store.audit.confirm import Confirming, Differing
-from fll_hbase.store.audit.findings import Finding, Kind
+from fll_hbase.store.audit.findings import Finding, Kind, Mend
 from fll_hbase.store.audit.said import EXPECTED, FOUND, TOLD, Said, differs, mark
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table
 
 WHOLE = b"", b"\xff"
@@ -48,3 +51,19 @@ def findings(table: Table) -> list[Finding]:
 def kinds(table: Table) -> set[Kind]:
     """The kinds of all findings."""
     return {one.kind for one in findings(table)}
+
+
+def repaired(table: Table) -> list[Finding]:
+    """Mend what can be mended; what is found then."""
+    tried: set[Mend] = set()
+    left = findings(table)
+    while mends := mending.due(left, tried):
+        mending.mend(table, LineageStore(table), mends)
+        tried |= mends
+        left = findings(table)
+    return left
+
+
+def wrong(found: Iterable[Finding]) -> set[Kind]:
+    """The kinds of what is wrong."""
+    return {one.kind for one in found if one.kind.wrong}

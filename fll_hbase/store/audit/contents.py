@@ -22,9 +22,10 @@ class WrongChecksum(CorruptRow):
 
 def tell(key: bytes, row: Row, said: Said) -> None:
     """What a data row says. Raises CorruptRow."""
+    checksum = ranges.content_in(key)
     said.found.append(key)
     try:
-        content = content_in(key, row)
+        content = content_in(checksum, row)
     except WrongChecksum as error:
         said.faults.append(Finding(Kind.WRONG_CHECKSUM, key, str(error)))
         return
@@ -35,7 +36,7 @@ def tell(key: bytes, row: Row, said: Said) -> None:
     said.expected += [cell_text(*put) for put in content.catalogue]
 
 
-def content_in(key: bytes, row: Row) -> Content:
+def content_in(checksum: str, row: Row) -> Content:
     """The content that the operations of a data row make. Raises CorruptRow; WrongChecksum is one."""
     cells = {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
     try:
@@ -44,9 +45,9 @@ def content_in(key: bytes, row: Row) -> Content:
         }
     except UnicodeDecodeError as error:
         raise CorruptRow("an operation is not UTF-8") from error
-    checksum = checksums.checksum_of_texts(texts)
-    if checksum != ranges.content_in(key):
-        raise WrongChecksum(f"its {len(texts)} operations have checksum {checksum}")
+    found = checksums.checksum_of_texts(texts)
+    if found != checksum:
+        raise WrongChecksum(f"its {len(texts)} operations have checksum {found}")
     try:
         return rows.content_of(lineage.partial([rows.operation_of(cell) for cell in cells.values()]))
     except FaultyInput as error:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from fll_hbase.errors import CorruptRow, LineageError, in_row
 from fll_hbase.keys import layout, ranges
 from fll_hbase.store.audit import contents
-from fll_hbase.store.audit.findings import Mend
+from fll_hbase.store.audit.findings import NOTHING, Finding, Mend
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, Put, Row, Table
+
+
+def due(findings: Iterable[Finding], tried: AbstractSet[Mend]) -> set[Mend]:
+    """What is to be mended next: contents before the runs that rely on them, and nothing twice."""
+    mends = {one.mend for one in findings if one.mend != NOTHING} - tried
+    return {one for one in mends if not one.of_run} or mends
 
 
 def mend(table: Table, store: LineageStore, mends: Iterable[Mend]) -> dict[Mend, str]:
@@ -43,7 +50,7 @@ def _again(key: bytes, row: Row) -> list[Batch]:
     if key.startswith(layout.CONTENTS):
         if not row:
             raise CorruptRow("it is gone")
-        content = contents.content_in(key, row)
+        content = contents.content_in(ranges.content_in(key), row)
         return [content.catalogue, content.data]
     own = layout.alias_column(ranges.end_point_in(key))
     return [[Put(layout.alias_row(layout.parsed_alias(column)), own, b"") for column in row]]
