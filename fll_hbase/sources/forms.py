@@ -32,47 +32,47 @@ class _Run(msgspec.Struct):
     run_id: str = msgspec.field(default="", name="runId")
 
 
-class _Head(msgspec.Struct):
-    run: _Run = msgspec.field(default_factory=_Run)
-    namespace: str | None = None
-
-
 class _Members(msgspec.Struct):
     """What of a document says which form it has."""
 
-    sql: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    config: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     operations: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     event_time: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="eventTime")
+    sql: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    config: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     entity_urn: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="entityUrn")
     snapshot: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="proposedSnapshot")
     urn: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
+class _Head(_Members):
+    run: _Run = msgspec.field(default_factory=_Run)
+    namespace: str | None = None
+
+
 _HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
-_TELLING = (b'"sql"', b'"config"', b'"eventTime"', b'"entityUrn"', b'"proposedSnapshot"', b'"urn"')
 
 
 def glance(raw: bytes) -> Glance:
     """Never fails: what is no document at all looks like one of ours, and is refused when it is read."""
-    form = form_of(raw)
-    if form is Form.DATAHUB:
-        return Glance(form)
     try:
         head = _HEADS.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
+        return Glance(_form_alone(raw))
+    form = _form(head)
+    if form is Form.DATAHUB:
         return Glance(form)
     return Glance(form, head.run.run_id if form is Form.OPENLINEAGE else head.run.run, head.namespace)
 
 
-def form_of(raw: bytes) -> Form:
-    """The form that the members of a document are of."""
-    if not any(member in raw for member in _TELLING):
-        return Form.LINEAGE
+def _form_alone(raw: bytes) -> Form:
+    """The form of a document whose run or namespace is none."""
     try:
-        members = _MEMBERS.decode(raw)
+        return _form(_MEMBERS.decode(raw))
     except (msgspec.MsgspecError, RecursionError):
         return Form.LINEAGE
+
+
+def _form(members: _Members) -> Form:
     if bytes(members.operations):
         return Form.LINEAGE
     if bytes(members.event_time):
