@@ -7,6 +7,7 @@ STORE ?= sqlite:///data/field_level_lineage.db
 RUNS ?= 1000000
 HBASE := docker/hbase/bin/hbase-local
 AGENT := tests/spark_agent/target/fetched
+KAFKA := tests/kafka/target/fetched
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -59,11 +60,15 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
-tests: setup $(AGENT)
+tests: setup $(AGENT) $(KAFKA)
 	$(HBASE) build
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 $(AGENT): tests/spark_agent/pom.xml
+	mvn -q -B -f $< package
+	@touch $@
+
+$(KAFKA): tests/kafka/pom.xml
 	mvn -q -B -f $< package
 	@touch $@
 
