@@ -17,7 +17,7 @@ from typing import Any
 from cli.documents import document
 from cli.running import FLL, fll
 
-from fll_hbase.tables import open_table
+from fll_hbase.tables import Table, open_table
 
 QUICK = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 END_SECONDS_MAX = 180
@@ -52,9 +52,12 @@ def online(url: str, files: Sequence[Path]) -> Rows:
 def rows(url: str) -> Rows:
     """Every cell, but for the run that a witness names: any of the day will do."""
     with closing(open_table(url)) as table:
-        found = {
-            key: {name: cell.value for name, cell in row.items()} for key, row in table.scan(b"", b"\xff")
-        }
+        return rows_of(table)
+
+
+def rows_of(table: Table) -> Rows:
+    """As `rows`, of a table that is open."""
+    found = {key: {name: cell.value for name, cell in row.items()} for key, row in table.scan(b"", b"\xff")}
     return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in found.items()}
 
 

@@ -1,3 +1,231 @@
 """Does a load come to the very rows of the online path, with every line accounted for?"""
 
 from __future__ import annotations
+
+import base64
+import gzip
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pytest
+from cases.openlineage.recorded import events
+from cli.documents import AWKWARD, document
+from cli.running import END_MS, fll, serving
+from hypothesis import HealthCheck, Phase, given, settings
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from sources import datahub_messages
+
+from api import create_app
+from fll_hbase import sample
+from fll_hbase.errors import BadSetting
+from fll_hbase.pipeline.load import PARQUET, Counts
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from pipeline.following import documents, online, rows, rows_of
+from pipeline.loading import Loads, encoded, histories, in_one_call, parquet, plain, spread
+
+EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
+GOLDEN = Path(__file__).parents[1] / "golden" / "datahub"
+ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BYTES_A_BLOCK = "spark.sql.files.maxPartitionBytes"
+
+
+@pytest.fixture
+def loads(spark: SparkSession, tmp_path: Path) -> Loads:
+    return Loads(spark, tmp_path)
+
+
+@pytest.fixture
+def small_batches(spark: SparkSession) -> Any:
+    """Three lines at a time are handed to a worker: runs are cut everywhere."""
+    before = spark.conf.get(ROWS_A_BATCH)
+    spark.conf.set(ROWS_A_BATCH, "3")
+    yield
+    spark.conf.set(ROWS_A_BATCH, before)
+
+
+@settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(history=histories)
+def test_a_history_makes_the_rows_of_one_call_and_none_the_second_time(
+    history: list[Any], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, small_batches: None
+) -> None:
+    home = tmp_path_factory.mktemp("history")
+    loads, lines = Loads(spark, home), encoded(history)
+    files = spread(home / "in", lines)
+    once = in_one_call(lines)
+    first = loads.load(*files)
+    assert (first.counts.read, first.counts.rejected) == (len(lines), 0)
+    assert loads.rows() == once
+    again = loads.load(f"{home}/in/[1-5]*").counts
+    assert (again.read, again.rejected, again.replaced) == (len(lines), 0, 0)
+    assert loads.rows() == once
+
+
+def test_the_sample_makes_the_rows_of_a_real_server(loads: Loads, tmp_path: Path) -> None:
+    lines = encoded([*islice(sample.documents(END_MS), 0, None, 12), *AWKWARD])
+    spread(tmp_path / "in", lines)
+    one = tmp_path / "all.ndjson"
+    one.write_bytes(plain(lines))
+    sent = f"sqlite:///{tmp_path}/server.db"
+    with serving(sent, tmp_path) as server:
+        assert fll("record", str(one), "--server", server).exit_code == 0
+    assert loads.load(tmp_path / "in").counts == Counts(recorded=len(lines))
+    assert loads.rows() == rows(sent)
+
+
+def test_what_an_agent_sent_makes_the_rows_of_one_request(loads: Loads) -> None:
+    table = open_table("sqlite:///:memory:")
+    sent = events()
+    answer = create_app(LineageStore(table)).test_client().post("/api/v1/lineage/batch", json=sent)
+    assert answer.json["summary"]["successful"] == len(sent) == 2_724
+    assert loads.load(EVENTS).counts.read == len(sent)
+    assert loads.rows() == rows_of(table)
+    assert loads.load(EVENTS).counts.rejected == 0
+    assert loads.rows() == rows_of(table)
+
+
+def test_proposals_make_the_rows_of_the_online_path(loads: Loads, tmp_path: Path) -> None:
+    said = [json.loads(path.read_bytes())["document"] for path in sorted(GOLDEN.glob("*/input.json"))]
+    lines = encoded([one for each in said for one in (each if isinstance(each, list) else [each])])
+    file = tmp_path / "proposals.ndjson"
+    file.write_bytes(plain([*lines, *encoded([datahub_messages.proposal(datahub_messages.lineage())])]))
+    loaded = loads.load(file)
+    assert loads.rows() == online(f"sqlite:///{tmp_path}/online.db", [file])
+    assert loaded.counts.recorded >= 5
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string()], ids=str)
+def test_parquet_has_its_lines_in_a_column(loads: Loads, tmp_path: Path, kind: pa.DataType) -> None:
+    lines = documents(0, 8)
+    parquet(tmp_path / "a b.parquet", [*lines[:4], b"{}", None, b" ", *lines[4:]], kind)
+    loaded = loads.load(tmp_path / "a b.parquet", form=PARQUET)
+    assert loaded.counts == Counts(recorded=8, rejected=1)
+    assert loads.rows() == in_one_call(lines)
+    (rejected,) = loads.rejected()
+    assert (Path(unquote(rejected["file"])).name, rejected["line"]) == ("a b.parquet", 5)
+
+
+BAD = {
+    b"": "",
+    b" \t\r": "",
+    b'{"half': "not JSON",
+    b"[]": "must be an object",
+    b'{"run": {"run": 1}}': "missing",
+    b"\xff\xfe\x00": "not UTF-8",
+    b"\xef\xbb\xbf{}": "not JSON",
+    b"[" * 5_000: "nested too deeply",
+    b'{"a": "' + b"x" * 60_000 + b'"}': "longer than",
+    b'"\xe2\x80\xa8 \x85"': "not UTF-8",
+    b"NaN": "NaN",
+}
+"""Lines that record nothing, and what is said of them; nothing is said of what is blank."""
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("block", ["65536", "134217728"])
+def test_every_line_is_accounted_for(
+    spark: SparkSession, tmp_path: Path, loads: Loads, ending: bytes, block: str
+) -> None:
+    """Also in files that are read in blocks, at many places at once."""
+    good = documents(0, 60)
+    lines: list[bytes] = []
+    for number, one in enumerate(good):
+        lines += [one, *islice(BAD, number % 4 * 3, number % 4 * 3 + 3)]
+    lines += [b"\xef\xbb\xbf" + good[0], good[1]]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.ndjson").write_bytes(ending.join(lines))
+    (folder / "b.ndjson").write_bytes(b"\xef\xbb\xbf" + ending.join([good[2], b"{}", b"", b"{]"]) + ending)
+    (folder / "c.ndjson.gz").write_bytes(gzip.compress(ending.join(lines)))
+    spark.conf.set(BYTES_A_BLOCK, block)
+    try:
+        loaded = loads.load(folder, document_bytes_max=50_000)
+    finally:
+        spark.conf.unset(BYTES_A_BLOCK)
+    left = b"\r" if ending == b"\r\n" else b""
+    bad = [(number, line) for number, line in enumerate(lines, 1) if line not in good and line.strip()]
+    bad_there = {"a.ndjson": bad, "b.ndjson": [(2, b"{}"), (4, b"{]")], "c.ndjson.gz": bad}
+    found = [(Path(urlsplit(one["file"]).path).name, one["line"], line_of(one)) for one in loads.rejected()]
+    last = {"a.ndjson": len(lines), "c.ndjson.gz": len(lines)}
+    assert found == [
+        (name, number, line + (b"" if number == last.get(name) else left))
+        for name, some in bad_there.items()
+        for number, line in some
+    ]
+    for one in loads.rejected():
+        expected = next((told for line, told in BAD.items() if told and line_of(one).rstrip() == line), "")
+        assert any(expected in fault for fault in one["faults"]), one
+    assert loaded.counts == Counts(recorded=60, repeated=60 + 2 + 1, rejected=len(found))
+    assert loads.rows() == in_one_call(good)
+
+
+def line_of(rejected: dict[str, Any]) -> bytes:
+    """The line, from its text, or from its bytes where it has no text."""
+    if "bytes" in rejected:
+        return base64.b64decode(rejected["bytes"], validate=True)
+    said: str = rejected["value"]
+    return said.encode()
+
+
+def test_a_rejected_line_is_told_with_every_fault(loads: Loads, tmp_path: Path) -> None:
+    said = document("r", namespace="")
+    del said["run"]["program"], said["operations"][0]["name"]
+    (tmp_path / "in").write_text(json.dumps(said))
+    assert loads.load(tmp_path / "in").counts == Counts(rejected=1)
+    (rejected,) = loads.rejected()
+    assert [fault.partition(":")[0] for fault in rejected["faults"]] == [
+        "namespace",
+        "run.program",
+        "operations.0.name",
+    ]
+    assert json.loads(rejected["value"]) == said
+
+
+def test_rejects_are_those_of_the_last_load(loads: Loads, tmp_path: Path) -> None:
+    nameless = {name: value for name, value in document().items() if name != "namespace"}
+    (tmp_path / "in").write_text(json.dumps(nameless))
+    assert loads.load(tmp_path / "in").counts == Counts(rejected=1)
+    assert len(loads.rejected()) == 1
+    assert loads.load(tmp_path / "in", namespace="shop").counts == Counts(recorded=1)
+    assert loads.rejected() == []
+
+
+def test_lines_are_in_the_order_of_files_whatever_was_there_before(loads: Loads, tmp_path: Path) -> None:
+    first, second = document("r"), document("r")
+    second["run"]["startTime"] += 1
+    said = encoded([first, second, first, second])
+    files = spread(tmp_path / "in", said)
+    loads.load(*files[:3])
+    assert loads.load(*reversed(files)).counts == Counts(recorded=1, replaced=1, repeated=3)
+    (tmp_path / "all").write_bytes(plain(said))
+    assert loads.rows() == in_one_call(said) == online(f"sqlite:///{tmp_path}/online.db", [tmp_path / "all"])
+
+
+def test_an_empty_input_is_a_load_of_nothing(loads: Loads, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"\n \n")
+    assert loads.load(tmp_path / "in").counts == Counts()
+
+
+def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path) -> None:
+    file = tmp_path / "part-1.ndjson"
+    file.write_bytes(plain(documents(0, 1)))
+    loads.rejects = tmp_path
+    with pytest.raises(BadSetting, match="holds what is to be loaded"):
+        loads.load(file)
+    (tmp_path / "mine").touch()
+    with pytest.raises(BadSetting, match="'mine'"):
+        loads.load(file)
+    loads.rejects = file / "below"
+    with pytest.raises(BadSetting, match="cannot be written"):
+        loads.load(file)
+    assert file.exists()
+
+
+def test_what_cannot_be_read_is_told(loads: Loads, tmp_path: Path) -> None:
+    with pytest.raises(AnalysisException, match="PATH_NOT_FOUND"):
+        loads.load(tmp_path / "nowhere")

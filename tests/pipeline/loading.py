@@ -1,0 +1,140 @@
+"""Which lines could a file hold, how are files of them made, and what does the online path make of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from sources import datahub_messages, openlineage_events
+from strategies import recorded_runs
+
+from fll_hbase import answers
+from fll_hbase.config import Settings
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.pipeline.load import TEXT, Loaded, load
+from fll_hbase.pipeline.recording import Target
+from fll_hbase.sources.forms import glance
+from fll_hbase.sources.lines import LineReader
+from fll_hbase.sources.naming import NameRules
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+from pipeline.following import Rows, rows, rows_of
+
+Json = dict[str, Any]
+
+RUNS = ("run-1", "run-2", "run|3 🙂")
+"""Few, so that documents replace one another and stand beside events."""
+
+
+def told(recorded: RecordedRun) -> Json:
+    """The document that records a run."""
+    run = recorded.run
+    said = {
+        "application": run.application,
+        "version": run.version,
+        "type": run.type,
+        "program": run.program,
+        "run": run.run,
+        "startTime": run.start_ms,
+        "state": run.state.value,
+    }
+    operations = answers.dry_run(recorded.info)["operations"]
+    return {"namespace": run.namespace, "run": said, "operations": operations}
+
+
+_documents = st.builds(
+    lambda recorded, run: told(replace(recorded, run=replace(recorded.run, run=run))),
+    recorded_runs,
+    st.sampled_from(RUNS),
+)
+_events = st.sampled_from(RUNS).flatmap(openlineage_events.run_events)
+_proposals = datahub_messages.aspects.map(datahub_messages.proposal)
+
+histories = st.lists(_documents, min_size=2, max_size=4).flatmap(
+    lambda some: st.lists(st.sampled_from(some) | _events | _proposals, min_size=8, max_size=24)
+)
+"""Lines of every form; documents among them are said again, also after others of the same run."""
+
+
+def encoded(said: Sequence[Json]) -> list[bytes]:
+    return [json.dumps(one, ensure_ascii=False).encode() for one in said]
+
+
+def in_one_call(lines: Sequence[bytes]) -> Rows:
+    """The rows of a store that is told all lines at once."""
+    reader = LineReader(rules=NameRules(), columns=lambda _: None)
+    table = open_table("sqlite:///:memory:")
+    with closing(LineageStore(table)) as store:
+        read = [reader.read(line, glance(line).form, namespace=None, now_ms=0) for line in lines]
+        store.record([run for one in read for run in one.runs])
+        store.describe(schema for one in read for schema in one.schemas)
+        return rows_of(table)
+
+
+def plain(lines: Sequence[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+def crlf(lines: Sequence[bytes]) -> bytes:
+    return b"\r\n".join(lines)
+
+
+def zstd(lines: Sequence[bytes]) -> bytes:
+    compressed: bytes = pa.Codec("zstd").compress(plain(lines), asbytes=True)
+    return compressed
+
+
+FILES: dict[str, Callable[[Sequence[bytes]], bytes]] = {
+    "1.ndjson": plain,
+    "2.ndjson.gz": lambda lines: gzip.compress(plain(lines)),
+    "3 of 100%.ndjson": crlf,
+    "4.ndjson.zst": zstd,
+    "5.txt": plain,
+}
+"""Names in their order, and how lines are written there."""
+
+
+def spread(folder: Path, lines: Sequence[bytes]) -> list[Path]:
+    """Lines in files, one piece after the other."""
+    folder.mkdir(parents=True)
+    share = -(-len(lines) // len(FILES))
+    for number, (name, written) in enumerate(FILES.items()):
+        (folder / name).write_bytes(written(lines[number * share : (number + 1) * share]))
+    return [folder / name for name in FILES]
+
+
+def parquet(path: Path, values: Sequence[bytes | None], kind: pa.DataType) -> None:
+    """A file with a column `value` and another, in row groups of three."""
+    column = pa.array(values, pa.binary()).cast(kind)
+    table = pa.table({"other": pa.array(range(len(values))), "value": column})
+    pq.write_table(table, path, row_group_size=3)
+
+
+class Loads:
+    """Loads into one store, with rejects in a folder of its own."""
+
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self._spark = spark
+        self.url = f"sqlite:///{home}/lineage.db"
+        self.rejects = home / "rejects"
+
+    def load(self, *paths: Path | str, form: str = TEXT, namespace: str = "", **settings: Any) -> Loaded:
+        target = Target(Settings(store=self.url, **settings), namespace)
+        return load(self._spark, [str(path) for path in paths], target, rejects=str(self.rejects), form=form)
+
+    def rows(self) -> Rows:
+        return rows(self.url)
+
+    def rejected(self) -> list[Json]:
+        """Every rejected line, in the order in which they are in the one file there is."""
+        (file,) = self.rejects.glob("*.json")
+        return [json.loads(line) for line in file.read_bytes().splitlines()]
