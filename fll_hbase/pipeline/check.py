@@ -154,8 +154,7 @@ def audit(spark: SparkSession, settings: Settings) -> Audit:
     marked = scans.parted(spark, settings, [WHOLE]).mapInArrow(partial(_marks, settings=settings), MARKS)
     differing = disagreeing(marked).persist(StorageLevel.DISK_ONLY)
     try:
-        rows = _rows(differing)
-        marks, more = _differing(differing)
+        rows, marks, more = _collected(differing)
     finally:
         differing.unpersist()
     findings = _findings(spark, settings, marks) if any(marks) else []
@@ -170,25 +169,22 @@ def disagreeing(marked: DataFrame) -> DataFrame:
     return marked.groupBy("mark").agg(f.bit_or("said").alias("said")).where(missing | told | (said == FOUND))
 
 
-def _rows(differing: DataFrame) -> dict[str, int]:
-    """How many rows of each letter there are."""
-    counts: Counter[str] = Counter()
-    for row in differing.where(f.col("said").bitwiseAND(_COUNT) != 0).select("said").collect():
-        letter = row["said"] >> _LETTER_BITS & 0xFF
-        counts[chr(letter)] += row["said"] >> _COUNT_BITS
-    return dict(sorted(counts.items()))
-
-
-def _differing(differing: DataFrame) -> tuple[Differing, int]:
-    """The marks that do not agree, what is wrong before what is left over; and how many there are beyond."""
-    marks = differing.where(f.col("said").bitwiseAND(_COUNT) == 0)
-    kept = marks.orderBy(f.col("said") == FOUND).limit(DIFFERING_MAX).collect()
-    more = marks.count() - len(kept) if len(kept) == DIFFERING_MAX else 0
+def _collected(differing: DataFrame) -> tuple[dict[str, int], Differing, int]:
+    """How many rows of each letter there are; marks that do not agree, what is wrong before what is left
+    over; and how many there are beyond.
+    """
+    said = f.col("said")
+    kept = differing.orderBy(said.bitwiseAND(_COUNT) == 0, said == FOUND).limit(DIFFERING_MAX).collect()
+    more = differing.count() - len(kept) if len(kept) == DIFFERING_MAX else 0
+    letters: Counter[str] = Counter()
     by_side: dict[int, set[int]] = {EXPECTED: set(), FOUND: set(), TOLD: set()}
-    for row in kept:
-        side = TOLD if row["said"] & TOLD else row["said"] & (EXPECTED | FOUND)
-        by_side[side].add(row["mark"] % _SIDES)
-    return Differing(*map(frozenset, (by_side[EXPECTED], by_side[FOUND], by_side[TOLD]))), more
+    for number, side in kept:
+        if side & _COUNT:
+            letters[chr(side >> _LETTER_BITS & 0xFF)] += side >> _COUNT_BITS
+        else:
+            by_side[TOLD if side & TOLD else side & (EXPECTED | FOUND)].add(number % _SIDES)
+    marks = Differing(*map(frozenset, (by_side[EXPECTED], by_side[FOUND], by_side[TOLD])))
+    return dict(sorted(letters.items())), marks, more
 
 
 def _findings(spark: SparkSession, settings: Settings, marks: Differing) -> list[Finding]:
