@@ -437,7 +437,9 @@ def _json(value: Any) -> bytes:
 
 def _end_points(row: Row, column: bytes) -> tuple[EndPoint, ...]:
     try:
-        return tuple(EndPoint(namespace, name) for namespace, name in json.loads(row[column].value))
+        said = json.loads(row[column].value)
+        "".join(name for pair in said for name in pair).encode()
+        return tuple(EndPoint(namespace, name) for namespace, name in said)
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptRow(f"{column!r} of a data row is not a list of end points") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TypeAlias
 
 from cachetools import LRUCache
@@ -27,6 +26,7 @@ CONTENTS_MAX = 100_000
 KeyedRow: TypeAlias = tuple[bytes, Row]
 Tell: TypeAlias = Callable[[bytes, Row, Said], None]
 
+_REFERENCES = (b"b|", b"f|")
 _LARGE = (layout.CONTENTS, layout.PARTS)
 _OTHERS: Mapping[bytes, Tell] = {
     b"b|": others.tell_reference,
@@ -57,14 +57,19 @@ class Auditor:
     def __init__(self, table: Table, *, once: bool = False) -> None:
         self._table = table
         self._runs = RunRows(Folds(table), once=once)
-        self._ends: LRUCache[str, tuple[End, ...]] = LRUCache(CONTENTS_MAX)
+        self._ends: LRUCache[bytes, tuple[End, ...]] = LRUCache(CONTENTS_MAX)
         self._horizons: LRUCache[EndPoint, int] = LRUCache(CONTENTS_MAX)
 
     def tell(self, page: Sequence[KeyedRow], said: Said) -> None:
         """What all rows of a page say, together."""
         ends = self._all_ends(page)
+        found = said.found
         for key, row in page:
-            self._tell(key, row, ends, said)
+            if key.startswith(_REFERENCES):
+                for column, cell in row.items():
+                    found.append(b"%b\n%b\n%b" % (key, column, cell.value))
+            else:
+                self._tell(key, row, ends, said)
 
     def told(self, page: Sequence[KeyedRow]) -> dict[bytes, Said]:
         """What each row of a page says."""
@@ -74,7 +79,7 @@ class Auditor:
             self._tell(key, row, ends, each[key])
         return each
 
-    def _tell(self, key: bytes, row: Row, ends: Mapping[str, tuple[End, ...]], said: Said) -> None:
+    def _tell(self, key: bytes, row: Row, ends: Mapping[bytes, tuple[End, ...]], said: Said) -> None:
         try:
             tell = _OTHERS.get(key[:2])
             if tell is not None:
@@ -86,22 +91,21 @@ class Auditor:
         except CorruptRow as error:
             said.faults.append(Finding(Kind.UNREADABLE, key, str(error)))
 
-    def _all_ends(self, page: Sequence[KeyedRow]) -> dict[str, tuple[End, ...]]:
+    def _all_ends(self, page: Sequence[KeyedRow]) -> dict[bytes, tuple[End, ...]]:
         """The end points of all contents that runs of a page truly have, where those can be read."""
         named = set(_checksums(page))
-        missing = sorted(checksum for checksum in named if checksum not in self._ends)
-        keys = {layout.data_row(checksum): checksum for checksum in missing}
+        keys = {layout.CONTENTS + checksum: checksum for checksum in named if checksum not in self._ends}
         columns = (layout.SOURCES, layout.DESTINATIONS)
-        read = self._table.rows(list(keys), columns=columns) if keys else {}
-        found: list[Ends] = []
+        read = self._table.rows(sorted(keys), columns=columns) if keys else {}
+        found: dict[bytes, Ends] = {}
         for key, row in read.items():
             try:
-                found.append(rows.ends_of(keys[key], row))
+                found[keys[key]] = rows.ends_of("", row)
             except CorruptRow:
                 continue
-        self._read_horizons({end for ends in found for end in chain(ends.sources, ends.destinations)})
-        for ends in found:
-            self._ends[ends.checksum] = tuple(
+        self._read_horizons({end for ends in found.values() for end in (*ends.sources, *ends.destinations)})
+        for checksum, ends in found.items():
+            self._ends[checksum] = tuple(
                 End(
                     layout.references(direction, end_point),
                     layout.index(direction, end_point),
@@ -118,11 +122,13 @@ class Auditor:
             self._horizons[end_point] = _horizon_ms(read.get(key, {}))
 
 
-def _checksums(page: Sequence[KeyedRow]) -> Iterator[str]:
+def _checksums(page: Sequence[KeyedRow]) -> Iterator[bytes]:
+    """What truths of runs begin with."""
     for key, row in page:
-        value = rows.truth_value(row) if key.startswith(layout.RUNS) else None
-        if value is not None:
-            yield value.partition(b"|")[0].decode(errors="replace")
+        if key.startswith(layout.RUNS):
+            for column, cell in row.items():
+                if column.startswith(layout.TRUTH):
+                    yield cell.value[: layout.CHECKSUM_DIGITS]
 
 
 def _horizon_ms(row: Row) -> int:

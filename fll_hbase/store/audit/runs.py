@@ -12,24 +12,34 @@ from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_start
+from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_day, inverted_start
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.runs import DAY_MS
+from fll_hbase.model.runs import DAY_MS, State
 from fll_hbase.store import rows
 from fll_hbase.store.audit.findings import Finding, Kind, Mend
 from fll_hbase.store.audit.said import Said, cell_text
 from fll_hbase.store.folds import Folds
-from fll_hbase.store.rows import Claim
 from fll_hbase.tables import Row
 
 NAMES_MAX = 100_000
 """So many programs are remembered, and so many index rows that were asked for."""
 
 _COUNT_DIGITS = 8
+_FAILED = {state.value.encode(): state.failed for state in State}
+_FIRST_TRUTH = layout.TRUTH + b"00000001|"
 _PLAIN = re.compile(rb"r\|[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
 _DOCUMENT = re.compile(rb"d:v\|[0-9a-f]{8}\|[0-9a-f]{32}")
 _EVENT = re.compile(rb"d:ev\|[0-9a-f]{16}\|[0-9a-f]{32}")
 _TRUTH = re.compile(rb"d:z\|[0-9a-f]{8}\|[0-9a-f]{32}")
+
+
+class Hints(NamedTuple):
+    """What references and index rows of a run are made of, as bytes."""
+
+    checksum: bytes
+    start_ms: int
+    failed: bool
+    program: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,68 +70,88 @@ class RunRows:
         self._folds = folds
         self._once = once
         self._programs: LRUCache[bytes, bytes] = LRUCache(NAMES_MAX)
-        self._asked: set[tuple[str, int, bool]] = set()
+        self._asked: set[tuple[bytes, int, bool]] = set()
 
-    def tell(self, key: bytes, row: Row, ends: Mapping[str, Sequence[End]], said: Said) -> None:
+    def tell(self, key: bytes, row: Row, ends: Mapping[bytes, Sequence[End]], said: Said) -> None:
         """What a run row says; `ends` are those of the contents that can be read. Raises CorruptRow."""
         run = _run_of(key)
+        hints = self._settled(row)
+        if hints is not None:
+            said.expected.append(layout.CONTENTS + hints.checksum)
+            self._hints(run, hints, ends.get(hints.checksum, ()), said.expected, said.allowed)
+            return
         cells = _cells(row)
         altered = [column for column in (*cells.documents, *cells.events) if _altered(row, column)]
         said.faults += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
         value = row[cells.truths[-1]].value if cells.truths else None
-        claim, program = self._read(key, value)
         faults = [] if altered else list(self._faults(key, row, cells, value))
         said.faults += faults
         sure = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         into = said.expected if sure else said.allowed
-        into += self._contents(key, row, cells, claim)
+        hints = self._claimed(key, value)
+        into += self._contents(key, row, cells, hints)
         said.expected += _parts(row, cells)
-        if claim is not None and claim.checksum in ends:
-            self._hints(run, claim, program, ends[claim.checksum], into, said.allowed)
+        if hints is not None:
+            self._hints(run, hints, ends.get(hints.checksum, ()), into, said.allowed)
 
-    def _read(self, key: bytes, value: bytes | None) -> tuple[Claim | None, bytes]:
-        """What a truth claims, and what references hold; one that cannot be read is not what was said."""
+    def _settled(self, row: Row) -> Hints | None:
+        """The truth of a run that one document told of, as nearly all are; None where more is to be said."""
+        if len(row) != 2:
+            return None
+        (document, said), (truth, true) = sorted(row.items())
+        value = said.value
+        names = value.split(SEPARATOR, 3)
+        program = self._programs.get(names[-1])
+        if (
+            program is None
+            or names[2] not in _FAILED
+            or true.value != value
+            or truth != _FIRST_TRUTH + document[-layout.CHECKSUM_DIGITS :]
+            or not _DOCUMENT.fullmatch(document)
+            or digest(value).encode() != document[-layout.CHECKSUM_DIGITS :]
+            or not names[1].isdigit()
+        ):
+            return None
+        return Hints(names[0], int(names[1]), _FAILED[names[2]], program)
+
+    def _claimed(self, key: bytes, value: bytes | None) -> Hints | None:
+        """What a truth claims; one that cannot be read is not what was said."""
         if value is None:
-            return None, b""
+            return None
         try:
-            return rows.claimed(value), self._program(key, value)
+            claim, program = rows.claimed(value), self._program(key, value)
         except CorruptRow:
-            return None, b""
+            return None
+        return Hints(claim.checksum.encode(), claim.start_ms, claim.state.failed, program)
 
-    def _contents(self, key: bytes, row: Row, cells: Cells, claim: Claim | None) -> Iterator[bytes]:
+    def _contents(self, key: bytes, row: Row, cells: Cells, hints: Hints | None) -> Iterator[bytes]:
         """The contents of the truth, and of the latest document."""
-        named = {claim.checksum} if claim else set()
+        named = {layout.CONTENTS + hints.checksum} if hints else set()
         if cells.documents:
             latest = row[cells.documents[-1]].value
             self._program(key, latest)
-            named.add(rows.claimed(latest).checksum)
-        yield from map(layout.data_row, named)
+            named.add(layout.data_row(rows.claimed(latest).checksum))
+        yield from named
 
     def _hints(
-        self,
-        run: bytes,
-        claim: Claim,
-        program: bytes,
-        ends: Sequence[End],
-        into: list[bytes],
-        allowed: list[bytes],
+        self, run: bytes, hints: Hints, ends: Sequence[End], into: list[bytes], allowed: list[bytes]
     ) -> None:
-        failed = claim.state.failed
-        start_ms, day = claim.start_ms, day_of(claim.start_ms)
-        reference = rows.reference_column(claim.checksum, failed=failed)
-        tail = b"%b|%b\n%b\n%b" % (inverted_start(start_ms), run, reference, program)
+        checksum, start_ms, failed, program = hints
+        column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
+        tail = b"%b|%b\n%b%b\n%b" % (inverted_start(start_ms), run, column, checksum, program)
         for end in ends:
             (into if start_ms >= end.horizon_ms else allowed).append(end.references + tail)
-        asked = claim.checksum, day, failed
+        day = day_of(start_ms)
+        asked = checksum, day, failed
         if asked not in self._asked or into is allowed:
             column = layout.FAILED_WITNESS if failed else layout.WITNESS
-            tail = cell_text(layout.index_tail(day, claim.checksum), column)
+            tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
             for end in ends:
                 (into if (day + 1) * DAY_MS > end.horizon_ms else allowed).append(end.index + tail)
             if self._once and into is not allowed:
                 self._remember(asked)
 
-    def _remember(self, asked: tuple[str, int, bool]) -> None:
+    def _remember(self, asked: tuple[bytes, int, bool]) -> None:
         if len(self._asked) >= NAMES_MAX:
             self._asked.clear()
         self._asked.add(asked)
