@@ -1,0 +1,99 @@
+"""Is a load whole after whatever hurt it, once it was started again: nothing lost, nothing doubled?"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from fll_hbase.tables import open_table
+
+from . import checks
+from .loading import Input, Load, Rows, count, rejected, rows
+
+RUNS = 6_000
+UNDER_WAY = 300
+
+FULL_BYTES = 16 * 2**20
+BAD_LINE_BYTES = 5 * 2**20
+"""Of four such lines each is smaller than any file may be, and all of them are larger."""
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Input:
+    return Input(tmp_path_factory.mktemp("given") / "runs.ndjson", runs=RUNS)
+
+
+@pytest.fixture(scope="module")
+def expected(given: Input) -> Rows:
+    return given.rows()
+
+
+@pytest.fixture
+def url(store: Path) -> str:
+    return f"sqlite:///{store}"
+
+
+def whole(store: Path, expected: Rows) -> None:
+    """The very rows, in a sound file."""
+    with closing(open_table(f"sqlite:///{store}")) as table:
+        assert rows(table) == expected
+    checks.sound(store)
+
+
+def test_killed_and_started_again(given: Input, expected: Rows, store: Path, url: str) -> None:
+    rejects = store.with_name("rejects")
+    with Load(given.path, url, rejects) as load:
+        load.gets_under_way(url, runs=UNDER_WAY)
+        load.kill()
+    assert UNDER_WAY <= count(url) < RUNS
+    with Load(given.path, url, rejects) as load:
+        code, summary, _ = load.ends()
+    assert (code, given.accounted(summary)) == (1, True)
+    assert summary["repeated"] >= UNDER_WAY
+    assert [one["line"] for one in rejected(rejects)] == given.bad
+    whole(store, expected)
+
+
+def test_a_worker_killed(given: Input, expected: Rows, store: Path, url: str) -> None:
+    """Spark runs its task again, in the same load."""
+    rejects = store.with_name("rejects")
+    with Load(given.path, url, rejects, cores="2, 4") as load:
+        load.gets_under_way(url, runs=UNDER_WAY)
+        load.kill_a_worker()
+        code, summary, complaints = load.ends()
+    assert (code, complaints, given.accounted(summary)) == (1, [], True)
+    assert summary["repeated"] > 0
+    assert [one["line"] for one in rejected(rejects)] == given.bad
+    whole(store, expected)
+
+
+def test_two_at_once(given: Input, expected: Rows, store: Path, url: str) -> None:
+    rejects = [store.with_name(name) for name in ("one", "other")]
+    with Load(given.path, url, rejects[0], cores="1") as one, Load(given.path, url, rejects[1]) as other:
+        ended = [one.ends(), other.ends()]
+    for folder, (code, summary, _) in zip(rejects, ended, strict=True):
+        assert (code, given.accounted(summary)) == (1, True)
+        assert [one["line"] for one in rejected(folder)] == given.bad
+    whole(store, expected)
+
+
+def test_no_room_for_rejects(store: Path, url: str) -> None:
+    """What a full disk is to those who write: a file that cannot grow. All else was recorded before."""
+    few = Input(store.with_name("few"), runs=50)
+    long = [bytes([letter]) * BAD_LINE_BYTES for letter in b"abcd"]
+    file = store.with_name("long")
+    file.write_bytes(b"\n".join([*long, *few.lines]))
+    rejects = store.with_name("rejects")
+    with Load(file, url, rejects, bytes_max=FULL_BYTES) as load:
+        code, summary, complaints = load.ends()
+    assert (code, summary) == (1, {})
+    (complaint,) = complaints
+    assert "File too large" in complaint
+    whole(store, few.rows())
+    with Load(file, url, rejects) as load:
+        code, summary, _ = load.ends()
+    assert (code, summary["recorded"], summary["rejected"]) == (1, 0, 4 + len(few.bad))
+    assert [one["value"].encode() for one in rejected(rejects)][:4] == long
+    whole(store, few.rows())
