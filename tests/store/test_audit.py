@@ -129,7 +129,8 @@ def test_a_cell_that_says_something_else_is_found(history: list[Said], data: st.
     put(table, altered, data.draw(st.sampled_from([b"", b"x", b"[]", b"{}", b"\xff", b"1|2|3"])))
     if essential(table) == whole:
         return
-    assert wrong(findings(table))
+    kinds = {one.kind for one in findings(table)}
+    assert Kind.OTHER_PROGRAM in kinds or wrong(findings(table))
     if not wrong(repaired(table)):
         assert essential(table) == whole
 
@@ -259,6 +260,14 @@ def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     kinds = {one.kind for one in findings(table)}
     assert Kind.CONTENT_WITHOUT_RUN not in kinds
     assert not wrong(findings(table))
+
+
+def test_a_reference_that_names_another_program_is_noted_and_put_right(table: Table) -> None:
+    whole = essential(table)
+    put(table, keys(table, b"b|")[0], b"app|1|t|p")
+    assert [one.kind for one in findings(table)] == [Kind.OTHER_PROGRAM]
+    assert repaired(table) == []
+    assert essential(table) == whole
 
 
 def test_references_from_before_a_horizon_may_be_there_or_not(table: Table) -> None:

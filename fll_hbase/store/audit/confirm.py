@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.codec import unescaped
 from fll_hbase.model.runs import Direction
 from fll_hbase.store import rows
 from fll_hbase.store.audit.auditor import Auditor, KeyedRow
@@ -29,6 +30,7 @@ _MISSING = {
     b"e|": Kind.MISSING_CATALOGUE,
     b"a|": Kind.MISSING_ALIAS,
 }
+_PROGRAM_PIECES = 4
 _REFERENCES = (b"b|", b"f|")
 _INDEX = b"i|"
 
@@ -142,9 +144,21 @@ def _missing(key: bytes, text: bytes, says: Row, needed: dict[bytes, Row]) -> Fi
     kind = _MISSING[row[:2]]
     by_events = rows.latest_document(says) is None
     lost = kind is Kind.MISSING_PART or (kind is Kind.MISSING_CONTENT and not by_events)
-    said = "holds something else" if column in needed.get(row, {}) else "is missing"
+    there = needed.get(row, {}).get(column)
+    if there and kind is Kind.MISSING_REFERENCE and _is_program(there.value):
+        kind = Kind.OTHER_PROGRAM
+    said = "holds something else" if there else "is missing"
     what = column.decode() if column else "the row"
     return Finding(kind, row, f"{what} {said}, says {key.decode()}", NOTHING if lost else Mend(key))
+
+
+def _is_program(value: bytes) -> bool:
+    """Whether some run may have put it: of documents of one content and start the slowest put the last."""
+    pieces = value.split(b"|")
+    try:
+        return not value or len([unescaped(piece) for piece in pieces]) == _PROGRAM_PIECES
+    except CorruptRow:
+        return False
 
 
 def _needs(said: Said, text: bytes) -> bool:

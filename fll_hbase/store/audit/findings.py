@@ -23,6 +23,7 @@ class Kind(Enum):
     MISSING_CATALOGUE = "missing in the catalogue"
     MISSING_ALIAS = "alias of one end only"
     UNFINISHED = "unfinished run"
+    OTHER_PROGRAM = "reference that names another program"
     REFERENCE_WITHOUT_RUN = "reference without run"
     REFERENCE_WITHOUT_CONTENT = "reference without content"
     REFERENCE_DISOWNED = "reference its run disowns"
@@ -39,6 +40,7 @@ class Kind(Enum):
 _NOTES = frozenset(
     {
         Kind.UNFINISHED,
+        Kind.OTHER_PROGRAM,
         Kind.REFERENCE_WITHOUT_RUN,
         Kind.REFERENCE_WITHOUT_CONTENT,
         Kind.REFERENCE_DISOWNED,
