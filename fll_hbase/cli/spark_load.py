@@ -40,12 +40,12 @@ def load(
     in DIR with its file, its number and every fault, and stops no other. Loading again is safe, whatever
     ended it before.
     """
+    with stores.opened(settings, new=True):
+        pass
     with jobs.running("load", master) as spark:
         from fll_hbase.pipeline import load as job
         from fll_hbase.pipeline.recording import Target
 
-        with stores.opened(settings, new=True):
-            pass
         loaded = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=form)
     jobs.summary(loaded.summary(), lambda: str(loaded))
     if loaded.counts.rejected:

@@ -85,10 +85,12 @@ class Load:
 
 
 def count(url: str) -> int:
-    """Of how many runs there is a truth."""
+    """Of how many runs of an input there is a truth."""
     with closing(open_table(url)) as table:
         found = table.scan(b"r|", b"r}", columns=(layout.LIGHT,))
-        return sum(any(column.startswith(layout.TRUTH) for column in row) for _, row in found)
+        return sum(
+            any(column.startswith(layout.TRUTH) for column in row) for key, row in found if b"|load-" in key
+        )
 
 
 def rows(table: Table) -> Rows:

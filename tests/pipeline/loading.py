@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 from collections.abc import Callable, Sequence
@@ -98,7 +99,7 @@ FILES: dict[str, Callable[[Sequence[bytes]], bytes]] = {
     "2.ndjson.gz": lambda lines: gzip.compress(plain(lines)),
     "3 of 100%.ndjson": crlf,
     "4.ndjson.zst": zstd,
-    "5.txt": plain,
+    "5.ndjson.bz2": lambda lines: bz2.compress(plain(lines)),
 }
 """Names in their order, and how lines are written there."""
 
