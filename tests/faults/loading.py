@@ -93,6 +93,12 @@ def count(url: str) -> int:
         )
 
 
+def puts_into(url: str) -> bool:
+    """Whether anything was put into the row of a run of an input."""
+    with closing(open_table(url)) as table:
+        return any(b"|load-" in key for key, _ in table.scan(b"r|", b"r}", columns=(layout.LIGHT,)))
+
+
 def rows(table: Table) -> Rows:
     """Every cell, but for the run that a witness names: any of the day will do."""
     return masked({key: values(row) for key, row in table.scan(b"", b"\xff")})

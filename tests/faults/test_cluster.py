@@ -10,11 +10,13 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from clusters import Cluster
 
 from .cluster import ANSWER_SECONDS, DAEMONS, GATEWAYS, HEAL_SECONDS, HOT, REGION_SERVERS, Site, Work
+from .loading import Input, Load, puts_into, rejected, same_rows
 from .processes import connected, eventually
 from .server import Server
 
@@ -26,6 +28,9 @@ end are still waiting; and much longer."""
 
 NO_ZOOKEEPER_SECONDS = 10.0
 """Longer than that session."""
+
+LOADED_RUNS, LOADED_ROW = 4_000, b"f|load|orders|"
+"""Every run of the load has a row there."""
 
 WORKER_KILLS = 5
 STEADY_SECONDS = 5.0
@@ -64,6 +69,26 @@ def test_region_server_killed(site: Site, tell: Tell, name: str) -> None:
         tell(f"each client served {took:.1f} s after the kill, by the other one")
         site.cluster.restart(name)
     assert work.longest_seconds() >= NOTICED_SECONDS
+
+
+def test_region_server_killed_during_a_load(site: Site, tell: Tell, tmp_path: Path) -> None:
+    """Spark waits for the other one: nobody starts anything again, and another load finds all there."""
+    given, url, rejects = Input(tmp_path / "runs", runs=LOADED_RUNS), site.cluster.url, tmp_path / "rejects"
+    name = site.holder(LOADED_ROW)
+    with Load(given.path, url, rejects, cores="2, 4") as load:
+        eventually(lambda: puts_into(url), HEAL_SECONDS, "the load has put something")
+        site.cluster.kill(name)
+        code, summary, complaints = load.ends()
+    tell(f"a load of {LOADED_RUNS} runs took {summary.get('seconds')} s with {name} killed")
+    assert (code, complaints, given.accounted(summary)) == (1, [], True)
+    assert [one["line"] for one in rejected(rejects)] == given.bad
+    expected = given.rows()
+    assert same_rows(url, expected) == expected
+    site.cluster.restart(name)
+    with Load(given.path, url, rejects) as load:
+        code, summary, _ = load.ends()
+    assert (code, summary["recorded"]) == (1, 0)
+    assert same_rows(url, expected) == expected
 
 
 @pytest.mark.parametrize("seconds", STOPPED_SECONDS)
