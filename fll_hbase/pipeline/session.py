@@ -24,6 +24,7 @@ _LOG = Path(__file__).with_name("log4j2.properties")
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG}",
 }

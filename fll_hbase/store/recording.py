@@ -268,7 +268,10 @@ class Recording:
     def _all_ends(self, pending: Sequence[Pending]) -> dict[str, Ends]:
         """The end points of every content that is to be true; of other writers' from their data rows."""
         infos = (info for run in pending for info in (run.info, run.derived) if info is not None)
-        ends = {info.checksum: Ends(info.checksum, info.sources, info.destinations) for info in infos}
+        distinct = {info.checksum: info for info in infos}
+        ends = {
+            checksum: Ends(checksum, info.sources, info.destinations) for checksum, info in distinct.items()
+        }
         others = {run.truth.checksum for run in pending if run.truth} - ends.keys()
         for checksum in others:
             row = self._table.get(layout.data_row(checksum), columns=(layout.SOURCES, layout.DESTINATIONS))

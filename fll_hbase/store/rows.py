@@ -65,6 +65,10 @@ class Ends:
     sources: tuple[EndPoint, ...]
     destinations: tuple[EndPoint, ...]
 
+    def __hash__(self) -> int:
+        """A checksum names its content, so it says all; this is asked for every run."""
+        return hash(self.checksum)
+
     def directed(self) -> Iterator[tuple[Direction, EndPoint]]:
         for end_point in self.destinations:
             yield Direction.BACKWARD, end_point
@@ -232,8 +236,14 @@ def reference_puts(truth: Truth, ends: Ends, *, program: bytes) -> Iterator[Put]
     run = truth.run
     column = reference_column(truth.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, run.run)
-    for direction, end_point in ends.directed():
-        yield Put(measured(layout.references(direction, end_point) + tail), column, program)
+    for head in _reference_heads(ends):
+        yield Put(measured(head + tail), column, program)
+
+
+@lru_cache(maxsize=4_096)
+def _reference_heads(ends: Ends) -> tuple[bytes, ...]:
+    """What the references of a content begin with."""
+    return tuple(layout.references(direction, end_point) for direction, end_point in ends.directed())
 
 
 def reference_column(checksum: str, *, failed: bool) -> bytes:
@@ -246,11 +256,9 @@ def program_of(run: ProgramRun) -> bytes:
     return SEPARATOR.join(map(escaped, (run.application, run.version, run.type, run.program)))
 
 
-@lru_cache(maxsize=4_096)
 def longest_prefix_bytes(ends: Ends) -> int:
     """What the longest reference key of a content takes before its tail."""
-    prefixes = [len(layout.references(direction, end_point)) for direction, end_point in ends.directed()]
-    return max(prefixes, default=0)
+    return max(map(len, _reference_heads(ends)), default=0)
 
 
 def witnesses(truths: Iterable[Truth]) -> Iterable[Truth]:
