@@ -1,0 +1,83 @@
+"""Which horizons does the command mean, and are wrong ones told in one line before any Spark starts?"""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cli.running import fll
+from fll_hbase.cli.spark_retention import _compaction, _horizons, _policy
+from fll_hbase.model.horizons import Horizons
+from fll_hbase.model.operations import EndPoint
+
+RETENTION = ("spark", "retention")
+
+
+def policy(said: Any) -> Horizons:
+    file = BytesIO(json.dumps(said).encode())
+    file.name = "policy.json"
+    with click.Context(click.Command("x"), obj=lambda: 1_000_000_000):
+        return _policy(file)
+
+
+def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_that_of_all() -> None:
+    horizons = policy(
+        {
+            "before": "now-100s",
+            "namespaces": {"hr": "now-10s"},
+            "endpoints": [{"namespace": "hr", "name": "people", "before": "7"}],
+        }
+    )
+    assert horizons.of(EndPoint("shop", "orders")) == 999_900_000
+    assert horizons.of(EndPoint("hr", "teams")) == 999_990_000
+    assert horizons.of(EndPoint("hr", "people")) == 7_000
+
+
+def test_options_are_a_policy_of_one_line() -> None:
+    people = EndPoint("hr", "people")
+    assert _horizons(5, None, None) == Horizons(5)
+    assert _horizons(5, "hr", None) == Horizons(namespaces_ms={"hr": 5})
+    assert _horizons(5, "hr", "people") == Horizons(end_points_ms={people: 5})
+    assert policy({}) == Horizons()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ([], "no policy"),
+        ({"befor": "now"}, "unknown members ['befor']"),
+        ({"before": "yesterday"}, "is no time"),
+        ({"namespaces": ["hr"]}, "no policy"),
+        ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
+    ],
+)
+def test_a_policy_that_is_none_is_told(tmp_path: Path, said: Any, told: str) -> None:
+    (tmp_path / "policy.json").write_text(json.dumps(said))
+    result = fll(*RETENTION, "--policy", str(tmp_path / "policy.json"))
+    assert result.exit_code == 2
+    assert told in result.output
+    assert result.output.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--namespace", "hr"), "go with --before"),
+        (("--before", "now", "--name", "people"), "--name goes with --namespace"),
+        (("--before", "soon"), "is no time"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(options: tuple[str, ...], told: str) -> None:
+    result = fll(*RETENTION, *options)
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+def test_what_is_left_to_do_is_told_where_there_is_something() -> None:
+    assert _compaction("sqlite:///a.db") == ""
+    assert _compaction("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
