@@ -15,7 +15,7 @@ COMMANDS = sorted(main.commands)
 
 
 def test_the_commands_are_these() -> None:
-    assert COMMANDS == ["export", "field", "find", "lineage", "record", "runs", "sample", "serve", "table"]
+    assert COMMANDS == ["export", "field", "find", "lineage", "record", "runs", "sample", "serve", "spark", "table"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
