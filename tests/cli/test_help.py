@@ -15,7 +15,18 @@ COMMANDS = sorted(main.commands)
 
 
 def test_the_commands_are_these() -> None:
-    assert COMMANDS == ["export", "field", "find", "lineage", "record", "runs", "sample", "serve", "spark", "table"]
+    assert COMMANDS == [
+        "export",
+        "field",
+        "find",
+        "lineage",
+        "record",
+        "runs",
+        "sample",
+        "serve",
+        "spark",
+        "table",
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
