@@ -2,8 +2,8 @@
 
 Most are the real store over a table that changes what passes through, so that they outlive its refactoring.
 
-That a pass looks again at its end is not among them: since it asks the clock before each batch, only a purge of
-the very run that it writes can come between, and hardly any schedule has both.
+That a pass looks again at its end is not among them: since it asks the clock before each batch, only a purge
+of the very run that it writes can come between, and hardly any schedule has both.
 """
 
 from __future__ import annotations
