@@ -90,7 +90,7 @@ def retain(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_r
 
 def garbage(found: DataFrame, kept: DataFrame) -> DataFrame:
     """What is found and nothing keeps."""
-    return found.join(kept.select("mark").distinct(), "mark", "left_anti")
+    return found.join(kept.select("mark"), "mark", "left_anti")
 
 
 def mark(row: bytes, column: bytes = b"") -> int:
