@@ -8,22 +8,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fll_hbase import config
 from fll_hbase.cli.options import STORE_HELP, Command
-from fll_hbase.config import Settings
-from fll_hbase.errors import BadSetting
+from fll_hbase.pipeline import settings
 from fll_hbase.pipeline.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-STORE_TIMEOUT_MS = 60_000
-"""Jobs may wait longer for the store than questions do."""
 
 _CAUSE = re.compile("(Caused by)?: ")
 
@@ -37,25 +31,17 @@ def job_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def placed(*, store: str | None, **said: Any) -> None:
-        command(settings=job_settings(store), **said)
+        command(settings=settings.of_job(store), **said)
 
     return placed
 
 
-def job_settings(store: str | None) -> Settings:
-    """The settings, with more patience. Raises BadSetting for a store that other processes cannot share."""
-    settings = config.from_environment(store=store)
-    if settings.store.endswith(":memory:"):
-        raise BadSetting(
-            "a store in memory is of one process; jobs on Spark need sqlite:///FILE or hbase://…"
-        )
-    return replace(settings, store_timeout_ms=max(settings.store_timeout_ms, STORE_TIMEOUT_MS))
-
-
 @contextmanager
-def running(name: str, master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def running(
+    name: str, master: str, spark_settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
     """A session for one job, with its settings; what fails on a worker is told as it was raised there."""
-    spark = session(name, master=master, settings=settings)
+    spark = session(name, master=master, settings=spark_settings)
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 

@@ -50,7 +50,8 @@ WITNESS, FAILED_WITNESS = b"d:w", b"d:x"
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
 STATED, ALIAS, HORIZON = b"d:s|", b"d:a|", b"d:h|"
 
-CONTENTS, RUNS, END_POINTS, PARTS = b"c|", b"r|", b"e|", b"p|"
+CONTENTS, RUNS, END_POINTS, PARTS, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
+REFERENCES, INDEX = (b"b|", b"f|"), b"i|"
 """What all data rows begin with, all run rows, and all catalogue rows; then come namespace and name."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}

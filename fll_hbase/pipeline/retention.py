@@ -41,7 +41,12 @@ DUE = "row binary, bytes bigint"
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 _REMEMBERED = 200_000
-_KINDS = {b"b": "references", b"f": "references", b"i": "index rows", b"c": "contents", b"p": "parts"}
+_KINDS = {
+    **dict.fromkeys(layout.REFERENCES, "references"),
+    layout.INDEX: "index rows",
+    layout.CONTENTS: "contents",
+    layout.PARTS: "parts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,7 @@ def _named(
 
 
 def _counted(found: DataFrame) -> tuple[dict[str, int], int]:
-    kind = f.substring("row", 1, 1)
+    kind = f.substring("row", 1, 2)
     rows = found.groupBy(kind.alias("kind")).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(_KINDS.values(), 0)
     for letter, count, _ in rows:

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from fll_hbase.config import Settings
 from fll_hbase.keys import ranges
 from fll_hbase.keys.layout import Range
-from fll_hbase.tables import Table, open_table
+from fll_hbase.store.opening import table_of
+from fll_hbase.tables import Table
 
 ROWS_A_BATCH = 5_000
 PARTS_A_CORE = 4
@@ -27,17 +28,13 @@ Read: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
 @lru_cache(maxsize=1)
 def opened(settings: Settings) -> Table:
     """The table, opened once in a process."""
-    return open_table(
-        settings.store,
-        timeout_ms=settings.store_timeout_ms,
-        connections_max=settings.store_connections_max,
-    )
+    return table_of(settings)
 
 
 def parted(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> DataFrame:
     """The ranges, cut where the engine would cut them: columns `start` and `stop`, one row a partition."""
     parts = spark.sparkContext.defaultParallelism * PARTS_A_CORE
-    with closing(_table(settings)) as table:
+    with closing(table_of(settings)) as table:
         cut = [
             (bytearray(start), bytearray(stop))
             for whole in wholes
@@ -61,10 +58,6 @@ def batch_of(rows: Sequence[tuple[Any, ...]], schema: str) -> pa.RecordBatch:
     fields = pa.schema([(name, _TYPES[kind]) for name, kind in columns])
     arrays = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), fields, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=fields)
-
-
-def _table(settings: Settings) -> Table:
-    return open_table(settings.store, timeout_ms=settings.store_timeout_ms)
 
 
 def _read(

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import Limits, LineageStore
-from fll_hbase.tables import open_table
+from fll_hbase.tables import Table, open_table
 
 
 def open_store(settings: Settings) -> LineageStore:
     """The store, bounded as the settings say. Raises BadSetting or StoreAway."""
-    table = open_table(
-        settings.store,
-        timeout_ms=settings.store_timeout_ms,
-        connections_max=settings.store_connections_max,
-    )
     limits = Limits(
         level_max=settings.level_max,
         pairs_max=settings.pairs_max,
@@ -22,4 +17,13 @@ def open_store(settings: Settings) -> LineageStore:
         cache_bytes=settings.cache_bytes,
         grace_ms=settings.grace_ms,
     )
-    return LineageStore(table, limits=limits)
+    return LineageStore(table_of(settings), limits=limits)
+
+
+def table_of(settings: Settings) -> Table:
+    """The table alone. Raises BadSetting or StoreAway."""
+    return open_table(
+        settings.store,
+        timeout_ms=settings.store_timeout_ms,
+        connections_max=settings.store_connections_max,
+    )

@@ -21,7 +21,7 @@ from fll_hbase.tables import CellKey, Put, Row, Table
 T = TypeVar("T")
 
 PAGE_ROWS = 1_000
-HINTS = (b"b|", b"f|", b"i|")
+HINTS = (*layout.REFERENCES, layout.INDEX)
 """References, and the day index."""
 
 _SLACK = 8

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from fll_hbase import config, times
+from fll_hbase import times
 from fll_hbase.config import Settings
 from fll_hbase.errors import BadSetting
 from fll_hbase.model.edges import Edge
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.pipeline.settings import of_job
 
 ALWAYS = Window(0, START_LIMIT_MS)
-STORE_TIMEOUT_MS = 60_000
-"""Tasks may wait longer for the store than questions do."""
-
 PARTS = 8
 """How many partitions where the engine keeps no ranges apart itself."""
 
@@ -115,15 +113,9 @@ def asked(options: Mapping[str, str]) -> Asked:
         raise BadSetting(f"option name={said['name']!r} needs the namespace of the end point, too")
     touched = Among(said.get("namespace", ""), said.get("name", ""))
     window = _window(said.get("start"), said.get("end"))
-    return Asked(store_of(said), TableName(table), Bounds(window, touched), _parts(said.get("partitions")))
-
-
-def store_of(options: Mapping[str, str]) -> Settings:
-    """The settings with the store of the option. Raises BadSetting for one that no worker can open."""
-    settings = config.from_environment(store=options.get("store"))
-    if settings.store.endswith(":memory:"):
-        raise BadSetting(f"store {settings.store!r} is of one process alone, and Spark has several")
-    return replace(settings, store_timeout_ms=max(settings.store_timeout_ms, STORE_TIMEOUT_MS))
+    return Asked(
+        of_job(said.get("store")), TableName(table), Bounds(window, touched), _parts(said.get("partitions"))
+    )
 
 
 def _window(start: str | None, end: str | None) -> Window:

@@ -12,9 +12,10 @@ from fll_hbase.errors import BadSetting
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Contents
 from fll_hbase.store.folds import Folds
+from fll_hbase.store.opening import table_of
 from fll_hbase.store.recording import Recording
 from fll_hbase.store.window import WindowReader
-from fll_hbase.tables import Table, open_table
+from fll_hbase.tables import Table
 
 _FILE = "sqlite:///"
 
@@ -46,12 +47,7 @@ def held(settings: Settings) -> Held:
     path = settings.store.removeprefix(_FILE)
     if settings.store.startswith(_FILE) and not Path(path).exists():
         raise BadSetting(f"there is no store at {settings.store}, seen from {Path.cwd()}")
-    table = open_table(
-        settings.store,
-        timeout_ms=settings.store_timeout_ms,
-        connections_max=settings.store_connections_max,
-    )
-    return holding(table, settings)
+    return holding(table_of(settings), settings)
 
 
 def _now_ms() -> int:

@@ -17,9 +17,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from fll_hbase.errors import BadSetting, Fault, FaultyInput
-from fll_hbase.pipeline.datasource.asked import store_of
 from fll_hbase.pipeline.lines import BLOCK, FILE, PLACE, TIME_MS, VALUE
 from fll_hbase.pipeline.recording import REJECTED, Target, record_batches
+from fll_hbase.pipeline.settings import of_job
 
 OPTIONS = ("store", "namespace")
 FAULTS_MAX = 100
@@ -103,7 +103,7 @@ def sink(options: Mapping[str, str], schema: StructType) -> Sink:
         raise BadSetting(f"option {unknown[0]!r} is none for writing; there are {', '.join(OPTIONS)}")
     if VALUE not in schema.names or not isinstance(schema[VALUE].dataType, (StringType, BinaryType)):
         raise BadSetting("what is written has a column `value`, string or binary: a document or event a row")
-    return Sink(Target(store_of(said), said.get("namespace", "")), time.time_ns() // 1_000_000)
+    return Sink(Target(of_job(said.get("store")), said.get("namespace", "")), time.time_ns() // 1_000_000)
 
 
 def _faults(outcome: Mapping[str, object]) -> list[Fault]:

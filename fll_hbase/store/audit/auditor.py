@@ -26,16 +26,14 @@ CONTENTS_MAX = 100_000
 KeyedRow: TypeAlias = tuple[bytes, Row]
 Tell: TypeAlias = Callable[[bytes, Row, Said], None]
 
-_REFERENCES = (b"b|", b"f|")
 _LARGE = (layout.CONTENTS, layout.PARTS)
 _OTHERS: Mapping[bytes, Tell] = {
-    b"b|": others.tell_reference,
-    b"f|": others.tell_reference,
-    b"i|": others.tell_index,
-    b"e|": others.tell_end_point,
-    b"a|": others.tell_aliases,
-    b"p|": others.tell_part,
-    b"c|": contents.tell,
+    **dict.fromkeys(layout.REFERENCES, others.tell_reference),
+    layout.INDEX: others.tell_index,
+    layout.END_POINTS: others.tell_end_point,
+    layout.ALIASES: others.tell_aliases,
+    layout.PARTS: others.tell_part,
+    layout.CONTENTS: contents.tell,
 }
 
 
@@ -63,11 +61,9 @@ class Auditor:
     def tell(self, page: Sequence[KeyedRow], said: Said) -> None:
         """What all rows of a page say, together."""
         ends = self._all_ends(page)
-        found = said.found
         for key, row in page:
-            if key.startswith(_REFERENCES):
-                for column, cell in row.items():
-                    found.append(b"%b\n%b\n%b" % (key, column, cell.value))
+            if key.startswith(layout.REFERENCES):
+                others.tell_reference(key, row, said)
             else:
                 self._tell(key, row, ends, said)
 

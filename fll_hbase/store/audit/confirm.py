@@ -22,17 +22,14 @@ from fll_hbase.store.audit.said import Said, cell_text, column_of, fault_text, m
 from fll_hbase.tables import Row, Table
 
 _MISSING = {
-    b"c|": Kind.MISSING_CONTENT,
-    b"p|": Kind.MISSING_PART,
-    b"b|": Kind.MISSING_REFERENCE,
-    b"f|": Kind.MISSING_REFERENCE,
-    b"i|": Kind.MISSING_INDEX,
-    b"e|": Kind.MISSING_CATALOGUE,
-    b"a|": Kind.MISSING_ALIAS,
+    layout.CONTENTS: Kind.MISSING_CONTENT,
+    layout.PARTS: Kind.MISSING_PART,
+    **dict.fromkeys(layout.REFERENCES, Kind.MISSING_REFERENCE),
+    layout.INDEX: Kind.MISSING_INDEX,
+    layout.END_POINTS: Kind.MISSING_CATALOGUE,
+    layout.ALIASES: Kind.MISSING_ALIAS,
 }
 _PROGRAM_PIECES = 4
-_REFERENCES = (b"b|", b"f|")
-_INDEX = b"i|"
 
 
 class Differing(NamedTuple):
@@ -111,10 +108,10 @@ class Confirming:
 def _behind(key: bytes, text: bytes, row: Row) -> list[bytes]:
     """The run row that would need a reference, or an index row; and the content it names."""
     try:
-        if key.startswith(_REFERENCES):
+        if key.startswith(layout.REFERENCES):
             run = layout.parsed_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
-        if key.startswith(_INDEX):
+        if key.startswith(layout.INDEX):
             column = text[len(key) + 1 :].partition(b"\n")[0]
             return [layout.run_row(layout.parsed_tail(row[column].value).run)]
     except (CorruptRow, KeyError):
@@ -127,9 +124,9 @@ def _left(key: bytes, text: bytes, again: dict[bytes, Said]) -> Finding:
     column = text[len(key) + 1 :].partition(b"\n")[0]
     detail = column.decode(errors="backslashreplace")
     try:
-        if key.startswith(_REFERENCES):
+        if key.startswith(layout.REFERENCES):
             return Finding(_left_reference(key, column, again), key, detail)
-        if key.startswith(_INDEX):
+        if key.startswith(layout.INDEX):
             _check_index(key, column)
             return Finding(Kind.INDEX_WITHOUT_WITNESS, key, detail)
     except CorruptRow as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from fll_hbase.keys import layout
+
 
 class Kind(Enum):
     """A kind of finding: something wrong, or a note of what a table may hold at any time."""
@@ -61,7 +63,7 @@ class Mend(NamedTuple):
 
     @property
     def of_run(self) -> bool:
-        return self.row.startswith(b"r|")
+        return self.row.startswith(layout.RUNS)
 
 
 NOTHING = Mend()

@@ -17,7 +17,7 @@ _WITNESSES = (layout.WITNESS, layout.FAILED_WITNESS)
 def tell_reference(key: bytes, row: Row, said: Said) -> None:
     """References are there; whether they can be read counts only where no run needs them."""
     for column, cell in row.items():
-        said.found.append(b"%b\n%b\n%b" % (key, column, cell.value))
+        said.found.append(cell_text(key, column, cell.value))
 
 
 def tell_index(key: bytes, row: Row, said: Said) -> None:

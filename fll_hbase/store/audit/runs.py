@@ -27,10 +27,10 @@ NAMES_MAX = 100_000
 _COUNT_DIGITS = 8
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_TRUTH = layout.TRUTH + b"00000001|"
-_PLAIN = re.compile(rb"r\|[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
-_DOCUMENT = re.compile(rb"d:v\|[0-9a-f]{8}\|[0-9a-f]{32}")
-_EVENT = re.compile(rb"d:ev\|[0-9a-f]{16}\|[0-9a-f]{32}")
-_TRUTH = re.compile(rb"d:z\|[0-9a-f]{8}\|[0-9a-f]{32}")
+_PLAIN = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
+_DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
+_EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
+_TRUTH = re.compile(re.escape(layout.TRUTH) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 
 
 class Hints(NamedTuple):
