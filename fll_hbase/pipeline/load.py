@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.pipeline import lines as frames
+from fll_hbase.pipeline.counts import Counts, numbers, words
 from fll_hbase.pipeline.recording import RECORDED, REJECTED, REPEATED, REPLACED, Target, recorded
 from fll_hbase.pipeline.rejects import make_room
 
@@ -21,32 +22,6 @@ TEXT, PARQUET = "text", "parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How many lines there were, and what became of them; those recorded in another's place are recorded."""
-
-    recorded: int = 0
-    repeated: int = 0
-    rejected: int = 0
-    replaced: int = 0
-
-    @property
-    def read(self) -> int:
-        return self.recorded + self.repeated + self.rejected
-
-    def __str__(self) -> str:
-        told = f"{self.recorded:,} recorded ({self.replaced:,} in another's place)"
-        return f"{self.read:,} read: {told}, {self.repeated:,} repeated, {self.rejected:,} rejected"
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.recorded + other.recorded,
-            self.repeated + other.repeated,
-            self.rejected + other.rejected,
-            self.replaced + other.replaced,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Loaded:
     """What a load came to, how long it took, and where rejected lines are."""
 
@@ -54,24 +29,12 @@ class Loaded:
     seconds: float
     rejects: str
 
-    @property
-    def per_second(self) -> float:
-        return self.counts.read / max(self.seconds, 0.001)
-
     def summary(self) -> dict[str, int | float | str]:
-        """For a program: lines read are recorded, repeated and rejected ones."""
-        return {
-            "job": "load",
-            "read": self.counts.read,
-            **asdict(self.counts),
-            "rejects": self.rejects,
-            "seconds": round(self.seconds, 1),
-            "per_second": round(self.per_second),
-        }
+        """For a program."""
+        return {"job": "load", **numbers(self.counts, self.seconds), "rejects": self.rejects}
 
     def __str__(self) -> str:
-        told = f"{self.counts} in {self.seconds:.0f} s, {self.per_second:,.0f} a second"
-        return f"{told}; rejected lines are in {self.rejects}" if self.counts.rejected else told
+        return words(self.counts, self.seconds, rejects=self.rejects)
 
 
 def load(

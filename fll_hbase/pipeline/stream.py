@@ -14,7 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from fll_hbase.errors import BadSetting
 from fll_hbase.pipeline import lines as frames
 from fll_hbase.pipeline.arrivals import Arrivals
-from fll_hbase.pipeline.load import Counts, counted, rejected, write_numbered
+from fll_hbase.pipeline.counts import Counts
+from fll_hbase.pipeline.load import counted, rejected, write_numbered
 from fll_hbase.pipeline.recording import Target, recorded
 from fll_hbase.pipeline.rejects import make_room
 from fll_hbase.pipeline.stopping import Stop

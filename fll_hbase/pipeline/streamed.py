@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from fll_hbase.pipeline.load import Counts
+from fll_hbase.pipeline.counts import Counts, numbers, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class Batch:
 
     def summary(self) -> dict[str, int | float]:
         """For a program."""
-        return {"batch": self.number, **_numbers(self.counts, self.seconds)}
+        return {"batch": self.number, **numbers(self.counts, self.seconds)}
 
     def __str__(self) -> str:
-        return f"batch {self.number}: {_words(self.counts, self.seconds)}"
+        return f"batch {self.number}: {words(self.counts, self.seconds)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,8 @@ class Streamed:
 
     def summary(self) -> dict[str, int | float | str]:
         """For a program."""
-        numbers = _numbers(self.counts, self.seconds)
-        return {"job": "stream", "batches": self.batches, **numbers, "rejects": self.rejects}
+        said = numbers(self.counts, self.seconds)
+        return {"job": "stream", "batches": self.batches, **said, "rejects": self.rejects}
 
     def __str__(self) -> str:
-        told = f"{self.batches} batches: {_words(self.counts, self.seconds)}"
-        return f"{told}; rejected lines are in {self.rejects}" if self.counts.rejected else told
-
-
-def _numbers(counts: Counts, seconds: float) -> dict[str, int | float]:
-    said = {"read": counts.read, **asdict(counts)}
-    return {**said, "seconds": round(seconds, 3), "per_second": round(_per_second(counts, seconds), 1)}
-
-
-def _words(counts: Counts, seconds: float) -> str:
-    return f"{counts} in {seconds:.1f} s, {_per_second(counts, seconds):,.0f} a second"
-
-
-def _per_second(counts: Counts, seconds: float) -> float:
-    return counts.read / max(seconds, 0.001)
+        return f"{self.batches} batches: {words(self.counts, self.seconds, rejects=self.rejects)}"

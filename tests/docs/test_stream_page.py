@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fll_hbase.cli.spark_stream import stream
-from fll_hbase.pipeline.load import Counts
+from fll_hbase.pipeline.counts import Counts
 from fll_hbase.pipeline.streamed import Batch, Streamed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "stream.md").read_text(encoding="utf-8")

@@ -23,7 +23,8 @@ from sources import datahub_messages
 from api import create_app
 from fll_hbase import sample
 from fll_hbase.errors import BadSetting
-from fll_hbase.pipeline.load import PARQUET, Counts
+from fll_hbase.pipeline.counts import Counts
+from fll_hbase.pipeline.load import PARQUET
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from pipeline.following import documents, online, rows, rows_of

@@ -17,7 +17,7 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import BadSetting
 from fll_hbase.pipeline import arrivals, stream
 from fll_hbase.pipeline.arrivals import Folder, Topics
-from fll_hbase.pipeline.load import Counts
+from fll_hbase.pipeline.counts import Counts
 from fll_hbase.pipeline.recording import Target
 from fll_hbase.pipeline.stopping import Stop
 from fll_hbase.pipeline.stream import Kept, Pace
