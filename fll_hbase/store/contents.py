@@ -14,7 +14,7 @@ from fll_hbase.model import lineage, summary
 from fll_hbase.model.operations import EndPoint, EndPointField, Operation
 from fll_hbase.model.runs import Direction
 from fll_hbase.model.summary import FieldMap, Relations
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")
@@ -66,7 +66,9 @@ class Contents:
         """The operations as they were told, sorted by name, and the field map. Raises CorruptRow."""
         cells = self._operation_cells(checksum)
         with in_row(layout.data_row(checksum)):
-            told = sorted(map(rows.operation_of, cells.values()), key=lambda operation: operation.name)
+            told = sorted(
+                map(content_rows.operation_of, cells.values()), key=lambda operation: operation.name
+            )
         return Content(tuple(told), self.field_map(checksum))
 
     def all_operations(self, checksum: str) -> dict[str, Operation]:
@@ -102,7 +104,7 @@ class Contents:
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         row = self._row(checksum, (layout.FIELD_MAP,))
         with in_row(layout.data_row(checksum)):
-            return 8 * len(row[layout.FIELD_MAP].value), rows.field_map_of(row)
+            return 8 * len(row[layout.FIELD_MAP].value), content_rows.field_map_of(row)
 
     def _read_operations(
         self, checksum: str, direction: Direction, field: EndPointField
@@ -112,9 +114,9 @@ class Contents:
         graph = layout.graph_column(direction, field.end_point, field.name)
         row = self._row(checksum, (graph, layout.OPERATION_NAMES))
         if graph in row:
-            names = rows.operation_names_of(row[layout.OPERATION_NAMES])
+            names = content_rows.operation_names_of(row[layout.OPERATION_NAMES])
             try:
-                wanted = [names[number] for number in rows.numbers_of(row[graph])]
+                wanted = [names[number] for number in content_rows.numbers_of(row[graph])]
             except IndexError as error:
                 raise CorruptRow(f"c|{checksum}: {graph!r} names an operation that is not there") from error
             columns = [layout.operation_column(name) for name in wanted]
@@ -125,12 +127,14 @@ class Contents:
         else:
             cells = self._operation_cells(checksum)
         size = sum(len(cell.value) for cell in cells.values())
-        return 8 * size, tuple(rows.operation_of(cell) for _, cell in sorted(cells.items()))
+        return 8 * size, tuple(content_rows.operation_of(cell) for _, cell in sorted(cells.items()))
 
     def _read_all_operations(self, checksum: str) -> tuple[int, dict[str, Operation]]:
         cells = self._operation_cells(checksum)
         size = sum(len(cell.value) for cell in cells.values())
-        return 8 * size, lineage.with_unlisted_outputs([rows.operation_of(cell) for cell in cells.values()])
+        return 8 * size, lineage.with_unlisted_outputs(
+            [content_rows.operation_of(cell) for cell in cells.values()]
+        )
 
     def _operation_cells(self, checksum: str) -> Row:
         row = self._row(checksum, (layout.HEAVY,))

@@ -18,7 +18,7 @@ from fll_hbase.model.operations import EndPoint, EndPointField, Operation
 from fll_hbase.model.runs import Direction, ProgramRun, Window
 from fll_hbase.model.schemas import Schema
 from fll_hbase.model.summary import Relations
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows, rows
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.contents import Content, Contents, Gone
 from fll_hbase.store.folds import Folds
@@ -153,7 +153,7 @@ class LineageStore:
 
     def describe(self, schemas: Iterable[Schema]) -> None:
         """Put what is known of end points without any run into the catalogue; durable when this returns."""
-        puts = rows.unique(put for schema in schemas for put in rows.schema_puts(schema))
+        puts = rows.unique(put for schema in schemas for put in content_rows.schema_puts(schema))
         if puts:
             self._table.write([puts])
 

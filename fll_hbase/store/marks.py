@@ -14,7 +14,7 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model.horizons import Horizons
 from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import DAY_MS
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows, rows
 from fll_hbase.store.rows import Claim
 from fll_hbase.tables import CellKey, Row, Table
 
@@ -85,7 +85,7 @@ class Marking:
             with in_row(key):
                 if key not in read:
                     raise CorruptRow("a run names this data row, but there is none")
-                named = rows.ends_of(checksum, read[key])
+                named = content_rows.ends_of(checksum, read[key])
             found[checksum] = self._ends[checksum] = [
                 _End(
                     end_point,
@@ -143,7 +143,7 @@ def is_old(row: Row, until_ms: int) -> bool:
 def end_points_of(key: bytes, row: Row) -> list[bytes]:
     """The catalogue rows of the end points that a data row names. Raises CorruptRow."""
     with in_row(key):
-        ends = rows.ends_of(ranges.content_in(key), row)
+        ends = content_rows.ends_of(ranges.content_in(key), row)
     return [layout.end_point_row(end_point) for end_point in {*ends.sources, *ends.destinations}]
 
 

@@ -21,11 +21,12 @@ from fll_hbase.model import events, lineage, told
 from fll_hbase.model.events import Event, Facts, Part, ToldEvent
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import content_rows, rows
 from fll_hbase.store import pending as on_the_way
-from fll_hbase.store import rows
+from fll_hbase.store.content_rows import Content
 from fll_hbase.store.folds import Folds
 from fll_hbase.store.pending import Begin, Course, Pending, PendingEvents, Recorded
-from fll_hbase.store.rows import Content, Ends, Truth
+from fll_hbase.store.rows import Ends, Truth
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 CHUNK_RUNS_MAX = 2_000
@@ -149,7 +150,7 @@ class Recording:
             if self._known.fresh(checksum, now_ms):
                 continue
             try:
-                content = rows.content_of(info)
+                content = content_rows.content_of(info)
                 if not self._stored(content, now_ms):
                     missing.append(content)
             except (ChecksumConflict, TooLarge) as error:
@@ -166,7 +167,7 @@ class Recording:
         row = self._table.get(layout.data_row(checksum))
         if not row:
             return False
-        if not rows.same_content(row, content):
+        if not content_rows.same_content(row, content):
             raise ChecksumConflict(
                 f"checksum {checksum} names other operations already; nothing was stored, please report this"
             )
@@ -276,7 +277,7 @@ class Recording:
         for checksum in others:
             row = self._table.get(layout.data_row(checksum), columns=(layout.SOURCES, layout.DESTINATIONS))
             if row:
-                ends[checksum] = rows.ends_of(checksum, row)
+                ends[checksum] = content_rows.ends_of(checksum, row)
         return ends
 
     def _disturbed(self, ready: Sequence[Pending], began: int) -> list[Pending]:
@@ -358,9 +359,9 @@ def _catalogue_of_parts(pending: Iterable[Pending], parts: Mapping[str, bytes]) 
         for one in run.told if isinstance(run, PendingEvents) else ():
             if one.event.part in parts:
                 part = events.parsed_part(parts[one.event.part])
-                yield from rows.catalogue_puts(lineage.partial(told.operations(part)))
+                yield from content_rows.catalogue_puts(lineage.partial(told.operations(part)))
                 for schema in told.schemas(part):
-                    yield from rows.schema_puts(schema)
+                    yield from content_rows.schema_puts(schema)
 
 
 def _pending(together: _Together, refused: Refused) -> Pending | None:

@@ -12,7 +12,7 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
 from fll_hbase.model.operations import EndPoint, Field, InputField, Read, Transform, Write
 from fll_hbase.model.runs import Direction, ProgramRun, Window
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows, rows
 
 from . import page
 
@@ -90,7 +90,7 @@ def test_the_worked_example_is_what_recording_puts() -> None:
     )
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
     truth = rows.Truth(info.checksum, run)
-    content = rows.content_of(info)
+    content = content_rows.content_of(info)
     key, value = layout.run_row(run.run), rows.encoded(truth)
     puts = [
         *content.catalogue,

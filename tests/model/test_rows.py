@@ -19,7 +19,7 @@ from fll_hbase.model.checksum import checksum
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, State
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows, rows
 from fll_hbase.store.rows import Ends, Truth
 from fll_hbase.tables import Cell, Put, Row
 
@@ -36,7 +36,7 @@ def stored(puts: Iterable[Put]) -> dict[bytes, Row]:
 
 
 def data_row(info: FieldLineageInfo) -> Row:
-    ((key, row),) = stored(rows.content_of(info).data).items()
+    ((key, row),) = stored(content_rows.content_of(info).data).items()
     assert key == layout.data_row(info.checksum)
     return row
 
@@ -44,11 +44,11 @@ def data_row(info: FieldLineageInfo) -> Row:
 @given(infos())
 def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
     row = data_row(info)
-    assert rows.field_map_of(row) == info.field_map
-    assert rows.ends_of(info.checksum, row) == Ends(info.checksum, info.sources, info.destinations)
-    names = rows.operation_names_of(row[layout.OPERATION_NAMES])
+    assert content_rows.field_map_of(row) == info.field_map
+    assert content_rows.ends_of(info.checksum, row) == Ends(info.checksum, info.sources, info.destinations)
+    names = content_rows.operation_names_of(row[layout.OPERATION_NAMES])
     assert names == [operation.name for operation in info.operations]
-    operations = [rows.operation_of(row[layout.operation_column(name)]) for name in names]
+    operations = [content_rows.operation_of(row[layout.operation_column(name)]) for name in names]
     assert tuple(operations) == info.operations
     assert checksum(operations) == info.checksum
 
@@ -59,7 +59,7 @@ def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageIn
     for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward)):
         for field, bits in graphs.items():
             cell = row[layout.graph_column(direction, field.end_point, field.name)]
-            assert sum(1 << number for number in rows.numbers_of(cell)) == bits
+            assert sum(1 << number for number in content_rows.numbers_of(cell)) == bits
 
 
 @given(infos())
@@ -92,7 +92,7 @@ def zipped(length: int) -> list[Operation]:
 def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length: int, kept: bool) -> None:
     info = lineage.of(zipped(length))
     row = data_row(info)
-    graphs = [rows.ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
+    graphs = [content_rows.ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
     operations = [cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)]
     assert (sum(map(len, graphs)) <= sum(map(len, operations))) == kept
     assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (len(graphs) if kept else 0)
@@ -100,20 +100,20 @@ def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length
 
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_sets_of_numbers_read_back(numbers: set[int]) -> None:
-    value = rows.ranges(sum(1 << number for number in numbers))
-    assert list(rows.numbers_of(Cell(value, 0))) == sorted(numbers)
+    value = content_rows.ranges(sum(1 << number for number in numbers))
+    assert list(content_rows.numbers_of(Cell(value, 0))) == sorted(numbers)
 
 
 def test_sets_of_numbers_are_ranges() -> None:
-    assert rows.ranges(0b10000111) == b"0-2,7"
-    assert rows.ranges(0b11) == b"0-1"
-    assert rows.ranges(2**10_000 - 1) == b"0-9999"
+    assert content_rows.ranges(0b10000111) == b"0-2,7"
+    assert content_rows.ranges(0b11) == b"0-1"
+    assert content_rows.ranges(2**10_000 - 1) == b"0-9999"
 
 
 @pytest.mark.parametrize("value", [b"", b"x", b"1,", b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
 def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation numbers"):
-        list(rows.numbers_of(Cell(value, 0)))
+        list(content_rows.numbers_of(Cell(value, 0)))
 
 
 @given(program_runs, infos(transforms_max=0))
@@ -205,7 +205,7 @@ def test_a_document_column_without_a_number_is_corrupt() -> None:
 @given(recorded_runs)
 def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -> None:
     run, info = recorded.run, recorded.info
-    truth, ends = Truth(info.checksum, run), rows.content_of(info).ends
+    truth, ends = Truth(info.checksum, run), content_rows.content_of(info).ends
     directed = {
         *((Direction.BACKWARD, e) for e in info.destinations),
         *((Direction.FORWARD, e) for e in info.sources),
@@ -228,7 +228,7 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
 @given(infos(), infos())
 @settings(max_examples=60)
 def test_catalogue_cells_say_the_same_in_any_order(one: FieldLineageInfo, other: FieldLineageInfo) -> None:
-    first, second = rows.content_of(one).catalogue, rows.content_of(other).catalogue
+    first, second = content_rows.content_of(one).catalogue, content_rows.content_of(other).catalogue
     assert stored([*first, *second]) == stored([*second, *first])
 
 
@@ -242,11 +242,13 @@ def test_unique_keeps_the_last_put_of_a_cell() -> None:
 def test_content_is_the_same_only_where_every_operation_is(
     one: FieldLineageInfo, other: FieldLineageInfo
 ) -> None:
-    row, content = data_row(one), rows.content_of(one)
-    assert rows.same_content(row, content)
-    assert rows.same_content(row, rows.content_of(other)) == (one.operations == other.operations)
+    row, content = data_row(one), content_rows.content_of(one)
+    assert content_rows.same_content(row, content)
+    assert content_rows.same_content(row, content_rows.content_of(other)) == (
+        one.operations == other.operations
+    )
     column = layout.operation_column(one.operations[0].name)
-    assert not rows.same_content({key: cell for key, cell in row.items() if key != column}, content)
+    assert not content_rows.same_content({key: cell for key, cell in row.items() if key != column}, content)
 
 
 @pytest.mark.parametrize(
@@ -262,16 +264,16 @@ def test_content_is_the_same_only_where_every_operation_is(
 )
 def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="field map"):
-        rows.field_map_of({layout.FIELD_MAP: Cell(value, 0)})
+        content_rows.field_map_of({layout.FIELD_MAP: Cell(value, 0)})
 
 
 def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
     said = json.loads(data_row(lineage.of(copying()))[layout.FIELD_MAP].value)
     said["flows"][0][0] = 9
     with pytest.raises(CorruptRow, match="field map"):
-        rows.field_map_of({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
+        content_rows.field_map_of({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
     with pytest.raises(CorruptRow, match="field map"):
-        rows.field_map_of({})
+        content_rows.field_map_of({})
 
 
 @pytest.mark.parametrize(
@@ -279,15 +281,15 @@ def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
 )
 def test_what_is_no_operation_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="not an operation"):
-        rows.operation_of(Cell(value, 0))
+        content_rows.operation_of(Cell(value, 0))
 
 
 @pytest.mark.parametrize("value", [b"", b"null", b"5", b"\xff"])
 def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation names"):
-        rows.operation_names_of(Cell(value, 0))
+        content_rows.operation_names_of(Cell(value, 0))
     with pytest.raises(CorruptRow, match="list of end points"):
-        rows.ends_of(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
+        content_rows.ends_of(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
 
 
 OVERSIZED = "x" * (rows.CELL_BYTES_MAX + 1)
@@ -324,7 +326,7 @@ def test_an_operation_that_no_cell_holds_is_refused_by_name(operations: list[Ope
     with pytest.raises(
         TooLarge, match=r"operation 'big' is \d+ bytes long, one cell holds 8388608; split it"
     ):
-        rows.content_of(lineage.of(operations))
+        content_rows.content_of(lineage.of(operations))
 
 
 def test_a_cell_of_the_greatest_size_is_stored() -> None:
@@ -336,7 +338,7 @@ def test_a_cell_of_the_greatest_size_is_stored() -> None:
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
     reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
     with pytest.raises(TooLarge, match=r"d:s is \d+ bytes long"):
-        rows.content_of(lineage.of([*reads, Write("w", "", B, "", ())]))
+        content_rows.content_of(lineage.of([*reads, Write("w", "", B, "", ())]))
 
 
 def test_a_program_that_no_cell_holds_is_refused() -> None:

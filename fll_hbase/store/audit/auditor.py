@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.operations import EndPoint
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows
 from fll_hbase.store.audit import contents, others
 from fll_hbase.store.audit.findings import Finding, Kind
 from fll_hbase.store.audit.runs import End, RunRows
@@ -96,7 +96,7 @@ class Auditor:
         found: dict[bytes, Ends] = {}
         for key, row in read.items():
             try:
-                found[keys[key]] = rows.ends_of("", row)
+                found[keys[key]] = content_rows.ends_of("", row)
             except CorruptRow:
                 continue
         self._read_horizons({end for ends in found.values() for end in (*ends.sources, *ends.destinations)})

@@ -9,10 +9,10 @@ from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescaped
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
-from fll_hbase.store import rows
+from fll_hbase.store import content_rows
 from fll_hbase.store.audit.findings import Finding, Kind, Mend
 from fll_hbase.store.audit.said import Said, cell_text
-from fll_hbase.store.rows import Content
+from fll_hbase.store.content_rows import Content
 from fll_hbase.tables import Row
 
 
@@ -49,7 +49,9 @@ def content_in(checksum: str, row: Row) -> Content:
     if found != checksum:
         raise WrongChecksum(f"its {len(texts)} operations have checksum {found}")
     try:
-        return rows.content_of(lineage.partial([rows.operation_of(cell) for cell in cells.values()]))
+        return content_rows.content_of(
+            lineage.partial([content_rows.operation_of(cell) for cell in cells.values()])
+        )
     except FaultyInput as error:
         raise CorruptRow(f"its operations make no lineage: {error}") from error
 
