@@ -40,13 +40,15 @@ def into(field_map: FieldMap, destination: EndPoint) -> Iterator[Edge]:
     for field in field_map.generated:
         if field.end_point == destination:
             yield Edge(None, None, destination, field.name, Influence.DIRECT)
-    yield from _between(field_map, field_map.sources, destination)
+    if destination in field_map.destinations:
+        yield from _between(field_map, field_map.sources, destination)
 
 
 def out_of(field_map: FieldMap, source: EndPoint) -> Iterator[Edge]:
     """The edges that begin at a source, also of what was dropped."""
-    for destination in field_map.destinations if source in field_map.sources else ():
-        yield from _between(field_map, (source,), destination)
+    if source in field_map.sources:
+        for destination in field_map.destinations:
+            yield from _between(field_map, (source,), destination)
     yield from dropped(field_map, source)
 
 

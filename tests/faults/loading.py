@@ -60,9 +60,10 @@ class Load:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
-    def kill_a_worker(self) -> None:
-        """SIGKILL to one of the Python processes that Spark forked to record."""
-        os.kill(self.workers()[0], signal.SIGKILL)
+    def kill_the_workers(self) -> None:
+        """SIGKILL to every Python process that Spark forked to record, also to whichever wrote last."""
+        for pid in self.workers():
+            os.kill(pid, signal.SIGKILL)
 
     def workers(self) -> list[int]:
         """The Python processes that were forked by the one the JVM started."""

@@ -56,12 +56,12 @@ def test_killed_and_started_again(given: Input, expected: Rows, store: Path, url
     whole(store, expected)
 
 
-def test_a_worker_killed(given: Input, expected: Rows, store: Path, url: str) -> None:
-    """Spark runs its task again, in the same load."""
+def test_workers_killed(given: Input, expected: Rows, store: Path, url: str) -> None:
+    """Spark runs their tasks again, in the same load."""
     rejects = store.with_name("rejects")
     with Load(given.path, url, rejects, cores="2, 4") as load:
         load.gets_under_way(url, runs=UNDER_WAY)
-        load.kill_a_worker()
+        load.kill_the_workers()
         code, summary, complaints = load.ends()
     assert (code, complaints, given.accounted(summary)) == (1, [], True)
     assert summary["repeated"] > 0

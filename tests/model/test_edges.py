@@ -58,3 +58,10 @@ def test_ends_that_are_related_nobody_knows_how() -> None:
     one, other = FEW_END_POINTS[:2]
     info = lineage.of([Read("r", "", one, "", (Field("x"),)), Write("w", "", other, "", ())])
     assert list(edges.every(info.field_map)) == [Edge(one, None, other, None, None)]
+
+
+def test_nothing_ends_where_nothing_is_written() -> None:
+    one, other = FEW_END_POINTS[:2]
+    info = lineage.of([Read("r", "", one, "", ()), Write("w", "", one, "", ())])
+    assert list(edges.into(info.field_map, other)) == []
+    assert list(edges.out_of(info.field_map, other)) == []
