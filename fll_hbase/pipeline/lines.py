@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
-import xxhash
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import LongType
-
-from fll_hbase.sources.forms import glance
 
 LINE = "value binary, file string, block bigint, place bigint, time_ms bigint"
 """One line: its bytes, the file and the byte where its block of the file begins, its place among the lines
@@ -21,10 +15,12 @@ of the block, which grows but not one by one, and when the file was last changed
 KEPT_BYTES_MAX = 2**28
 """So much of one run is kept until all its lines are there; its documents beyond that are as of another."""
 
-_KEY_BITS = 63
+_SEEN = "run struct<run string, runId string, startTime bigint>, eventTime string"
+"""What of a line says which run it tells of, and when; a line that says neither is a run of its own."""
+
 _NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
 VALUE, FILE, BLOCK, PLACE, TIME_MS = "value", "file", "block", "place", "time_ms"
-KEY, PART = "key", "part"
+KEY, SAID_MS = "key", "said_ms"
 
 
 def of_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
@@ -58,14 +54,17 @@ def not_blank(lines: DataFrame) -> DataFrame:
 
 
 def met(lines: DataFrame, *, parts: int) -> DataFrame:
-    """Lines of one run in one partition, in the order of the files; runs in the order of their rows, nearly.
+    """Lines of one run in one partition, side by side and in the order of the files; runs in order of time.
 
-    Partitions take an even share of the keys, whoever holds most of the runs.
+    Partitions take an even share of the runs. What is recorded together then lies together in the table,
+    whose references stand in order of time.
     """
-    keyed = lines.withColumn(KEY, _KEY(f.col(VALUE)))
-    share = (f.shiftright(f.col(KEY), _KEY_BITS - 31) * parts).cast("bigint")
-    part = f.shiftright(share, 31).cast("int")
-    return keyed.repartitionById(parts, part).sortWithinPartitions(KEY, FILE, BLOCK, PLACE)
+    seen = lines.withColumn("seen", f.from_json(f.col(VALUE).cast("string"), _SEEN))
+    run = f.coalesce("seen.run.run", "seen.run.runId", f.col(VALUE).cast("string"))
+    time_ms = f.coalesce("seen.run.startTime", f.unix_millis(f.try_to_timestamp("seen.eventTime")))
+    keyed = seen.withColumns({KEY: f.xxhash64(run), SAID_MS: time_ms}).drop("seen").repartition(parts, KEY)
+    first_ms = f.min(SAID_MS).over(Window.partitionBy(KEY))
+    return keyed.withColumn(SAID_MS, first_ms).sortWithinPartitions(SAID_MS, KEY, FILE, BLOCK, PLACE)
 
 
 def numbered(rejected: DataFrame, lines: DataFrame) -> DataFrame:
@@ -103,17 +102,3 @@ def _whole(parts: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All parts as one batch, if there is anything in them."""
     if any(part.num_rows for part in parts):
         yield pa.concat_batches(parts)
-
-
-def _keys(values: pa.Array) -> pa.Array:
-    """Of the run that each line tells of, the hash by which its row is salted; else one of the line."""
-    return pa.array([_key_of(value) for value in values.to_pylist()], pa.int64())
-
-
-def _key_of(raw: bytes | None) -> int:
-    raw = raw or b""
-    run = glance(raw).run
-    return xxhash.xxh3_64_intdigest(run.encode() if run else raw) >> 1
-
-
-_KEY: Any = arrow_udf(_keys, LongType())  # type: ignore[call-overload]  # pyarrow has no types

@@ -15,7 +15,7 @@ from fll_hbase.pipeline.counts import Counts, numbers, words
 from fll_hbase.pipeline.recording import RECORDED, REJECTED, REPEATED, REPLACED, Target, recorded
 from fll_hbase.pipeline.rejects import make_room
 
-PART_BYTES = 2**27
+PART_BYTES = 2**30
 """Of input; so much of it meets in one partition."""
 
 TEXT, PARQUET = "text", "parquet"

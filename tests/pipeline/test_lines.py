@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,12 +65,27 @@ def test_parts_are_even_whoever_holds_most_runs(spark: SparkSession) -> None:
     assert max(counts) < 1.2 * min(counts)
 
 
-def test_partitions_hold_run_rows_nearly_in_their_order(spark: SparkSession) -> None:
-    """Sorted by the key that salts rows, so that each region server is written to in turn, not at random."""
-    told = [event(f"run-{number}", 0) for number in range(200)]
-    rows = lines.met(frame(spark, told), parts=2).select(KEY).collect()
-    keys = [row[KEY] for row in rows]
-    assert keys == sorted(keys)
+def test_runs_come_in_order_of_time_from_any_order_of_lines(spark: SparkSession) -> None:
+    """A run stands where its earliest line does; those whose time cannot be read come first."""
+    seconds = random.Random(3).sample(range(10, 60), 50)
+    told = [event(f"run-{second}", second) for second in seconds]
+    told += [event("run-20", 55), event("run-50", 5), json.dumps(document("run-00")).encode(), b"{"]
+    found = [bytes(row[VALUE]) for row in lines.met(frame(spark, told), parts=1).collect()]
+    assert sorted(found) == sorted(told)
+    assert found[0] == b"{"
+    order = [run for run, _ in groupby(re.search(rb"run-(..)", raw)[1] for raw in found[1:])]
+    rest = [b"%02d" % second for second in range(10, 60) if second != 50]
+    assert order == [b"00", b"50", *rest]
+
+
+def test_one_run_is_one_however_it_is_written(spark: SparkSession) -> None:
+    told = [
+        b'{"run":{"run":"ab"}}',
+        b'{"eventTime":"?","run":{"x":[{}],"runId":"a\\u0062"}}',
+        b'{"run":{"run":"b"}}',
+    ]
+    keys = {bytes(row[VALUE]): row[KEY] for row in lines.met(frame(spark, told), parts=2).collect()}
+    assert keys[told[0]] == keys[told[1]] != keys[told[2]]
 
 
 def test_numbers_count_blank_lines_and_blocks_before(spark: SparkSession, tmp_path: Path) -> None:
