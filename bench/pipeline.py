@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -25,10 +27,13 @@ from fll_hbase.model.horizons import Horizons
 from fll_hbase.pipeline import check, retention, scans
 from fll_hbase.pipeline import lines as frames
 from fll_hbase.pipeline.session import session
+from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.store.opening import open_store
 from fll_hbase.tables import Table
 
 FILES = 8
 CORES = 2
+RUNS_A_CALL = 5_000
 WHOLE = (b"\x00", b"\x7f")
 COUNTED = "rows bigint, cells bigint"
 
@@ -66,6 +71,9 @@ def _load(folder: Path, size: int) -> None:
     said(f"API, batches, {size:,} runs", http, "runs/s")
     said(f"load with {CORES} cores, {size:,} runs", rate, "runs/s")
     said("load over the API", rate / http, "x", "at least 2")
+    alone = size / _alone(source, f"sqlite:///{folder}/alone.db")
+    said(f"{CORES} processes that read and record and do nothing else", alone, "runs/s")
+    said("these over the API: as much as a load could gain on these cores", alone / http, "x")
     said("most memory of a worker, a tenth of the runs", few.worker_bytes / 2**20, "MiB")
     said("most memory of a worker, all runs", loaded.worker_bytes / 2**20, "MiB")
     with _spark() as spark:
@@ -78,6 +86,24 @@ def _load(folder: Path, size: int) -> None:
         }
     for step, took in seconds.items():
         said(f"of a load of {loaded.summary['seconds']:.0f} s: {step}", took, "s")
+
+
+def _alone(source: Path, url: str) -> float:
+    """Seconds for all lines of a folder by as many processes as a load has, without Spark."""
+    files = sorted(source.iterdir())
+    shares = [files[number::CORES] for number in range(CORES)]
+    with multiprocessing.get_context("spawn").Pool(CORES) as pool:
+        return max(pool.map(partial(_record_files, Settings(store=url)), shares, chunksize=1))
+
+
+def _record_files(settings: Settings, files: Sequence[Path]) -> float:
+    store, reader = open_store(settings), DocumentReader()
+    began = time.perf_counter()
+    for file in files:
+        with file.open("rb") as lines:
+            while some := list(islice(lines, RUNS_A_CALL)):
+                store.record([reader.read(line, namespace=NAMESPACE).recorded for line in some])
+    return time.perf_counter() - began
 
 
 def _cores(folder: Path, size: int) -> None:
