@@ -71,7 +71,12 @@ def data_row(checksum: str) -> bytes:
 
 def run_row(run: str) -> bytes:
     """The truth about one run, salted so that runs in order of time do not heat one region."""
-    return joined(b"r", b"%02x" % (xxhash.xxh3_64_intdigest(run.encode()) >> 56), escaped(run))
+    return joined(b"r", salt(run.encode()), escaped(run))
+
+
+def salt(run: bytes) -> bytes:
+    """What comes before a run, unescaped, in the key of its row."""
+    return b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56)
 
 
 def references(direction: Direction, end_point: EndPoint) -> bytes:
@@ -86,7 +91,12 @@ def all_references(direction: Direction, namespace: str = "") -> bytes:
 
 def reference_tail(start_ms: int, run: str) -> bytes:
     """The end of a reference key, and what a witness holds."""
-    return inverted_start(start_ms) + SEPARATOR + escaped(run)
+    return escaped_tail(start_ms, escaped(run))
+
+
+def escaped_tail(start_ms: int, run: bytes) -> bytes:
+    """The end of a reference key of a run that is escaped already."""
+    return b"%b|%b" % (inverted_start(start_ms), run)
 
 
 def parsed_tail(tail: bytes) -> Reference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from fll_hbase.errors import CorruptRow
@@ -12,6 +13,9 @@ from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
 
 _START_DIGITS = 16
+_SALTED = len(layout.RUNS) + 3
+_PLAIN_RUN_ROW = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
+"""The key of a run whose id needs no escapes."""
 
 
 def under(prefix: bytes) -> Range:
@@ -54,6 +58,16 @@ def window_within(direction: Direction, end_point: EndPoint, asked: Window, part
     stop_ms = asked.stop_ms if stop_ms is None else min(asked.stop_ms, stop_ms)
     start_ms = asked.start_ms if start_ms is None else max(asked.start_ms, start_ms)
     return Window(min(start_ms, stop_ms), stop_ms)
+
+
+def escaped_run_in(key: bytes) -> bytes:
+    """The run that a run row is of, escaped. Raises CorruptRow for any other key."""
+    run = key[_SALTED:]
+    if not _PLAIN_RUN_ROW.fullmatch(key):
+        run_in(key)
+    elif layout.salt(run) != key[len(layout.RUNS) : _SALTED - 1]:
+        raise CorruptRow(f"{key!r} is not the key of a run row")
+    return run
 
 
 def run_in(key: bytes) -> str:

@@ -15,14 +15,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.config import Settings
-from fll_hbase.pipeline import scans
+from fll_hbase.pipeline import marks, scans
 from fll_hbase.store.audit import mending
 from fll_hbase.store.audit.auditor import Auditor, pages
 from fll_hbase.store.audit.confirm import Confirming, Differing
@@ -36,15 +35,10 @@ DIFFERING_MAX = 100_000
 """So many marks that do not agree are told in words; of more, only how many there are."""
 
 EXAMPLES = 10
-MARKS_A_BATCH = 50_000
-MARKS = "mark bigint, said bigint"
-"""A mark, and what is said of it; or how many rows of a letter a range holds."""
-
 FINDING = "mark bigint, mend binary, kind string, row binary, detail string"
 
 _COUNT, _LETTER_BITS, _COUNT_BITS = 16, 8, 16
 _WORDS_MAX = 300
-_SIDES = 2**64
 
 Marked: TypeAlias = tuple[int, bytes, str, bytes, str]
 
@@ -151,26 +145,20 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> Checked:
 def audit(spark: SparkSession, settings: Settings) -> Audit:
     """One look at the whole table."""
     began = time.monotonic()
-    ranges = scans.parted(spark, settings, [WHOLE])
-    marked = ranges.mapInArrow(partial(_marks, settings=settings), MARKS)
-    differing = disagreeing(marked, parts=ranges.rdd.getNumPartitions()).persist(StorageLevel.DISK_ONLY)
+    differing = disagreeing(marks.met(spark, settings, [WHOLE], tell=_marks)).persist(StorageLevel.DISK_ONLY)
     try:
-        rows, marks, more = _collected(differing)
+        rows, numbers, more = _collected(differing)
     finally:
         differing.unpersist()
-    findings = _findings(spark, settings, marks) if any(marks) else []
+    findings = _findings(spark, settings, numbers) if any(numbers) else []
     return Audit(tuple(findings), rows, more, time.monotonic() - began)
 
 
-def disagreeing(marked: DataFrame, *, parts: int) -> DataFrame:
-    """All that is said of each mark, where it does not agree; and counts, which stand alone.
-
-    Marks of one worker are hardly ever the same: they meet in so many parts, and not before.
-    """
+def disagreeing(met: DataFrame) -> DataFrame:
+    """The marks of which what is said does not agree; and counts, which stand alone."""
     said = f.col("said")
     missing = said.bitwiseAND(EXPECTED | FOUND) == EXPECTED
     told = said.bitwiseAND(TOLD | _COUNT) != 0
-    met = marked.repartition(parts, "mark").groupBy("mark").agg(f.bit_or("said").alias("said"))
     return met.where(missing | told | (said == FOUND))
 
 
@@ -187,14 +175,14 @@ def _collected(differing: DataFrame) -> tuple[dict[str, int], Differing, int]:
         if side & _COUNT:
             letters[chr(side >> _LETTER_BITS & 0xFF)] += side >> _COUNT_BITS
         else:
-            by_side[TOLD if side & TOLD else side & (EXPECTED | FOUND)].add(number % _SIDES)
-    marks = Differing(*map(frozenset, (by_side[EXPECTED], by_side[FOUND], by_side[TOLD])))
-    return dict(sorted(letters.items())), marks, more
+            by_side[TOLD if side & TOLD else side & (EXPECTED | FOUND)].add(marks.unsigned(number))
+    numbers = Differing(*map(frozenset, (by_side[EXPECTED], by_side[FOUND], by_side[TOLD])))
+    return dict(sorted(letters.items())), numbers, more
 
 
-def _findings(spark: SparkSession, settings: Settings, marks: Differing) -> list[Finding]:
+def _findings(spark: SparkSession, settings: Settings, numbers: Differing) -> list[Finding]:
     """What marks that do not agree stand for, one finding each; one that can be mended before others."""
-    read = partial(_confirmed, marks=marks)
+    read = partial(_confirmed, numbers=numbers)
     told = scans.scanned(spark, settings, [WHOLE], read=read, schema=FINDING)
     one = f.max(f.struct("mend", "kind", "row", "detail")).alias("one")
     found = [row["one"] for row in told.groupBy("mark").agg(one).collect()]
@@ -205,48 +193,31 @@ def _findings(spark: SparkSession, settings: Settings, marks: Differing) -> list
     return sorted(findings, key=lambda finding: (finding.kind.value, finding.row, finding.detail))
 
 
-def _confirmed(table: Table, start: bytes, stop: bytes, *, marks: Differing) -> Iterator[Marked]:
-    confirming = Confirming(table, marks)
+def _confirmed(table: Table, start: bytes, stop: bytes, *, numbers: Differing) -> Iterator[Marked]:
+    confirming = Confirming(table, numbers)
     for page in pages(table.scan(start, stop)):
         for number, one in confirming.findings(page):
-            yield _signed(number), one.mend.row, one.kind.value, one.row, one.detail
+            yield marks.signed(number), one.mend.row, one.kind.value, one.row, one.detail
 
 
-def _marks(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for part in batch.to_pylist():
-            yield from _marked(scans.opened(settings), part["start"], part["stop"])
-
-
-def _marked(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
+def _marks(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
     """What the rows of a range say, as marks, and how many rows there are."""
     auditor, said = Auditor(table, once=True), Said()
     letters: Counter[int] = Counter()
     for page in pages(table.scan(start, stop)):
         auditor.tell(page, said)
         letters.update(key[0] for key, _ in page)
-        if len(said.expected) + len(said.found) > MARKS_A_BATCH:
+        if len(said.expected) + len(said.found) > marks.A_BATCH:
             yield _batch(said)
             said = Said()
     yield _batch(said)
-    counts = {_signed(mark(b"%b\n#%d" % (start, letter))): letter for letter in letters}
+    counts = {marks.signed(mark(b"%b\n#%d" % (start, letter))): letter for letter in letters}
     said_of = [_COUNT | letter << _LETTER_BITS | letters[letter] << _COUNT_BITS for letter in counts.values()]
-    yield _pairs(np.array(list(counts), np.int64), np.array(said_of, np.int64))
+    yield marks.pairs(list(counts), said_of)
 
 
 def _batch(said: Said) -> pa.RecordBatch:
-    sides = [(side, list(map(mark, texts))) for side, texts in said.sides()]
-    marks = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in sides]
-    kinds = [np.full(len(numbers), side, np.int64) for side, numbers in sides]
-    return _pairs(np.concatenate(marks), np.concatenate(kinds))
-
-
-def _pairs(marks: Any, said: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(marks), pa.array(said)], ["mark", "said"])
-
-
-def _signed(number: int) -> int:
-    return number - _SIDES if number >= _SIDES // 2 else number
+    return marks.batch([(side, list(map(mark, texts))) for side, texts in said.sides()])
 
 
 def _mended(settings: Settings, mends: set[Mend]) -> dict[Mend, str]:

@@ -1,20 +1,21 @@
 """What is too old goes, and what nothing needs: purge and sweep of a table by all workers.
 
-The rules are those of fll_hbase/store/sweep.py, which does the same in one process; here what run rows keep
-and what is there meet as frames, by 64-bit marks of their keys. Two keys of one mark keep each other.
+The rules are those of fll_hbase/store/sweep.py, which does the same in one process. Here what run rows keep
+and what is old meet as marks; only where an old mark is kept by none a second scan tells which cell it is.
+Two cells of one mark keep each other.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import xxhash
-from cachetools import LRUCache
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -22,31 +23,38 @@ from pyspark.sql import functions as f
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.horizons import Horizons
-from fll_hbase.pipeline import scans
-from fll_hbase.store import marks, sweep
+from fll_hbase.pipeline import marks, scans
+from fll_hbase.store import marks as store_marks
+from fll_hbase.store import sweep
 from fll_hbase.store.marks import Marking
 from fll_hbase.store.sweep import HINTS, NOTHING, Removed
-from fll_hbase.tables import CellKey, Table
+from fll_hbase.tables import CellKey, Row, Table
 
-KEPT = "mark bigint, shortened binary"
-"""The mark of what a run row needs; or the catalogue row of an end point whose past is cut."""
+NAMED = "mark bigint, row binary, column binary, bytes bigint"
+"""A cell of references or index rows, or a row of contents or parts, by its mark."""
 
-HINT = "mark bigint, row binary, column binary, bytes bigint"
-"""A cell of references or index rows that is old enough to go."""
+END = "mark bigint, end_point binary"
+"""A data row by its mark, and the catalogue row of an end point that it names."""
 
-ROW = "mark bigint, row binary, old boolean, bytes bigint, ends array<binary>"
-"""A row of contents or parts, with the catalogue rows of the end points that it names."""
-
-DUE = "row binary, bytes bigint"
+CELL = "row binary, column binary"
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
-_REMEMBERED = 200_000
+KEPT, SHORTENED = 1, 2
+"""What is said of a mark: a run row needs it; or it is the row of an end point whose past is cut."""
+
 _KINDS = {
     **dict.fromkeys(layout.REFERENCES, "references"),
     layout.INDEX: "index rows",
     layout.CONTENTS: "contents",
     layout.PARTS: "parts",
 }
+OLD = {kind: 4 << number for number, kind in enumerate(_KINDS)}
+"""What is said of a mark that is old enough to go, by what its row begins with."""
+
+_ROWS = (layout.CONTENTS, layout.PARTS)
+"""Kinds that go by rows, not by cells."""
+
+_END_POINTS = "end points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +84,13 @@ def retain(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_r
     began = time.monotonic()
     runs = _purge(spark, settings, horizons, dry_run=dry_run)
     until_ms = sweep.until_ms(_now_ms(), settings.grace_ms)
-    kept = _kept(spark, settings, horizons, due_until_ms=until_ms if dry_run else 0)
-    kept = kept.persist(StorageLevel.DISK_ONLY)
-    hints = garbage(_hints(spark, settings, until_ms), kept).persist(StorageLevel.DISK_ONLY)
-    every = _rows(spark, settings, until_ms).persist(StorageLevel.DISK_ONLY)
-    rows = garbage(every.where("old"), kept).persist(StorageLevel.DISK_ONLY)
+    due = _due(spark, settings, horizons, until_ms=until_ms, due_until_ms=until_ms if dry_run else 0)
+    due = due.persist(StorageLevel.DISK_ONLY)
     try:
-        counts, size = _counted(hints.unionByName(rows, allowMissingColumns=True))
-        dead = _dead(every, rows, settings)
-        if not dry_run:
-            _remove(_Sweep(settings, until_ms, horizons), kept=kept, hints=hints, rows=rows, dead=dead)
+        counts, size = _swept(spark, _Sweep(settings, until_ms, horizons), due, dry_run=dry_run)
     finally:
-        for frame in (kept, hints, every, rows):
-            frame.unpersist()
-    told = {"runs": runs.rows, **counts, "end points": len(dead)}
-    return Retained(dry_run, told, runs.bytes + size, time.monotonic() - began)
-
-
-def garbage(found: DataFrame, kept: DataFrame) -> DataFrame:
-    """What is found and nothing keeps."""
-    return found.join(kept.select("mark"), "mark", "left_anti")
-
-
-def mark(row: bytes, column: bytes = b"") -> int:
-    """A row, or one cell of a row, as a number."""
-    return xxhash.xxh3_64_intdigest(row + b"\0" + column) - 2**63
+        due.unpersist()
+    return Retained(dry_run, {"runs": runs.rows, **counts}, runs.bytes + size, time.monotonic() - began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +100,22 @@ class _Sweep:
     settings: Settings
     until_ms: int
     horizons: Horizons
+
+
+def _swept(spark: SparkSession, act: _Sweep, due: DataFrame, *, dry_run: bool) -> tuple[dict[str, int], int]:
+    """What is due, by kind, and its bytes; it is gone unless that is a dry run."""
+    kinds = _kinds(due)
+    if not kinds:
+        return dict.fromkeys((*_KINDS.values(), _END_POINTS), 0), 0
+    named = _named(spark, act.settings, kinds, act.until_ms).join(due, "mark").persist(StorageLevel.DISK_ONLY)
+    try:
+        counts, size = _counted(named)
+        dead = _dead(spark, act.settings, due) if layout.CONTENTS in kinds else []
+        if not dry_run:
+            _remove(act, named, dead)
+    finally:
+        named.unpersist()
+    return {**counts, _END_POINTS: len(dead)}, size
 
 
 def _purge(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_run: bool) -> Removed:
@@ -132,89 +138,144 @@ def _purged(
             yield sweep.remove_runs(table, due, until_ms=until_ms)
 
 
-def _kept(spark: SparkSession, settings: Settings, horizons: Horizons, *, due_until_ms: int) -> DataFrame:
-    read = partial(_marked, horizons=horizons, due_until_ms=due_until_ms)
-    return scans.scanned(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=KEPT)
+def _due(
+    spark: SparkSession, settings: Settings, horizons: Horizons, *, until_ms: int, due_until_ms: int
+) -> DataFrame:
+    """The marks of what is old and kept by none, and of end points whose past is cut."""
+    wholes = [ranges.under(kind) for kind in (layout.RUNS, *OLD)]
+    tell = partial(_told, horizons=horizons, until_ms=until_ms, due_until_ms=due_until_ms)
+    return unkept(marks.met(spark, settings, wholes, tell=tell))
 
 
-def _marked(
-    table: Table, start: bytes, stop: bytes, *, horizons: Horizons, due_until_ms: int
-) -> Iterator[tuple[int, bytes | None]]:
+def unkept(met: DataFrame) -> DataFrame:
+    """The marks that nothing keeps."""
+    return met.where(f.col("said").bitwiseAND(KEPT) == 0)
+
+
+def _told(
+    table: Table, start: bytes, stop: bytes, *, horizons: Horizons, until_ms: int, due_until_ms: int
+) -> Iterator[pa.RecordBatch]:
+    """What rows of runs keep, or which others are old, as marks."""
+    if start.startswith(layout.RUNS):
+        return _keeping(table, start, stop, horizons, due_until_ms)
+    kind = start[: len(layout.RUNS)]
+    numbers = (mark(row, column) for row, column, _ in _old(table, start, stop, until_ms=until_ms))
+    return (marks.batch([(OLD[kind], some)]) for some in _some(numbers))
+
+
+def _keeping(
+    table: Table, start: bytes, stop: bytes, horizons: Horizons, due_until_ms: int
+) -> Iterator[pa.RecordBatch]:
     """What run rows keep that are not due: in a dry run those are there yet."""
     marking = Marking(table, horizons)
-    told: LRUCache[int, bool] = LRUCache(_REMEMBERED)
+    kept: list[int] = []
+    shortened: set[int] = set()
     for page in sweep.pages(table, start, stop):
-        due = set(marking.due(page, until_ms=due_until_ms))
-        for kept in marking.kept({key: row for key, row in page.items() if key not in due}):
-            for number in (*map(mark, kept.rows), *(mark(*cell) for cell in kept.cells)):
-                if number not in told:
-                    told[number] = True
-                    yield number, None
-            for end_point in kept.shortened:
-                yield 0, layout.end_point_row(end_point)
+        for key in list(marking.due(page, until_ms=due_until_ms)) if due_until_ms else ():
+            del page[key]
+        for one in marking.kept(page):
+            kept += [mark(*cell) for cell in one.cells]
+            shortened.update(mark(layout.end_point_row(end_point)) for end_point in one.shortened)
+        if len(kept) > marks.A_BATCH:
+            yield marks.batch([(KEPT, kept)])
+            kept = []
+    yield marks.batch([(KEPT, kept), (SHORTENED, list(shortened))])
 
 
-def _hints(spark: SparkSession, settings: Settings, until_ms: int) -> DataFrame:
-    read = partial(_old_hints, until_ms=until_ms)
-    wholes = [ranges.under(kind) for kind in HINTS]
-    return scans.scanned(spark, settings, wholes, read=read, schema=HINT)
+def mark(row: bytes, column: bytes = b"") -> int:
+    """A row, or one cell of a row, as a number."""
+    return xxhash.xxh3_64_intdigest(row + b"\0" + column)
 
 
-def _old_hints(
+def _old(table: Table, start: bytes, stop: bytes, *, until_ms: int) -> Iterator[tuple[bytes, bytes, Row]]:
+    """What is old: a row and a column, or none where it is the whole row; and the cells of that row."""
+    if not start.startswith(_ROWS):
+        for row, cells in table.scan(start, stop):
+            for column, cell in cells.items():
+                if cell.stamp_ms <= until_ms:
+                    yield row, column, cells
+        return
+    columns = (layout.SOURCES, layout.DESTINATIONS, layout.PART)
+    for row, cells in store_marks.old_rows(table.scan(start, stop, columns=columns), until_ms):
+        yield row, b"", cells
+
+
+def _some(numbers: Iterator[int]) -> Iterator[list[int]]:
+    while some := list(islice(numbers, marks.A_BATCH)):
+        yield some
+
+
+def _kinds(due: DataFrame) -> list[bytes]:
+    """What is to be looked for: what rows begin with of which marks are due."""
+    said = due.agg(f.bit_or("said")).first()
+    bits = (said and said[0]) or 0
+    kinds = [kind for kind, bit in OLD.items() if bits & bit]
+    return kinds + [layout.END_POINTS] * bool(bits & SHORTENED)
+
+
+def _named(spark: SparkSession, settings: Settings, kinds: Sequence[bytes], until_ms: int) -> DataFrame:
+    """The cells and rows of these kinds, as they are now; of end points all rows."""
+    wholes = [ranges.under(kind) for kind in kinds]
+    return scans.scanned(spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED)
+
+
+def _names(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    for row, cells in table.scan(start, stop):
-        for column, cell in cells.items():
-            if cell.stamp_ms <= until_ms:
-                yield mark(row, column), row, column, sweep.size_bytes(row, column, cell.value)
+    if start.startswith(layout.END_POINTS):
+        for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
+            yield marks.signed(mark(row)), row, b"", 0
+        return
+    for row, column, cells in _old(table, start, stop, until_ms=until_ms):
+        part = {column: cells[column]} if column else cells
+        yield marks.signed(mark(row, column)), row, column, sweep.measured({row: part}).bytes
 
 
-def _rows(spark: SparkSession, settings: Settings, until_ms: int) -> DataFrame:
-    wholes = [ranges.under(layout.CONTENTS), ranges.under(layout.PARTS)]
-    return scans.scanned(spark, settings, wholes, read=partial(_named, until_ms=until_ms), schema=ROW)
-
-
-def _named(
-    table: Table, start: bytes, stop: bytes, *, until_ms: int
-) -> Iterator[tuple[int, bytes, bool, int, list[bytes]]]:
-    columns = (layout.SOURCES, layout.DESTINATIONS, layout.PART)
-    for key, row in table.scan(start, stop, columns=columns):
-        ends = marks.end_points_of(key, row) if key.startswith(layout.CONTENTS) else []
-        yield mark(key), key, marks.is_old(row, until_ms), sweep.measured({key: row}).bytes, ends
-
-
-def _counted(found: DataFrame) -> tuple[dict[str, int], int]:
+def _counted(named: DataFrame) -> tuple[dict[str, int], int]:
     kind = f.substring("row", 1, 2)
-    rows = found.groupBy(kind.alias("kind")).agg(f.count("*"), f.sum("bytes")).collect()
+    rows = named.groupBy(kind.alias("kind")).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(_KINDS.values(), 0)
     for letter, count, _ in rows:
-        counts[_KINDS[bytes(letter)]] += count
+        if letter in _KINDS:
+            counts[_KINDS[bytes(letter)]] += count
     return counts, sum(size for _, _, size in rows)
 
 
-def _dead(every: DataFrame, rows: DataFrame, settings: Settings) -> list[bytes]:
+def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes]:
     """The catalogue rows of end points that only garbage names, with those of their further names."""
-    gone = rows.select("mark").distinct()
-    alive = every.join(gone, "mark", "left_anti").select(f.explode("ends").alias("row")).distinct()
-    dead = rows.select(f.explode("ends").alias("row")).distinct().join(alive, "row", "left_anti")
-    found = {bytes(row["row"]) for row in dead.collect()}
-    table = scans.opened(settings)
-    further = sorted(sweep.aliases(table, sorted(found)) - found)
-    if further:
-        spark = every.sparkSession
-        names = spark.createDataFrame([(bytearray(key),) for key in further], "row binary")
-        found |= {bytes(row["row"]) for row in names.join(alive, "row", "left_anti").collect()}
-    return sorted(found)
+    ends = scans.scanned(spark, settings, [ranges.under(layout.CONTENTS)], read=_ends, schema=END)
+    ends = ends.persist(StorageLevel.DISK_ONLY)
+    try:
+        alive = ends.join(due, "mark", "left_anti").select("end_point").distinct()
+        gone = ends.join(due, "mark", "left_semi").select("end_point").distinct()
+        found = _without(gone, alive)
+        further = sorted(sweep.aliases(scans.opened(settings), sorted(found)) - found)
+        names = spark.createDataFrame([(bytearray(key),) for key in further], "end_point binary")
+        return sorted(found | _without(names, alive))
+    finally:
+        ends.unpersist()
 
 
-def _remove(act: _Sweep, *, kept: DataFrame, hints: DataFrame, rows: DataFrame, dead: list[bytes]) -> None:
+def _ends(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+    for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
+        for end_point in store_marks.end_points_of(row, cells):
+            yield marks.signed(mark(row)), end_point
+
+
+def _without(end_points: DataFrame, others: DataFrame) -> set[bytes]:
+    return {bytes(row["end_point"]) for row in end_points.join(others, "end_point", "left_anti").collect()}
+
+
+def _remove(act: _Sweep, named: DataFrame, dead: list[bytes]) -> None:
     """In the order of fll_hbase/store/sweep.py, each step whole before the next."""
     table = scans.opened(act.settings)
-    shortened = kept.where("shortened is not null").select("shortened").distinct().collect()
-    sweep.shorten(table, [bytes(row["shortened"]) for row in shortened], act.horizons)
-    _done(hints.select("row", "column").sort("row", "column"), partial(_without_cells, act=act))
+    kind = f.substring("row", 1, 2)
+    shortened = named.where(kind == f.lit(layout.END_POINTS)).select("row").collect()
+    sweep.shorten(table, [bytes(row["row"]) for row in shortened], act.horizons)
+    cells = named.select("row", "column").sort("row", "column")
+    _done(cells.where(kind.isin(*HINTS)), partial(_without_cells, act=act))
     sweep.remove_end_points(table, dead, until_ms=act.until_ms)
-    _done(rows.select("row").sort("row"), partial(_without_rows, act=act))
+    _done(cells.where(kind.isin(*_ROWS)), partial(_without_rows, act=act))
 
 
 def _done(frame: DataFrame, act: Any) -> None:

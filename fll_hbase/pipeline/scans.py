@@ -19,7 +19,7 @@ from fll_hbase.tables import Table
 
 ROWS_A_BATCH = 5_000
 PARTS_A_CORE = 4
-"""So many ranges for each core, so that none waits long for the last."""
+"""So many partitions for each core, so that none waits long for the last."""
 
 Read: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
 """What a worker makes of the rows of a range, from `start` (in) to `stop` (out), in columns of a schema."""
@@ -32,7 +32,10 @@ def opened(settings: Settings) -> Table:
 
 
 def parted(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> DataFrame:
-    """The ranges, cut where the engine would cut them: columns `start` and `stop`, one row a partition."""
+    """The ranges, cut where the engine would cut them: columns `start` and `stop`.
+
+    A partition has a part of every range, because those of one cost more than those of another.
+    """
     parts = spark.sparkContext.defaultParallelism * PARTS_A_CORE
     with closing(table_of(settings)) as table:
         cut = [
@@ -40,7 +43,8 @@ def parted(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> 
             for whole in wholes
             for start, stop in ranges.parted(whole, table.splits(*whole, parts=parts))
         ]
-    rows = spark.sparkContext.parallelize(cut, max(len(cut), 1))
+    dealt = [part for number in range(parts) for part in cut[number::parts]]
+    rows = spark.sparkContext.parallelize(dealt, max(min(len(cut), parts), 1))
     return spark.createDataFrame(rows, "start binary, stop binary")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,19 +18,22 @@ from fll_hbase.store import content_rows, rows
 from fll_hbase.store.rows import Claim
 from fll_hbase.tables import CellKey, Row, Table
 
-CONTENTS_MAX = 100_000
-"""Of so many the end points are remembered."""
+CONTENTS_MAX, DAYS_MAX = 100_000, 200_000
+"""Of so many contents the end points are remembered, and of so many days of contents that they were told."""
 
 SCANNED = (layout.LIGHT,)
 """What is read of run rows."""
 
 
 class Kept(NamedTuple):
-    """What one run row needs, and those of its end points before whose horizons its run started."""
+    """What one run row needs, and those of its end points before whose horizons its run started.
 
-    rows: tuple[bytes, ...]
-    cells: tuple[CellKey, ...] = ()
-    shortened: tuple[EndPoint, ...] = ()
+    Rows of contents and parts are named without a column. What other runs need too is told of one of them,
+    or of few.
+    """
+
+    cells: Sequence[CellKey]
+    shortened: Sequence[EndPoint] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,14 @@ class _End:
     index: bytes
 
 
+class _True(NamedTuple):
+    """What is true of a run, as bytes and as far as it can be claimed, and where its hints are."""
+
+    value: bytes | None
+    claim: Claim | None
+    ends: Sequence[_End]
+
+
 class Marking:
     """Reads run rows for what they keep."""
 
@@ -50,31 +61,55 @@ class Marking:
         self._table = table
         self._horizons = horizons
         self._ends: LRUCache[str, list[_End]] = LRUCache(CONTENTS_MAX)
+        self._told: LRUCache[tuple[str, int, bool], bool] = LRUCache(DAYS_MAX)
 
     def due(self, page: Mapping[bytes, Row], *, until_ms: int) -> Iterator[bytes]:
         """The runs that started before the horizons of all their end points, and were not touched of late.
 
         Raises CorruptRow.
         """
-        old = {key: row for key, row in page.items() if is_old(row, until_ms)}
-        for key, (claim, ends) in self._true(old).items():
-            horizon_ms = min((end.horizon_ms for end in ends), default=self._horizons.all_ms)
-            if _start_ms(key, old[key], claim) < horizon_ms:
+        old = dict(old_rows(page.items(), until_ms))
+        for key, true in self._truths(old).items():
+            horizon_ms = min((end.horizon_ms for end in true.ends), default=self._horizons.all_ms)
+            if _start_ms(key, old[key], true.claim) < horizon_ms:
                 yield key
 
     def kept(self, page: Mapping[bytes, Row]) -> Iterator[Kept]:
         """What run rows keep. Raises CorruptRow: then nothing may be swept."""
-        for key, (claim, ends) in self._true(page).items():
+        for key, (value, claim, ends) in self._truths(page).items():
+            cells = list(_said(page[key], value))
             if claim is None:
-                yield Kept(tuple(_said(page[key])))
-            else:
-                yield _kept(key, page[key], claim, ends)
+                yield Kept(cells)
+                continue
+            start_ms, failed = claim.start_ms, claim.state.failed
+            cells += self._shared(claim.checksum, day_of(start_ms), failed, ends)
+            column = rows.reference_column(claim.checksum, failed=failed)
+            tail = layout.escaped_tail(start_ms, ranges.escaped_run_in(key))
+            cells += [CellKey(end.references + tail, column) for end in ends if start_ms >= end.horizon_ms]
+            yield Kept(cells, [end.end_point for end in ends if start_ms < end.horizon_ms])
 
-    def _true(self, page: Mapping[bytes, Row]) -> dict[bytes, tuple[Claim | None, list[_End]]]:
+    def _shared(self, checksum: str, day: int, failed: bool, ends: Iterable[_End]) -> Iterator[CellKey]:
+        """The content and the index rows of a day, unless they were told before."""
+        asked = checksum, day, failed
+        if asked in self._told:
+            return
+        self._told[asked] = True
+        yield CellKey(layout.data_row(checksum), b"")
+        witness = layout.FAILED_WITNESS if failed else layout.WITNESS
+        tail = layout.index_tail(day, checksum)
+        for end in ends:
+            if (day + 1) * DAY_MS > end.horizon_ms:
+                yield CellKey(end.index + tail, witness)
+
+    def _truths(self, page: Mapping[bytes, Row]) -> dict[bytes, _True]:
         """What is true of each, if any pass has finished, and the end points of its content."""
-        claims = {key: _claim(key, row) for key, row in page.items()}
+        values = {key: rows.truth_value(row) for key, row in page.items()}
+        claims = {key: _claimed(key, value) for key, value in values.items()}
         ends = self._ends_of({claim.checksum for claim in claims.values() if claim is not None})
-        return {key: (claim, ends[claim.checksum] if claim else []) for key, claim in claims.items()}
+        return {
+            key: _True(values[key], claim, ends[claim.checksum] if claim else [])
+            for key, claim in claims.items()
+        }
 
     def _ends_of(self, checksums: set[str]) -> dict[str, list[_End]]:
         found = {checksum: ends for checksum in checksums if (ends := self._ends.get(checksum)) is not None}
@@ -98,41 +133,17 @@ class Marking:
         return found
 
 
-def _kept(key: bytes, row: Row, claim: Claim, ends: list[_End]) -> Kept:
-    tail = layout.reference_tail(claim.start_ms, ranges.run_in(key))
-    reference = rows.reference_column(claim.checksum, failed=claim.state.failed)
-    witness = layout.FAILED_WITNESS if claim.state.failed else layout.WITNESS
-    day = day_of(claim.start_ms)
-    index_tail = layout.index_tail(day, claim.checksum)
-    cells = []
-    shortened = []
-    for end in ends:
-        if claim.start_ms >= end.horizon_ms:
-            cells.append(CellKey(end.references + tail, reference))
-        else:
-            shortened.append(end.end_point)
-        if (day + 1) * DAY_MS > end.horizon_ms:
-            cells.append(CellKey(end.index + index_tail, witness))
-    return Kept((layout.data_row(claim.checksum), *_said(row)), tuple(cells), tuple(shortened))
-
-
-def _start_ms(key: bytes, row: Row, claim: Claim | None) -> int:
-    """When a run started; of one that no pass has finished, as far as is known."""
-    if claim is not None:
-        return claim.start_ms
-    with in_row(key):
-        latest = rows.latest_document(row)
-        starts = [event.time_ms for event in rows.events_of(row)]
-        starts += [rows.claimed(latest.value).start_ms] if latest else []
-    return min(starts, default=0)
-
-
 def old_cells(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[CellKey]:
     """The cells of references and index rows that may be swept if nothing needs them."""
     for key, row in scanned:
         for column, cell in row.items():
             if cell.stamp_ms <= until_ms:
                 yield CellKey(key, column)
+
+
+def old_rows(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
+    """The rows that may be swept if nothing needs them."""
+    return ((key, row) for key, row in scanned if is_old(row, until_ms))
 
 
 def is_old(row: Row, until_ms: int) -> bool:
@@ -147,19 +158,32 @@ def end_points_of(key: bytes, row: Row) -> list[bytes]:
     return [layout.end_point_row(end_point) for end_point in {*ends.sources, *ends.destinations}]
 
 
-def _claim(key: bytes, row: Row) -> Claim | None:
-    value = rows.truth_value(row)
-    if value is None:
-        return None
+def _claimed(key: bytes, value: bytes | None) -> Claim | None:
+    try:
+        return None if value is None else rows.claimed(value)
+    except CorruptRow:
+        with in_row(key):
+            raise
+
+
+def _start_ms(key: bytes, row: Row, claim: Claim | None) -> int:
+    """When a run started; of one that no pass has finished, as far as is known."""
+    if claim is not None:
+        return claim.start_ms
     with in_row(key):
-        return rows.claimed(value)
+        latest = rows.latest_document(row)
+        starts = [event.time_ms for event in rows.events_of(row)]
+        starts += [rows.claimed(latest.value).start_ms] if latest else []
+    return min(starts, default=0)
 
 
-def _said(row: Row) -> Iterator[bytes]:
-    """The data row of the latest document, and the parts of all events."""
+def _said(row: Row, truth: bytes | None) -> Iterator[CellKey]:
+    """The content of the latest document, if that is not the truth; and the parts of all events."""
+    if all(cell.value == truth for cell in row.values()):
+        return
     latest = rows.latest_document(row)
-    if latest is not None:
-        yield layout.data_row(rows.claimed(latest.value).checksum)
+    if latest is not None and latest.value != truth:
+        yield CellKey(layout.data_row(rows.claimed(latest.value).checksum), b"")
     for event in rows.events_of(row):
-        yield layout.part_row(event.part)
-        yield layout.part_row(event.facts)
+        yield CellKey(layout.part_row(event.part), b"")
+        yield CellKey(layout.part_row(event.facts), b"")

@@ -25,6 +25,7 @@ from fll_hbase.tables import Cell, Put, Row
 _NAMED = 8
 """So many pieces of a truth come before the details, which hold any character."""
 
+_STATES = {state.value.encode(): state for state in State}
 
 CELL_BYTES_MAX = 8 * 2**20
 """HBase refuses cells at about 10 MiB, and with them every row of the batch."""
@@ -122,8 +123,8 @@ def claimed(value: bytes) -> Claim:
     """What `head_of` made, or `encoded` begins with. Raises CorruptRow for any other bytes."""
     try:
         checksum, start, state, *_ = value.split(SEPARATOR, 3)
-        return Claim(checksum.decode(), int(start), State(state.decode()))
-    except ValueError as error:
+        return Claim(checksum.decode(), int(start), _STATES[state])
+    except (ValueError, KeyError) as error:
         raise CorruptRow(f"{value!r} is not the truth about a run") from error
 
 

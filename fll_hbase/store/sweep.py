@@ -82,21 +82,20 @@ def found(table: Table, horizons: Horizons, *, until_ms: int) -> Garbage:
     """
     marking = Marking(table, horizons)
     kept = [one for page in pages(table, *ranges.under(layout.RUNS)) for one in marking.kept(page)]
-    needed = {key for one in kept for key in one.rows}
-    cells = {cell for one in kept for cell in one.cells}
+    needed = {cell for one in kept for cell in one.cells}
     hints = (table.scan(*ranges.under(kind)) for kind in HINTS)
     old = (cell for scanned in hints for cell in marks.old_cells(scanned, until_ms))
     contents = dict(table.scan(*ranges.under(layout.CONTENTS), columns=(layout.SOURCES, layout.DESTINATIONS)))
     parts = table.scan(*ranges.under(layout.PARTS), columns=(layout.PART,))
-    gone = {key for key, row in contents.items() if key not in needed and marks.is_old(row, until_ms)}
+    gone = {key for key, row in marks.old_rows(contents.items(), until_ms) if (key, b"") not in needed}
     named = {key: set(marks.end_points_of(key, row)) for key, row in contents.items()}
     alive = set().union(*(named[key] for key in named.keys() - gone))
     dead = set().union(*(named[key] for key in gone)) - alive
     return Garbage(
-        cells=frozenset(old) - cells,
+        cells=frozenset(old) - needed,
         end_points=frozenset(dead | (aliases(table, sorted(dead)) - alive)),
         contents=frozenset(gone)
-        | {key for key, row in parts if key not in needed and marks.is_old(row, until_ms)},
+        | {key for key, _ in marks.old_rows(parts, until_ms) if (key, b"") not in needed},
         shortened=frozenset(layout.end_point_row(end) for one in kept for end in one.shortened),
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import xxhash
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
@@ -27,7 +26,6 @@ NAMES_MAX = 100_000
 _COUNT_DIGITS = 8
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_TRUTH = layout.TRUTH + b"00000001|"
-_PLAIN = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9._~\-/:@=,]+")
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 _EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
 _TRUTH = re.compile(re.escape(layout.TRUTH) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
@@ -74,7 +72,7 @@ class RunRows:
 
     def tell(self, key: bytes, row: Row, ends: Mapping[bytes, Sequence[End]], said: Said) -> None:
         """What a run row says; `ends` are those of the contents that can be read. Raises CorruptRow."""
-        run = _run_of(key)
+        run = ranges.escaped_run_in(key)
         hints = self._settled(row)
         if hints is not None:
             said.expected.append(layout.CONTENTS + hints.checksum)
@@ -193,16 +191,6 @@ class RunRows:
             return self._folds.head(rows.events_of(row)) == value
         except CorruptRow:
             return True
-
-
-def _run_of(key: bytes) -> bytes:
-    """The run of a run row, escaped. Raises CorruptRow."""
-    run = key[5:]
-    if not _PLAIN.fullmatch(key):
-        ranges.run_in(key)
-    elif b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56) != key[2:4]:
-        raise CorruptRow(f"{key!r} is not the key of a run row")
-    return run
 
 
 def _cells(row: Row) -> Cells:
