@@ -236,7 +236,7 @@ def _counted(named: DataFrame) -> tuple[dict[str, int], int]:
     rows = named.groupBy(kind.alias("kind")).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(_KINDS.values(), 0)
     for letter, count, _ in rows:
-        if letter in _KINDS:
+        if bytes(letter) in _KINDS:
             counts[_KINDS[bytes(letter)]] += count
     return counts, sum(size for _, _, size in rows)
 
