@@ -31,7 +31,7 @@ Tell: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
 def met(spark: SparkSession, settings: Settings, wholes: Sequence[Range], *, tell: Tell) -> DataFrame:
     """All that is said of each mark of the ranges.
 
-    Marks of one worker are hardly ever the same: they meet in as many parts as there are ranges, not before.
+    Marks of one worker are hardly ever the same: they meet in as many parts as they come from, not before.
     """
     ranges = scans.parted(spark, settings, wholes)
     marked = ranges.mapInArrow(partial(_told, settings=settings, tell=tell), MARKS)

@@ -36,7 +36,6 @@ NAMED = "mark bigint, row binary, column binary, bytes bigint"
 END = "mark bigint, end_point binary"
 """A data row by its mark, and the catalogue row of an end point that it names."""
 
-CELL = "row binary, column binary"
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 KEPT, SHORTENED = 1, 2
