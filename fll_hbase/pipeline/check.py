@@ -38,7 +38,7 @@ EXAMPLES = 10
 FINDING = "mark bigint, mend binary, kind string, row binary, detail string"
 
 _COUNT, _LETTER_BITS, _COUNT_BITS = 16, 8, 16
-"""A mark may also stand for how many rows of a letter a range holds: this bit, then the letter, the number."""
+"""A mark may also stand for how many rows of a letter a range holds: this bit, the letter, the number."""
 
 _WORDS_MAX = 300
 
