@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from store import auditing
+
 from fll_hbase.keys import layout
 from fll_hbase.model import summary
 from fll_hbase.model.operations import EndPoint, Read, Write
@@ -13,7 +15,7 @@ from fll_hbase.model.summary import Relations
 from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.lineage_store import ListedRun
 from fll_hbase.store.traversal import HighLevel
-from fll_hbase.tables import Put, Row
+from fll_hbase.tables import Put, Row, Table
 
 from .history import Possible
 from .world import BY_CHECKSUM, OWN_FIELDS, Question, ends
@@ -108,6 +110,12 @@ def founded(put: Put, table: Mapping[bytes, Row]) -> None:
         return
     if layout.data_row(checksum.decode()) not in table:
         raise Violation("unfounded", f"{put.row!r} names {checksum!r}, which is not there")
+
+
+def sound(table: Table) -> None:
+    """An audit finds nothing wrong."""
+    if bad := auditing.wrong(auditing.findings(table)):
+        raise Violation("audit", ", ".join(sorted(kind.value for kind in bad)))
 
 
 def single_truths(table: Mapping[bytes, Row]) -> None:

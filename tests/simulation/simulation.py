@@ -189,6 +189,7 @@ class Simulation:
         checks.catalogued(fresh.store.catalogue, documents)
         if not self._history.horizon_ms:
             checks.single_truths(self._table.everything())
+            checks.sound(self._table)
 
     def _documents(self, fresh: Reader) -> list[RecordedRun]:
         documents = quiet.documents(fresh)
