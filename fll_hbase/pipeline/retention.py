@@ -143,11 +143,7 @@ def _due(
     """The marks of what is old and kept by none, and of end points whose past is cut."""
     wholes = [ranges.under(kind) for kind in (layout.RUNS, *OLD)]
     tell = partial(_told, horizons=horizons, until_ms=until_ms, due_until_ms=due_until_ms)
-    return unkept(marks.met(spark, settings, wholes, tell=tell))
-
-
-def unkept(met: DataFrame) -> DataFrame:
-    """The marks that nothing keeps."""
+    met = marks.met(spark, settings, wholes, tell=tell)
     return met.where(f.col("said").bitwiseAND(KEPT) == 0)
 
 
@@ -187,16 +183,14 @@ def mark(row: bytes, column: bytes = b"") -> int:
 
 
 def _old(table: Table, start: bytes, stop: bytes, *, until_ms: int) -> Iterator[tuple[bytes, bytes, Row]]:
-    """What is old: a row and a column, or none where it is the whole row; and the cells of that row."""
-    if not start.startswith(_ROWS):
-        for row, cells in table.scan(start, stop):
-            for column, cell in cells.items():
-                if cell.stamp_ms <= until_ms:
-                    yield row, column, cells
-        return
-    columns = (layout.SOURCES, layout.DESTINATIONS, layout.PART)
-    for row, cells in store_marks.old_rows(table.scan(start, stop, columns=columns), until_ms):
-        yield row, b"", cells
+    """What is old: a row and a column, or none where it is the whole row; and the cells that would go."""
+    if start.startswith(_ROWS):
+        columns = (layout.SOURCES, layout.DESTINATIONS, layout.PART)
+        for row, cells in store_marks.old_rows(table.scan(start, stop, columns=columns), until_ms):
+            yield row, b"", cells
+    else:
+        for row, column, cell in store_marks.old_cells(table.scan(start, stop), until_ms):
+            yield row, column, {column: cell}
 
 
 def _some(numbers: Iterator[int]) -> Iterator[list[int]]:
@@ -226,8 +220,7 @@ def _names(
             yield marks.signed(mark(row)), row, b"", 0
         return
     for row, column, cells in _old(table, start, stop, until_ms=until_ms):
-        part = {column: cells[column]} if column else cells
-        yield marks.signed(mark(row, column)), row, column, sweep.measured({row: part}).bytes
+        yield marks.signed(mark(row, column)), row, column, sweep.measured({row: cells}).bytes
 
 
 def _counted(named: DataFrame) -> tuple[dict[str, int], int]:

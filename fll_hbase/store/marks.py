@@ -16,7 +16,7 @@ from fll_hbase.model.operations import EndPoint
 from fll_hbase.model.runs import DAY_MS
 from fll_hbase.store import content_rows, rows
 from fll_hbase.store.rows import Claim
-from fll_hbase.tables import CellKey, Row, Table
+from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CONTENTS_MAX, DAYS_MAX = 100_000, 200_000
 """Of so many contents the end points are remembered, and of so many days of contents that they were told."""
@@ -133,12 +133,12 @@ class Marking:
         return found
 
 
-def old_cells(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[CellKey]:
-    """The cells of references and index rows that may be swept if nothing needs them."""
+def old_cells(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, bytes, Cell]]:
+    """The cells of references and index rows that may be swept if nothing needs them: row, column, cell."""
     for key, row in scanned:
         for column, cell in row.items():
             if cell.stamp_ms <= until_ms:
-                yield CellKey(key, column)
+                yield key, column, cell
 
 
 def old_rows(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:

@@ -84,7 +84,7 @@ def found(table: Table, horizons: Horizons, *, until_ms: int) -> Garbage:
     kept = [one for page in pages(table, *ranges.under(layout.RUNS)) for one in marking.kept(page)]
     needed = {cell for one in kept for cell in one.cells}
     hints = (table.scan(*ranges.under(kind)) for kind in HINTS)
-    old = (cell for scanned in hints for cell in marks.old_cells(scanned, until_ms))
+    old = {CellKey(row, column) for scanned in hints for row, column, _ in marks.old_cells(scanned, until_ms)}
     contents = dict(table.scan(*ranges.under(layout.CONTENTS), columns=(layout.SOURCES, layout.DESTINATIONS)))
     parts = table.scan(*ranges.under(layout.PARTS), columns=(layout.PART,))
     gone = {key for key, row in marks.old_rows(contents.items(), until_ms) if (key, b"") not in needed}
@@ -92,7 +92,7 @@ def found(table: Table, horizons: Horizons, *, until_ms: int) -> Garbage:
     alive = set().union(*(named[key] for key in named.keys() - gone))
     dead = set().union(*(named[key] for key in gone)) - alive
     return Garbage(
-        cells=frozenset(old) - needed,
+        cells=frozenset(old - needed),
         end_points=frozenset(dead | (aliases(table, sorted(dead)) - alive)),
         contents=frozenset(gone)
         | {key for key, _ in marks.old_rows(parts, until_ms) if (key, b"") not in needed},

@@ -82,6 +82,8 @@ def test_references_may_be_cut_where_a_millisecond_ends(key: bytes, cut: bytes |
 @given(names, end_points, directions, starts)
 def test_keys_read_back(run: str, end_point: EndPoint, direction: Direction, start_ms: int) -> None:
     assert ranges.run_in(layout.run_row(run)) == run
+    tail = layout.escaped_tail(start_ms, ranges.escaped_run_in(layout.run_row(run)))
+    assert tail == layout.reference_tail(start_ms, run)
     assert ranges.end_point_in(layout.end_point_row(end_point)) == end_point
     assert ranges.end_point_in(reference(direction, end_point, start_ms, run)) == end_point
     assert ranges.content_in(layout.data_row("0" * 32)) == "0" * 32
@@ -89,7 +91,7 @@ def test_keys_read_back(run: str, end_point: EndPoint, direction: Direction, sta
 
 @pytest.mark.parametrize("key", [b"", b"r|", b"r|00|one", b"r|one", b"e|ns", b"c|0", b"c|" + b"G" * 32])
 def test_any_other_key_is_corrupt(key: bytes) -> None:
-    for read in (ranges.run_in, ranges.end_point_in, ranges.content_in):
+    for read in (ranges.run_in, ranges.escaped_run_in, ranges.end_point_in, ranges.content_in):
         if not (read is ranges.end_point_in and key.count(b"|") > 1):
             with pytest.raises(CorruptRow):
                 read(key)
