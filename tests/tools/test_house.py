@@ -1,0 +1,176 @@
+"""The house measure: which names, docstrings and sizes it counts, and when it fails."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CLEAN = '''"""Datasets and their fields."""
+
+# Names are compared by code point, as keys are.
+def field_names(fields: list[str]) -> list[str]:
+    """Return the names of fields, sorted."""
+    return sorted(fields)
+'''
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("house", ROOT / "tools" / "house.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["house"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+house = _load()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository whose packages hold one clean module of the length that modules have."""
+    package = tmp_path / "fll_hbase"
+    package.mkdir()
+    padding = "\n".join(f"NUMBER_{number} = {number}" for number in range(30))
+    (package / "fields.py").write_text(CLEAN + padding + "\n" + "\n" * 80)
+    return tmp_path
+
+
+def _run(root: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+    code = house.main(["--root", str(root), *options])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("told_of", "told"),
+        ("LineageAsked", "asked"),
+        ("_said", "said"),
+        ("AT", "at"),
+        ("of_runs", "of_"),
+        ("events_", "events_"),
+        ("test_a_run_is_told", "told"),
+    ],
+)
+def test_private_words_are_recognised(name: str, word: str) -> None:
+    assert house.private_word(name) == word
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "class_",
+        "type_",
+        "inputs_of",
+        "NotFound",
+        "start_at",
+        "one_of",
+        "foretold",
+        "test_a_lock_held_twice",
+        "_",
+    ],
+)
+def test_standard_names_pass(name: str) -> None:
+    assert not house.private_word(name)
+
+
+@pytest.mark.parametrize(
+    ("docstring", "module"),
+    [
+        ("Which keys are there.", True),
+        ("Whether it is open.", True),
+        ("Is it open?", False),
+        ("What is kept.", False),
+    ],
+)
+def test_questions_are_recognised(docstring: str, module: bool) -> None:
+    assert house.is_question(docstring, module=module)
+
+
+@pytest.mark.parametrize("docstring", ["Whether it is open.", "Record a run (`?dryRun=true` shows it)."])
+def test_statements_are_no_questions(docstring: str) -> None:
+    assert not house.is_question(docstring, module=False)
+
+
+def test_complexity_counts_branches() -> None:
+    source = """
+def f(x):
+    for y in x:
+        if y:
+            continue
+        elif x:
+            break
+    else:
+        pass
+    match x:
+        case 1: pass
+        case _: pass
+"""
+    (function,) = ast.parse(source).body
+    assert house.complexity(function) == 6
+
+
+def test_a_clean_tree_passes(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, output = _run(tree, capsys, "--list")
+    assert code == 0, output
+    assert "MISSED" not in output
+    assert "0 (0.00 %)" in output
+
+
+@pytest.mark.parametrize(
+    ("code", "violation"),
+    [
+        ("said = 1\n", "fll_hbase/added.py:1: said [private words]"),
+        ('"""What is it."""\n', "fll_hbase/added.py:1: What is it. [questions]"),
+        ("X = 1\n" * 401, "fll_hbase/added.py:1: 401 lines, at most 400 [file lines]"),
+        ("def _f():\n" + "    pass\n" * 45, "fll_hbase/added.py:1: _f has 46 lines [function lines]"),
+        ("def _f(x):\n" + "    if x: pass\n" * 9, "fll_hbase/added.py:1: _f: 10 [complexity]"),
+        ("def f():\n    pass\n", "fll_hbase/added.py:1: f [docstrings]"),
+    ],
+)
+def test_each_violation_fails_and_is_listed(
+    tree: Path, capsys: pytest.CaptureFixture[str], code: str, violation: str
+) -> None:
+    (tree / "fll_hbase" / "added.py").write_text(code)
+    exit_code, output = _run(tree, capsys, "--list")
+    assert exit_code == 1
+    assert violation in output.splitlines()
+
+
+def test_names_of_modules_count(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "tests").mkdir()
+    (tree / "tests" / "asking.py").write_text("")
+    code, output = _run(tree, capsys, "--list")
+    assert code == 1
+    assert "tests/asking.py:1: module asking [private words]" in output
+
+
+def test_names_of_other_libraries_pass(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "fll_hbase" / "joins.py").write_text("\n" * 120 + 'X = join.side, frame.join(x, how="left")\n')
+    assert _run(tree, capsys)[0] == 0
+
+
+def test_a_method_inherits_the_docstring_of_its_base() -> None:
+    source = '''
+class Table:
+    """A table."""
+    def put(self):
+        """Write cells."""
+
+class SqliteTable(Table):
+    """A table in a file."""
+    def put(self): ...
+    def vacuum(self): ...
+'''
+    measures = house.Measures()
+    house.measure_docstrings({"tables.py": ast.parse(source)}, measures)
+    assert [text for _, text in measures.violations] == ["tables.py:10: vacuum"]

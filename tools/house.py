@@ -1,0 +1,380 @@
+"""Measure the code against the house rules: names, docstrings, comments, sizes and complexity.
+
+    python tools/house.py            print a table; exit 1 where a limit is missed
+    python tools/house.py --list     also print each violation as file:line
+
+`docs/contributing.md` says what the rules are for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import keyword
+import re
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+PACKAGES = ("fll_hbase", "api")
+TESTS = ("tests", "bench", "tools")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORDS = _words(
+    """door doors glance mend mended mending mends passage said tell tells told truth truths witness
+    witnesses"""
+)
+"""Private wherever they are a word of a name: `run_told`, `LineageAsked`."""
+
+WORDS_OF_SENTENCES = _words(
+    """among asked asking course held kept made nobody somebody spoken taken takes taking together"""
+)
+"""Likewise, but plain English in a sentence, which the name of a test is."""
+
+NAMES = _words(
+    """after anew at before each every few found gone here how known met much named nothing of one own piece
+    place places side sides some there thing things what which who whole whose"""
+)
+"""Private as a whole name, underscores around it aside."""
+
+EXTERNAL = _words("after before how nothing side")
+"""Allowed as attributes and keyword arguments, since other libraries have them: `Join.side`, `how="left"`."""
+
+ESCAPED = _words("bool hash id type").union(keyword.kwlist)
+"""What may have a trailing underscore."""
+
+QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")
+QUESTIONS_OF_MODULES = QUESTIONS | _words("How When Where Whether")
+
+LINES_MAX, TEST_LINES_MAX = 400, 600
+LINES_MEDIAN = (100, 180)
+FUNCTION_LINES_MAX, FUNCTION_LINES_MEDIAN_MAX = 45, 8
+COMPLEXITY_MAX = 9
+DOCSTRINGS_PERCENT_MIN = 98.0
+CODE_LINES_PER_COMMENT_MAX = 40
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PRAGMA = re.compile(r"#\s*(?:!|noqa|type:|pragma|-\*-)")
+_QUESTION_MARK = re.compile(r"\?(?:[\s\"')]|$)")
+_LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
+_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass
+class Measures:
+    """Sums over the files of one group; `violations` holds pairs of a rule and "file:line: text"."""
+
+    files: list[int] = field(default_factory=list)
+    modules: list[int] = field(default_factory=list)
+    functions: list[int] = field(default_factory=list)
+    complexities: list[int] = field(default_factory=list)
+    names: int = 0
+    code_lines: int = 0
+    comments: int = 0
+    public: int = 0
+    private_words: Counter[str] = field(default_factory=Counter)
+    violations: list[tuple[str, str]] = field(default_factory=list)
+
+    def count(self, rule: str) -> int:
+        return sum(1 for broken, _ in self.violations if broken == rule)
+
+    def add(self, rule: str, path: str, line: int, text: str) -> None:
+        self.violations.append((rule, f"{path}:{line}: {text}"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a number, the limit it is held against, and whether it keeps it."""
+
+    label: str
+    value: str
+    limit: str = ""
+    passed: bool = True
+
+
+@cache
+def private_word(name: str) -> str:
+    """Return the private word in an identifier, or an empty string."""
+    stem = name.strip("_").lower()
+    words: set[str] = {word.lower() for word in _WORD.findall(name)}
+    is_test = name.startswith(("test_", "Test"))
+    if bad := words & (WORDS if is_test else WORDS | WORDS_OF_SENTENCES):
+        return min(bad)
+    if stem in NAMES:
+        return stem
+    if stem.startswith("of_"):
+        return "of_"
+    dunder = name.startswith("__") and name.endswith("__")
+    if name.endswith("_") and stem and not dunder and name.strip("_") not in ESCAPED:
+        return f"{stem}_"
+    return ""
+
+
+def is_question(docstring: str, *, module: bool) -> bool:
+    """Return whether a docstring asks: by a question mark, or by its first word."""
+    first = docstring.split(maxsplit=1)[:1]
+    words = QUESTIONS_OF_MODULES if module else QUESTIONS
+    return bool(_QUESTION_MARK.search(docstring)) or bool(first and first[0].rstrip(",:'s") in words)
+
+
+def complexity(function: Function) -> int:
+    """Return the cyclomatic complexity: statements that branch, as ruff's C901 counts them."""
+    score = 1
+    for node in ast.walk(function):
+        if isinstance(node, _BRANCHES) and not _is_default(node):
+            score += 1
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Try) and node.orelse:
+            score += 1
+        if isinstance(node, DEFINITIONS[:2]) and node is not function:
+            score += 1
+    return score
+
+
+def _is_default(node: ast.AST) -> bool:
+    """Return whether a node is `case _`, which is no branch."""
+    return isinstance(node, ast.match_case) and node.guard is None and ast.unparse(node.pattern) == "_"
+
+
+def measure_file(path: Path, name: str, measures: Measures) -> ast.Module:
+    """Add one file to `measures`; `name` stands for it in violations. Returns its tree, for docstrings."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text, name)
+    lines = len(text.splitlines())
+    measures.files.append(lines)
+    if path.name != "__init__.py":
+        measures.modules.append(lines)
+    maximum = LINES_MAX if name.startswith(PACKAGES) else TEST_LINES_MAX
+    if lines > maximum:
+        measures.add("file lines", name, 1, f"{lines} lines, at most {maximum}")
+    if word := private_word(path.stem):
+        _add_name(measures, word, name, 1, f"module {path.stem}")
+    docstrings = _docstring_lines(tree)
+    _measure_tokens(path, name, docstrings, measures)
+    _measure_questions(tree, name, measures)
+    for node in ast.walk(tree):
+        if isinstance(node, DEFINITIONS[:2]):
+            _measure_function(node, name, measures)
+    return tree
+
+
+def _add_name(measures: Measures, word: str, name: str, line: int, text: str) -> None:
+    measures.private_words[word] += 1
+    measures.add("private words", name, line, text)
+
+
+def _measure_tokens(path: Path, name: str, docstrings: set[int], measures: Measures) -> None:
+    code: set[int] = set()
+    with tokenize.open(path) as source:
+        tokens = list(tokenize.generate_tokens(source.readline))
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            measures.comments += not _PRAGMA.match(token.string)
+        elif token.type not in _LAYOUT:
+            code.update(range(token.start[0], token.end[0] + 1))
+    measures.code_lines += len(code - docstrings)
+    for line, identifier in _own_names(tokens):
+        measures.names += 1
+        if word := private_word(identifier):
+            _add_name(measures, word, name, line, identifier)
+
+
+def _own_names(tokens: list[tokenize.TokenInfo]) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each identifier, without those that other libraries prescribe."""
+    for left, token, right in zip(tokens[:1] + tokens, tokens, tokens[1:], strict=False):
+        if token.type != tokenize.NAME or keyword.iskeyword(token.string):
+            continue
+        is_argument = left.string in ("(", ",") and right.string == "="
+        if token.string not in EXTERNAL or not (left.string == "." or is_argument):
+            yield token.start[0], token.string
+
+
+def _measure_questions(tree: ast.Module, name: str, measures: Measures) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, *DEFINITIONS)):
+            docstring = ast.get_docstring(node) or ""
+            if is_question(docstring, module=isinstance(node, ast.Module)):
+                measures.add("questions", name, getattr(node, "lineno", 1), docstring.splitlines()[0])
+
+
+def _measure_function(function: Function, name: str, measures: Measures) -> None:
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    measures.functions.append(lines)
+    measures.complexities.append(complexity(function))
+    if lines > FUNCTION_LINES_MAX:
+        measures.add("function lines", name, function.lineno, f"{function.name} has {lines} lines")
+    if measures.complexities[-1] > COMPLEXITY_MAX:
+        measures.add("complexity", name, function.lineno, f"{function.name}: {measures.complexities[-1]}")
+
+
+def _docstring_lines(tree: ast.Module) -> set[int]:
+    """Return the lines of all strings that stand as a statement: docstrings, and those below a constant."""
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return lines
+
+
+def measure_docstrings(trees: dict[str, ast.Module], measures: Measures) -> None:
+    """Count public definitions and those without a docstring of their own or of a base class, by its name."""
+    classes = {
+        node.name: node
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    for name, tree in trees.items():
+        for owner, definition in _public(tree):
+            measures.public += 1
+            if ast.get_docstring(definition) is None and not _inherits(owner, definition.name, classes):
+                measures.add("docstrings", name, definition.lineno, definition.name)
+
+
+def _public(body: ast.Module | ast.ClassDef) -> Iterator[tuple[ast.ClassDef | None, Definition]]:
+    """Yield public classes, functions and methods with the class around them; nothing inside functions."""
+    owner = body if isinstance(body, ast.ClassDef) else None
+    for node in body.body:
+        if isinstance(node, DEFINITIONS) and not node.name.startswith("_") and not _is_redefinition(node):
+            yield owner, node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
+
+
+def _is_redefinition(node: Definition) -> bool:
+    """Return whether another definition documents this one: an overload, or the setter of a property."""
+    decorators = {ast.unparse(decorator).rsplit(".")[-1] for decorator in node.decorator_list}
+    return bool(decorators & {"overload", "setter"})
+
+
+def _inherits(owner: ast.ClassDef | None, method: str, classes: dict[str, ast.ClassDef]) -> bool:
+    """Return whether a base class of `owner` has a docstring for `method`."""
+    for base in owner.bases if owner else ():
+        name = ast.unparse(base).split("[")[0].rsplit(".")[-1]
+        found_class = classes.get(name)
+        if found_class is None or found_class is owner:
+            continue
+        for node in found_class.body:
+            if isinstance(node, DEFINITIONS) and node.name == method and ast.get_docstring(node):
+                return True
+        if _inherits(found_class, method, classes):
+            return True
+    return False
+
+
+def measure(root: Path, folders: Iterable[str]) -> Measures:
+    """Measure every Python file below `folders` of `root`; folders that are absent count nothing."""
+    measures = Measures()
+    trees = {}
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            if "target" not in path.parts:
+                name = str(path.relative_to(root))
+                trees[name] = measure_file(path, name, measures)
+    if "tests" not in folders:
+        measure_docstrings(trees, measures)
+    return measures
+
+
+def package_rows(measures: Measures) -> list[Row]:
+    """Return the table of the packages, with a limit in most lines."""
+    low, high = LINES_MEDIAN
+    module_median = median(measures.modules or [low])
+    function_median = median(measures.functions or [0])
+    per_comment = measures.code_lines / max(measures.comments, 1)
+    documented = 100 - 100 * measures.count("docstrings") / max(measures.public, 1)
+    return [
+        *_common_rows(measures, LINES_MAX),
+        _row("docstrings that are questions", measures.count("questions"), most=0),
+        Row(
+            "median lines of modules", f"{module_median:g}", f"{low} to {high}", low <= module_median <= high
+        ),
+        _row("lines of the longest function", max(measures.functions, default=0), most=FUNCTION_LINES_MAX),
+        _row("median lines of functions", function_median, most=FUNCTION_LINES_MEDIAN_MAX),
+        _row("highest cyclomatic complexity", max(measures.complexities, default=0), most=COMPLEXITY_MAX),
+        _row("code lines per comment", round(per_comment, 1), most=CODE_LINES_PER_COMMENT_MAX),
+        Row(
+            "public definitions with docstring",
+            f"{documented:.1f} %",
+            f"at least {DOCSTRINGS_PERCENT_MIN:g} %",
+            documented >= DOCSTRINGS_PERCENT_MIN,
+        ),
+    ]
+
+
+def test_rows(measures: Measures) -> list[Row]:
+    """Return the table of tests, benchmarks and tools: only names and the lengths of files have limits."""
+    return [
+        *_common_rows(measures, TEST_LINES_MAX),
+        Row("docstrings that are questions", str(measures.count("questions"))),
+        Row("median lines of functions", f"{median(measures.functions or [0]):g}"),
+        Row("code lines per comment", f"{measures.code_lines / max(measures.comments, 1):.1f}"),
+    ]
+
+
+def _common_rows(measures: Measures, lines_max: int) -> list[Row]:
+    private = measures.count("private words")
+    share = 100 * private / max(measures.names, 1)
+    return [
+        Row("files", str(len(measures.files))),
+        Row("lines", str(sum(measures.files))),
+        Row("private words in names", f"{private} ({share:.2f} %)", "at most 0", not private),
+        _row("lines of the longest file", max(measures.files, default=0), most=lines_max),
+    ]
+
+
+def _row(label: str, value: float, *, most: float) -> Row:
+    return Row(label, f"{value:g}", f"at most {most:g}", value <= most)
+
+
+def print_table(title: str, rows: Iterable[Row]) -> bool:
+    """Print one table; return whether every limit is kept."""
+    print(f"\n{title}")
+    passed = True
+    for row in rows:
+        passed &= row.passed
+        print(f"  {row.label:36}{row.value:>18}   {row.limit:16}{'' if row.passed else 'MISSED'}".rstrip())
+    return passed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return its exit code."""
+    parser = argparse.ArgumentParser(description="Measure the code against the house rules.")
+    parser.add_argument("--list", action="store_true", help="Print each violation as file:line.")
+    parser.add_argument(
+        "--root", type=Path, default=Path(__file__).resolve().parents[1], help="Measured tree."
+    )
+    options = parser.parse_args(arguments)
+    packages, tests = measure(options.root, PACKAGES), measure(options.root, TESTS)
+    passed = print_table("Packages: " + ", ".join(PACKAGES), package_rows(packages))
+    passed &= print_table("Tests: " + ", ".join(TESTS), test_rows(tests))
+    for measures in (packages, tests):
+        if measures.private_words:
+            counts = ", ".join(f"{word} {count}" for word, count in measures.private_words.most_common())
+            print(f"\nPrivate words: {counts}")
+    if options.list:
+        for rule, text in packages.violations + tests.violations:
+            print(f"{text} [{rule}]")
+    elif not passed:
+        print("\nEach violation: python tools/house.py --list")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
