@@ -1,0 +1,60 @@
+"""The package's metadata: what installers and type checkers read of it."""
+
+from __future__ import annotations
+
+import re
+from configparser import RawConfigParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ("requirements.lock", "requirements-run.lock")
+
+
+@pytest.fixture(scope="module")
+def setup() -> RawConfigParser:
+    config = RawConfigParser()
+    config.read(ROOT / "setup.cfg")
+    return config
+
+
+def test_installers_read_the_python_version(setup: RawConfigParser) -> None:
+    assert setup["options"]["python_requires"] == ">=3.11"
+
+
+def test_all_is_every_engine_and_spark(setup: RawConfigParser) -> None:
+    extras = {name: set(text.split("\n")) for name, text in setup["options.extras_require"].items()}
+    assert extras["all"] == extras["hbase"] | extras["spark"]
+
+
+def test_packages_are_typed_and_licensed(setup: RawConfigParser) -> None:
+    for package in ("fll_hbase", "api"):
+        assert (ROOT / package / "py.typed").exists()
+        assert "py.typed" in setup["options.package_data"][package]
+    assert setup["metadata"]["license_expression"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_package_data_exists(setup: RawConfigParser) -> None:
+    for package, patterns in setup["options.package_data"].items():
+        for pattern in patterns.split():
+            assert list((ROOT / package.replace(".", "/")).glob(pattern)), (package, pattern)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_name_no_index(name: str) -> None:
+    lines = (ROOT / name).read_text().splitlines()
+    assert not [line for line in lines if re.search(r"https?://|^\s*--(index|extra-index|find-links)", line)]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_pin_by_hash(name: str) -> None:
+    text = (ROOT / name).read_text()
+    pins = re.findall(r"^[\w.-]+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)
+    assert len(pins) == len(re.findall(r"^[\w.-]+==", text, re.MULTILINE)) > 30
+
+
+def test_documents_name_no_index_package() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "fll_hbase").rglob("*.py")]
+    assert not [page for page in pages if re.search(r"pip install '?fll", page.read_text())]

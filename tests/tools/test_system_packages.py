@@ -1,0 +1,68 @@
+"""The check of system packages: it passes, or names the one command that helps."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "system-packages"
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    """A PATH with a shell's own tools: neither Java nor apt, and no Python."""
+    for name in ("sh", "sed", "id"):
+        program = shutil.which(name)
+        assert program
+        (tmp_path / name).symlink_to(program)
+    return tmp_path
+
+
+def _check(path: Path, *parts: str, python: str = sys.executable) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, *parts],
+        env={"PATH": str(path), "PYTHON": python},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+def test_what_is_installed_passes_silently(bare_path: Path) -> None:
+    result = _check(bare_path, "python")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_missing_packages_are_named_with_the_command(bare_path: Path) -> None:
+    result = _check(bare_path, "python", "java")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "JDK 17 or later and Maven: not found. Install with: "
+        "sudo apt-get update && sudo apt-get install -y default-jdk-headless maven\n"
+    )
+
+
+def test_a_missing_python_is_named(bare_path: Path) -> None:
+    result = _check(bare_path, "python", python="python3")
+    assert result.returncode == 1
+    assert "apt-get install -y python3 python3-venv" in result.stderr
+
+
+def test_an_old_python_is_refused(bare_path: Path) -> None:
+    old = bare_path / "python3.10"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    result = _check(bare_path, "python", python="python3.10")
+    assert result.returncode == 1
+    assert "PYTHON=python3.11" in result.stderr
+
+
+def test_an_unknown_part_prints_the_usage(bare_path: Path) -> None:
+    result = _check(bare_path, "gateway")
+    assert result.returncode == 2
+    assert "tools/system-packages java" in result.stderr
