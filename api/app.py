@@ -7,27 +7,34 @@ from importlib.metadata import version
 import flask_smorest
 from flask import Flask
 
-from api import datahub as datahub_shapes
-from api import pipelines as pipeline_shapes
 from api import problems, responses
-from api import sql as sql_shapes
-from api.paths import FieldConverter, NameConverter, NamespaceConverter, RawPath, RunConverter, UrnConverter
+from api.openapi import datahub as datahub_shapes
+from api.openapi import pipelines as pipeline_shapes
+from api.openapi import sql as sql_shapes
+from api.openapi.schemas import NAMED, ProblemSchema
+from api.path_params import (
+    FieldConverter,
+    NameConverter,
+    NamespaceConverter,
+    RawPath,
+    RunConverter,
+    UrnConverter,
+)
 from api.routes import (
     catalogue,
     datahub,
     documentation,
     health,
+    lineage,
     openlineage,
     pipelines,
-    questions,
     recording,
     sql,
 )
-from api.schemas import NAMED, ProblemSchema
 from fll_hbase.config import Settings
-from fll_hbase.sources import naming
+from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import Counts
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 
 _CONVERTERS = {
@@ -37,7 +44,7 @@ _CONVERTERS = {
     "run": RunConverter,
     "urn": UrnConverter,
 }
-_ROUTES = (recording, sql, pipelines, openlineage, datahub, questions, catalogue, health)
+_ROUTES = (recording, sql, pipelines, openlineage, datahub, lineage, catalogue, health)
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
@@ -65,7 +72,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     )
     app.extensions |= {"fll-store": store, "fll-settings": settings, "fll-reader": DocumentReader()}
     app.extensions["fll-datahub-counts"] = Counts()
-    app.extensions["fll-name-rules"] = naming.parsed(settings.name_rules)
+    app.extensions["fll-name-rules"] = name_rules.parsed(settings.name_rules)
     responses.register(app)
     app.extensions["fll-api"] = _api(app)
     app.register_blueprint(documentation.blueprint)

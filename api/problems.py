@@ -8,21 +8,22 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, current_app
-from werkzeug.exceptions import BadRequest, HTTPException, NotFound
+from werkzeug.exceptions import BadRequest, HTTPException
+from werkzeug.exceptions import NotFound as RouteNotFound
 
 from api.responses import encoded
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.errors import (
-    BadQuestion,
-    BadSetting,
     ChecksumConflict,
+    ConfigurationError,
     CorruptRow,
-    Fault,
-    FaultyInput,
+    FieldError,
+    InputError,
     InvalidLineage,
+    InvalidQuery,
     LineageError,
-    NeverSeen,
-    StoreAway,
+    NotFound,
+    StoreUnavailable,
     TooLarge,
     UnreadableDocument,
 )
@@ -40,13 +41,13 @@ class _Meaning(NamedTuple):
 
 _TABLE: dict[type[LineageError], _Meaning] = {
     UnreadableDocument: _Meaning(HTTPStatus.BAD_REQUEST, "unreadable-document", "Unreadable document"),
-    BadQuestion: _Meaning(HTTPStatus.BAD_REQUEST, "bad-question", "Bad question"),
+    InvalidQuery: _Meaning(HTTPStatus.BAD_REQUEST, "bad-question", "Bad question"),
     InvalidLineage: _Meaning(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-lineage", "Invalid lineage"),
-    NeverSeen: _Meaning(HTTPStatus.NOT_FOUND, "never-seen", "Never seen"),
+    NotFound: _Meaning(HTTPStatus.NOT_FOUND, "never-seen", "Never seen"),
     ChecksumConflict: _Meaning(HTTPStatus.CONFLICT, "checksum-conflict", "Checksum conflict"),
     TooLarge: _Meaning(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "Too large"),
-    StoreAway: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
-    BadSetting: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
+    StoreUnavailable: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
+    ConfigurationError: _Meaning(HTTPStatus.SERVICE_UNAVAILABLE, "store-away", "Store away"),
     CorruptRow: _Meaning(HTTPStatus.INTERNAL_SERVER_ERROR, "corrupt-row", "Corrupt row"),
 }
 _INTERNAL = _Meaning(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Internal error")
@@ -55,8 +56,8 @@ _INTERNAL = _Meaning(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "Internal err
 class BadName(BadRequest):
     """A path segment that is no name; raised while the path is matched, where only this kind is heeded."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.problem = BadQuestion(faults)
+    def __init__(self, faults: Iterable[FieldError]) -> None:
+        self.problem = InvalidQuery(faults)
         super().__init__(str(self.problem))
 
 
@@ -69,8 +70,8 @@ def body(error: LineageError) -> dict[str, Any]:
         "status": meaning.status.value,
         "detail": str(error),
     }
-    if isinstance(error, FaultyInput):
-        told["errors"] = answers.faults(error.faults)
+    if isinstance(error, InputError):
+        told["errors"] = rest_json.faults(error.errors)
     return told
 
 
@@ -83,7 +84,7 @@ def register(app: Flask) -> None:
 
 def not_here(detail: str) -> Response:
     """The problem of a place where nothing is done, with what to do instead."""
-    return _http_error(NotFound(detail))
+    return _http_error(RouteNotFound(detail))
 
 
 def _lineage_error(error: LineageError) -> Response:

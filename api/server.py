@@ -10,9 +10,9 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
-from api.worker import EvenWorker
+from api.gunicorn_worker import EvenWorker
 from fll_hbase.config import Settings
-from fll_hbase.store.opening import open_store
+from fll_hbase.store.factory import open_store
 
 _IN_MEMORY = "sqlite:///:memory:"
 
@@ -20,7 +20,7 @@ _IN_MEMORY = "sqlite:///:memory:"
 def serve(settings: Settings, *, begin: Callable[[], None]) -> None:
     """Serve until told to stop; `begin` is called once the store has answered.
 
-    Raises BadSetting or StoreAway before anything listens.
+    Raises ConfigurationError or StoreUnavailable before anything listens.
     """
     with closing(open_store(settings)) as store:
         store.ready()

@@ -10,13 +10,13 @@ from bench.documents import DAY_MS, DESTINATION, FIRST_DAY_MS, NAMESPACE
 from bench.report import said
 from bench.server import Server, call
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table
 
 ASKED, WARMING = 400, 40
-END_POINT = EndPoint(NAMESPACE, DESTINATION)
+END_POINT = Dataset(NAMESPACE, DESTINATION)
 WINDOW = Window(FIRST_DAY_MS + 5 * DAY_MS + DAY_MS // 4, FIRST_DAY_MS + 35 * DAY_MS + DAY_MS // 4)
 ADVERSARIAL = Window(FIRST_DAY_MS + 5 * DAY_MS + DAY_MS // 2, FIRST_DAY_MS + 35 * DAY_MS + DAY_MS // 2)
 

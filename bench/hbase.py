@@ -24,9 +24,9 @@ from bench.documents import NAMESPACE
 from bench.report import said
 from bench.server import Server
 from fll_hbase.model.runs import Direction
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Batch, Put, Sync, addresses, descriptors, open_table
+from fll_hbase.tables import Batch, Put, Sync, hbase_schema, hbase_url, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "docker" / "hbase" / "bin" / "hbase-local"
@@ -85,7 +85,7 @@ class Hbase:
 
     def made(self, name: str) -> str:
         """The URL of a new table, split and encoded as `fll table ddl` has it."""
-        self.launch("ddl", told=descriptors.create_statement(name))
+        self.launch("ddl", told=hbase_schema.create_statement(name))
         return f"hbase://{self._gateway}/{name}"
 
 
@@ -136,7 +136,7 @@ def _put_bare(url: str, client: int, clients: int) -> tuple[int, float]:
         documents.documents(BARE_RUNS), client * BARE_RUNS // clients, (client + 1) * BARE_RUNS // clients
     )
     puts = _puts(lines)
-    place = addresses.parsed(url)
+    place = hbase_url.parsed(url)
     with closing(happybase.Connection(*place.gateways[0])) as connection:
         globals()["_barrier"].wait()
         began = time.perf_counter()

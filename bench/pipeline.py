@@ -23,12 +23,13 @@ from bench.hbase import running
 from bench.report import said
 from bench.server import Server
 from fll_hbase.config import Settings
-from fll_hbase.model.horizons import Horizons
-from fll_hbase.pipeline import check, retention, scans
-from fll_hbase.pipeline import lines as frames
-from fll_hbase.pipeline.session import session
-from fll_hbase.sources.reader import DocumentReader
-from fll_hbase.store.opening import open_store
+from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.spark import line_frames as frames
+from fll_hbase.spark import range_scan
+from fll_hbase.spark.jobs import check, retention
+from fll_hbase.spark.session import session
+from fll_hbase.store.factory import open_store
 from fll_hbase.tables import Table
 
 FILES = 8
@@ -159,7 +160,7 @@ def _scans(settings: Settings, size: int) -> None:
 def _bare(spark: SparkSession, settings: Settings) -> tuple[int, float]:
     """Every row read by the workers and counted: rows, and seconds."""
     began = time.perf_counter()
-    found = scans.scanned(spark, settings, [WHOLE], read=_counted, schema=COUNTED)
+    found = range_scan.scanned(spark, settings, [WHOLE], read=_counted, schema=COUNTED)
     (rows,) = found.agg({"rows": "sum"}).collect()[0]
     return rows, time.perf_counter() - began
 

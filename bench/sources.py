@@ -11,9 +11,9 @@ from typing import Any
 
 from bench.openlineage import EVENTS
 from bench.report import said
+from fll_hbase.sources import cdap, strict_json
 from fll_hbase.sources import datahub as datahub_source
 from fll_hbase.sources import openlineage as openlineage_source
-from fll_hbase.sources import pipeline_config, strict_json
 from fll_hbase.sources import sql as sql_source
 
 SECONDS = 2.0
@@ -57,7 +57,7 @@ def pipelines() -> None:
 
 
 def _read_pipeline(raw: bytes) -> None:
-    pipeline_config.read(strict_json.parse(raw), namespace="ns")
+    cdap.read(strict_json.parse(raw), namespace="ns")
 
 
 def _pipeline(stages: int, fields: int, made: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from fll_hbase.errors import BadSetting
+from fll_hbase.errors import ConfigurationError
 
 PREFIX = "FLL_"
 
@@ -41,7 +41,7 @@ class Settings:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
-    """Settings from `FLL_…` variables; overrides that are not None win. Raises BadSetting."""
+    """Settings from `FLL_…` variables; overrides that are not None win. Raises ConfigurationError."""
     known = {field.name: field for field in fields(Settings)}
     given: dict[str, str | int] = {
         name: environment[PREFIX + name.upper()] for name in known if PREFIX + name.upper() in environment
@@ -56,7 +56,7 @@ def _typed(name: str, value: str | int) -> str | int:
     try:
         number = int(value)
     except ValueError as error:
-        raise BadSetting(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
     if number < 0:
-        raise BadSetting(f"{PREFIX}{name.upper()}={value!r} is negative")
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is negative")
     return number

@@ -8,37 +8,37 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Fault:
+class FieldError:
     """One thing wrong with a document, and where: `at` is a path such as `operations.2.inputs.0`."""
 
-    at: str
+    path: str
     detail: str
 
     def __str__(self) -> str:
-        return f"{self.at}: {self.detail}" if self.at else self.detail
+        return f"{self.path}: {self.detail}" if self.path else self.detail
 
 
 class LineageError(Exception):
     """Root of all errors of this package; its text says what, which value, and what next."""
 
 
-class FaultyInput(LineageError):
+class InputError(LineageError):
     """The caller's input is at fault: mend every fault listed and send it again. Nothing was stored."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("; ".join(str(fault) for fault in self.faults))
+    def __init__(self, faults: Iterable[FieldError]) -> None:
+        self.errors = tuple(faults)
+        super().__init__("; ".join(str(fault) for fault in self.errors))
 
 
-class UnreadableDocument(FaultyInput):
+class UnreadableDocument(InputError):
     """Not a document of the form asked for: a missing or wrong member, not JSON, not UTF-8."""
 
 
-class InvalidLineage(FaultyInput):
+class InvalidLineage(InputError):
     """A well-formed document whose operations make no lineage: no READ, an unknown origin, a cycle."""
 
 
-class BadQuestion(FaultyInput):
+class InvalidQuery(InputError):
     """A question that cannot be understood: an unreadable time, an unknown parameter."""
 
 
@@ -46,7 +46,7 @@ class TooLarge(LineageError):
     """More than one cell, document or request may hold: split it."""
 
 
-class NeverSeen(LineageError):
+class NotFound(LineageError):
     """No run ever recorded named this end point, field or run: check the spelling."""
 
 
@@ -54,7 +54,7 @@ class ChecksumConflict(LineageError):
     """Two different contents have one checksum. Nothing was stored; report it."""
 
 
-class StoreAway(LineageError):
+class StoreUnavailable(LineageError):
     """The store does not answer or is busy: the outcome is unknown, and sending again is safe."""
 
 
@@ -71,5 +71,5 @@ def in_row(key: bytes) -> Iterator[None]:
         raise CorruptRow(f"{key.decode(errors='backslashreplace')}: {error}") from error
 
 
-class BadSetting(LineageError):
+class ConfigurationError(LineageError):
     """A setting or store URL cannot be used as given."""

@@ -8,7 +8,7 @@ from itertools import count
 
 import happybase
 
-from fll_hbase.tables import addresses, hbase
+from fll_hbase.tables import hbase, hbase_url
 
 ENGINES = ("sqlite", "hbase")
 CLEAR_SECONDS = 0.005
@@ -26,9 +26,9 @@ class Hbase:
         self._emptied: list[str] = []
 
     @property
-    def place(self) -> addresses.Place:
+    def place(self) -> hbase_url.Place:
         """Its gateways, and a table that need not be there."""
-        return addresses.parsed(self.url("any"))
+        return hbase_url.parsed(self.url("any"))
 
     def url(self, table: str) -> str:
         return f"hbase://{self.gateways}/{table}"
@@ -44,10 +44,10 @@ class Hbase:
         return url
 
     def make(self, url: str) -> None:
-        assert hbase.create(addresses.parsed(url), compression="NONE")
+        assert hbase.create(hbase_url.parsed(url), compression="NONE")
 
     def drop(self, url: str) -> None:
-        place = addresses.parsed(url)
+        place = hbase_url.parsed(url)
         with closing(happybase.Connection(*place.gateways[0])) as connection:
             connection.delete_table(place.table, disable=True)
 
@@ -55,7 +55,7 @@ class Hbase:
         """The URL of a table without rows: by number always the same, because to make one takes a second."""
         while len(self._emptied) <= number:
             self._emptied.append(self.fresh())
-        place = addresses.parsed(self._emptied[number])
+        place = hbase_url.parsed(self._emptied[number])
         with closing(happybase.Connection(*place.gateways[0])) as connection:
             table = connection.table(place.table)
             keys = [key for key, _ in table.scan(filter="KeyOnlyFilter()")]

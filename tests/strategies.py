@@ -8,7 +8,7 @@ from fll_hbase.model import lineage
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
     KINDS,
-    EndPoint,
+    Dataset,
     Field,
     Influence,
     InputField,
@@ -48,12 +48,12 @@ names = st.sampled_from(AWKWARD) | texts.filter(bool)
 descriptions = st.sampled_from(["", "copies", "a | b", "größer 🙂\n"])
 types = st.sampled_from(["", "", "int", "array<string>"])
 directions = st.sampled_from(Direction)
-end_points = st.builds(EndPoint, names, names)
+end_points = st.builds(Dataset, names, names)
 
 starts = st.integers(0, START_LIMIT_MS - 1) | st.sampled_from([0, 1, START_LIMIT_MS - 1])
 """Starts in milliseconds, the first and the last among them."""
 
-FEW_END_POINTS = (EndPoint("ns", "a"), EndPoint("ns", "b"), EndPoint("n|s", "a/b 🙂"))
+FEW_END_POINTS = (Dataset("ns", "a"), Dataset("ns", "b"), Dataset("n|s", "a/b 🙂"))
 FEW_FIELDS = ("x", "y", "z", "x/y.z", "f|g:")
 few_end_points = st.sampled_from(FEW_END_POINTS)
 few_fields = st.sampled_from(FEW_FIELDS)

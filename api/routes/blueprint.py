@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import flask_smorest
 from flask import current_app
 
+from api.openapi.schemas import ProblemSchema
 from api.problems import MEDIA_TYPE
-from api.queries import Parser
-from api.schemas import ProblemSchema
+from api.query_params import Parser
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 

@@ -9,7 +9,16 @@ from typing import Any, TypeVar
 from flask import Response
 
 from api import responses
-from api.queries import (
+from api.openapi.schemas import (
+    EndPointsSchema,
+    FieldsSchema,
+    NamespacesSchema,
+    OpenLineageEventSchema,
+    ResultsSchema,
+    RunsSchema,
+    RunToldSchema,
+)
+from api.query_params import (
     NamesQuery,
     NoQuery,
     PageQuery,
@@ -21,21 +30,12 @@ from api.queries import (
     now_ms,
 )
 from api.routes.blueprint import Blueprint, settings, store
-from api.schemas import (
-    EndPointsSchema,
-    FieldsSchema,
-    NamespacesSchema,
-    OpenLineageEventSchema,
-    ResultsSchema,
-    RunsSchema,
-    RunToldSchema,
-)
-from fll_hbase import answers, exports
-from fll_hbase.errors import BadQuestion, CorruptRow, Fault, NeverSeen
+from fll_hbase import openlineage_export, rest_json
+from fll_hbase.errors import CorruptRow, FieldError, InvalidQuery, NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import EndPoint
-from fll_hbase.store.catalogue import Found
+from fll_hbase.model.operations import Dataset
 from fll_hbase.store.lineage_store import RunsPage
+from fll_hbase.store.read.catalogue import Found
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def end_points(query: dict[str, Any], namespace: str) -> Response:
     """The end points of a namespace."""
     after = beyond(query["cursor"], 1) or [""]
     found = store().catalogue.end_points(namespace, prefix=query["prefix"], after=after[0])
-    return _page(found, query, "endpoints", said=answers.end_point, name=lambda item: item.end_point.name)
+    return _page(found, query, "endpoints", said=rest_json.end_point, name=lambda item: item.end_point.name)
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields")
@@ -71,12 +71,12 @@ def end_points(query: dict[str, Any], namespace: str) -> Response:
 def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
     """The fields of an end point."""
     after = beyond(query["cursor"], 1) or [""]
-    end_point = EndPoint(namespace, name)
+    end_point = Dataset(namespace, name)
     known = store().catalogue.fields(end_point)
     if known is None:
-        raise NeverSeen(f"no run ever read or wrote {end_point}; a search finds names")
+        raise NotFound(f"no run ever read or wrote {end_point}; a search finds names")
     found = (field for field in known if field.name.startswith(query["prefix"]) and field.name > after[0])
-    return _page(found, query, "fields", said=answers.field, name=lambda item: item.name)
+    return _page(found, query, "fields", said=rest_json.field, name=lambda item: item.name)
 
 
 @blueprint.route("/v3/search")
@@ -91,11 +91,11 @@ def search(query: dict[str, Any]) -> Response:
     after = beyond(query["cursor"], 3)
     page = store().catalogue.search(
         query["q"],
-        after=Found(EndPoint(after[0], after[1]), after[2]) if after else None,
+        after=Found(Dataset(after[0], after[1]), after[2]) if after else None,
         limit=_limit(query),
         end_points_max=settings().search_end_points_max,
     )
-    response = responses.json({"results": [answers.found(result) for result in page.results]})
+    response = responses.json({"results": [rest_json.found(result) for result in page.results]})
     if page.after is None:
         return response
     last = page.after.end_point
@@ -110,7 +110,7 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Every run of the window that read or wrote an end point, failed ones too."""
     page = _runs(query, namespace, name)
     return _linked(
-        responses.json({"runs": [answers.run(run, now_ms=now_ms()) for run in page.runs]}), page, query
+        responses.json({"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}), page, query
     )
 
 
@@ -125,8 +125,8 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """
     page = _runs(query, namespace, name)
     told = store().told(page)
-    aliases = store().catalogue.aliases(exports.end_points(told))
-    return _linked(responses.json(exports.events(told, aliases)), page, query)
+    aliases = store().catalogue.aliases(openlineage_export.end_points(told))
+    return _linked(responses.json(openlineage_export.events(told, aliases)), page, query)
 
 
 @blueprint.route("/v3/runs/<run:run>")
@@ -135,7 +135,7 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.problems(400, 404, 503)
 def run(query: dict[str, Any], run: str) -> Response:
     """All that was told of one run, whatever it read or wrote."""
-    return responses.json(answers.run_told(store().run(run), now_ms=now_ms()))
+    return responses.json(rest_json.run_told(store().run(run), now_ms=now_ms()))
 
 
 def _runs(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
@@ -144,8 +144,8 @@ def _runs(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
         if after:
             layout.parsed_tail(after.encode())
     except CorruptRow as error:
-        raise BadQuestion([Fault("cursor", "comes from no link to a next page")]) from error
-    end_point = EndPoint(namespace, name)
+        raise InvalidQuery([FieldError("cursor", "comes from no link to a next page")]) from error
+    end_point = Dataset(namespace, name)
     return store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
 
 

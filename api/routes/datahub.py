@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from flask import Response, current_app, request
 
-from api import bodies, problems, responses
-from api.datahub import (
+from api import problems, request_body, responses
+from api.openapi.datahub import (
     DELETE,
     AspectQuery,
     AspectSchema,
@@ -23,15 +23,15 @@ from api.datahub import (
     IngestedSchema,
     OpenApiQuery,
 )
-from api.queries import NoQuery
+from api.query_params import NoQuery
 from api.routes.blueprint import Blueprint, settings, store
-from fll_hbase import answers
-from fll_hbase.errors import Fault, LineageError, NeverSeen, UnreadableDocument
+from fll_hbase import rest_json
+from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.model.operations import Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub, strict_json
-from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, asked, urns
-from fll_hbase.store.recording import Recorded
+from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, aspect_responses, urns
+from fll_hbase.store.write.commit import Recorded
 
 blueprint = Blueprint("datahub", __name__, description="As DataHub's clients speak; docs/sources/datahub.md")
 
@@ -104,7 +104,7 @@ def ingest(query: dict[str, Any]) -> Response:
     if query["action"] == DELETE:
         said = strict_json.parse(_body())
         if not isinstance(said, dict) or not isinstance(said.get("urn"), str):
-            raise UnreadableDocument([Fault("urn", "must be a string")])
+            raise UnreadableDocument([FieldError("urn", "must be a string")])
         counted = [] if query["dry_run"] else _remove(said["urn"])
         value = {"urn": said["urn"], "rows": 0, "timeseriesRows": 0}
         return responses.json({"value": value, "entities": counted})
@@ -143,19 +143,19 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
     try:
         of = urns.end_point(urn)
     except ValueError as error:
-        raise NeverSeen(str(error)) from error
+        raise NotFound(str(error)) from error
     fields = store().catalogue.fields(of)
-    if fields is None or query["aspect"] not in (asked.KEY, asked.SCHEMA):
-        raise NeverSeen(f"no {query['aspect']} of {urn!r} is known")
-    if query["aspect"] == asked.KEY:
-        return responses.json(asked.key(of))
+    if fields is None or query["aspect"] not in (aspect_responses.KEY, aspect_responses.SCHEMA):
+        raise NotFound(f"no {query['aspect']} of {urn!r} is known")
+    if query["aspect"] == aspect_responses.KEY:
+        return responses.json(aspect_responses.key(of))
     if not fields:
-        raise NeverSeen(f"no field of {urn!r} is known")
-    return responses.json(asked.schema(of, (Field(each.name, each.type) for each in fields)))
+        raise NotFound(f"no field of {urn!r} is known")
+    return responses.json(aspect_responses.schema(of, (Field(each.name, each.type) for each in fields)))
 
 
 def _body() -> bytes:
-    return bodies.whole(request, bytes_max=settings().document_bytes_max)
+    return request_body.whole(request, bytes_max=settings().document_bytes_max)
 
 
 def _read(form: Form) -> Ingested:
@@ -170,7 +170,7 @@ def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
     told = {run.run.run: run.run.program for run in ingested.runs}
     entities = _entities(ingested.counted)
     for answer in recorded:
-        entities[told[answer.run]]["runs"].append(answers.recorded(answer))
+        entities[told[answer.run]]["runs"].append(rest_json.recorded(answer))
     return list(entities.values())
 
 
@@ -201,7 +201,7 @@ def _entities(counted: Counter[Counted]) -> dict[str, dict[str, Any]]:
 
 def _dry_run(ingested: Ingested) -> Response:
     """What would be recorded; where it is one run, as for a document of one run, too."""
-    told = [answers.dry_run(run.info) for run in ingested.runs]
+    told = [rest_json.dry_run(run.info) for run in ingested.runs]
     return responses.json({**(told[0] if len(told) == 1 else {}), "runs": told})
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from flask import Response
 
 from api import responses
-from api.queries import NoQuery
+from api.openapi.schemas import HealthSchema
+from api.query_params import NoQuery
 from api.routes.blueprint import Blueprint, store
-from api.schemas import HealthSchema
 
 blueprint = Blueprint("health", __name__, description="For load balancers and supervisors")
 

@@ -7,18 +7,24 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from api import bodies, problems, responses
-from api.queries import NoQuery, RecordQuery
+from api import problems, request_body, responses
+from api.openapi.schemas import EventRecordedSchema, EventsRecordedSchema
+from api.query_params import NoQuery, RecordQuery
 from api.routes.blueprint import Blueprint, settings, store
-from api.schemas import EventRecordedSchema, EventsRecordedSchema
-from fll_hbase import answers
-from fll_hbase.errors import BadSetting, Fault, LineageError, StoreAway, UnreadableDocument
-from fll_hbase.model import events, lineage, told
+from fll_hbase import rest_json
+from fll_hbase.errors import (
+    ConfigurationError,
+    FieldError,
+    LineageError,
+    StoreUnavailable,
+    UnreadableDocument,
+)
+from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.naming import NameRules
+from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import Reading
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 
 PATH = "/api/v1/lineage"
 HINT = (
@@ -58,14 +64,14 @@ def record_event(query: dict[str, Any]) -> Response:
     Events of a run add up, in whatever order they come. With `dryRun=true` nothing is stored, and the answer
     tells what this event alone would come to.
     """
-    raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
+    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
     reading = openlineage.read(openlineage.parse(raw), rules=_rules())
     if query["dry_run"]:
-        return responses.json(answers.dry_run(_alone(reading)))
+        return responses.json(rest_json.dry_run(_alone(reading)))
     if reading.event is None:
         store().describe(reading.schemas)
-        return responses.json(answers.catalogued(reading.schemas), 201)
-    return responses.json(answers.recorded(store().record_one(reading.event)), 201)
+        return responses.json(rest_json.catalogued(reading.schemas), 201)
+    return responses.json(rest_json.recorded(store().record_one(reading.event)), 201)
 
 
 @blueprint.route(f"{PATH}/batch", methods=["POST"])
@@ -80,10 +86,12 @@ def record_events(query: dict[str, Any]) -> Response:
 
     With `dryRun=true` nothing is stored, and the answer tells which would be refused.
     """
-    raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
+    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
     said = openlineage.parse(raw)
     if not isinstance(said, list):
-        raise UnreadableDocument([Fault("", "must be an array of events; one event alone goes to " + PATH)])
+        raise UnreadableDocument(
+            [FieldError("", "must be an array of events; one event alone goes to " + PATH)]
+        )
     readings = [_read(item) for item in said]
     told_of = readings if query["dry_run"] else _record(readings)
     refused = {
@@ -91,7 +99,7 @@ def record_events(query: dict[str, Any]) -> Response:
         for number, error in enumerate(told_of)
         if isinstance(error, LineageError)
     }
-    return responses.json(answers.events_recorded(len(said), refused))
+    return responses.json(rest_json.events_recorded(len(said), refused))
 
 
 def _read(item: object) -> Reading | LineageError:
@@ -107,7 +115,7 @@ def _record(readings: Sequence[Reading | LineageError]) -> list[Reading | Record
     try:
         store().describe(schema for reading in good if reading.event is None for schema in reading.schemas)
         recorded = iter(store().record([reading.event for reading in good if reading.event is not None]))
-    except (StoreAway, BadSetting) as error:
+    except (StoreUnavailable, ConfigurationError) as error:
         return [reading if isinstance(reading, LineageError) else error for reading in readings]
     return [
         next(recorded) if isinstance(reading, Reading) and reading.event is not None else reading
@@ -119,8 +127,8 @@ def _alone(reading: Reading) -> FieldLineageInfo:
     """What an event would come to if it were the only one of its run."""
     if reading.event is None:
         return lineage.partial(())
-    part = events.parsed_part(reading.event.texts[reading.event.event.part])
-    return lineage.partial(told.operations(part))
+    part = run_events.parsed_part(reading.event.texts[reading.event.event.part])
+    return lineage.partial(event_operations.operations(part))
 
 
 def _rules() -> NameRules:

@@ -6,12 +6,12 @@ from typing import Any
 
 from flask import Response, request
 
-from api import bodies
-from api.queries import RecordQuery
+from api import request_body
+from api.openapi.schemas import RecordedSchema
+from api.query_params import RecordQuery
 from api.routes.blueprint import Blueprint, settings
 from api.routes.recording import RECORDED_OR_DRY_RUN, answered
-from api.schemas import RecordedSchema
-from fll_hbase.sources import pipeline_config, strict_json
+from fll_hbase.sources import cdap, strict_json
 
 blueprint = Blueprint("pipelines", __name__, description="Record runs of pipelines by their configs")
 
@@ -35,6 +35,6 @@ def record_pipeline(query: dict[str, Any], namespace: str) -> Response:
     Its config tells the operations, its arguments the values of macros; warnings tell what is not known. With
     `dryRun=true` nothing is stored, and the answer tells what would be.
     """
-    raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
-    reading = pipeline_config.read(strict_json.parse(raw), namespace=namespace)
+    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
+    reading = cdap.read(strict_json.parse(raw), namespace=namespace)
     return answered(reading, dry_run=query["dry_run"])

@@ -8,16 +8,16 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from api import bodies, problems, responses
-from api.bodies import Line
-from api.queries import RecordQuery
+from api import problems, request_body, responses
+from api.openapi.schemas import RecordedSchema
+from api.query_params import RecordQuery
+from api.request_body import Line
 from api.routes.blueprint import Blueprint, settings, store
-from api.schemas import RecordedSchema
-from fll_hbase import answers
-from fll_hbase.errors import BadSetting, LineageError, StoreAway
-from fll_hbase.sources.document import Reading
-from fll_hbase.sources.reader import DocumentReader
-from fll_hbase.store.recording import Recorded
+from fll_hbase import rest_json
+from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.document import Reading
+from fll_hbase.store.write.commit import Recorded
 
 BATCH_RUNS, BATCH_BYTES = 2_000, 2**23
 """How much of a batch is recorded at once: whichever is reached first."""
@@ -60,7 +60,7 @@ def record(query: dict[str, Any], namespace: str) -> Response:
 
     With `dryRun=true` nothing is stored, and the answer tells what would be.
     """
-    raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
+    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
     return answered(_reader().read(raw, namespace=namespace), dry_run=query["dry_run"])
 
 
@@ -77,7 +77,9 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     Every line answered 201 or 200 is durable. The answer comes after the last line.
     """
     limits = settings()
-    lines = bodies.lines(request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max)
+    lines = request_body.lines(
+        request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max
+    )
     told = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
     for batch in _grouped(lines):
         answered = _dry_run(batch, namespace) if query["dry_run"] else _record(batch, namespace)
@@ -92,9 +94,9 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
 def answered(reading: Reading, *, dry_run: bool) -> Response:
     """Record what one document says, or only tell what would be recorded."""
     if dry_run:
-        return responses.json(answers.dry_run(reading.recorded.info, reading.warnings))
+        return responses.json(rest_json.dry_run(reading.recorded.info, reading.warnings))
     answer = store().record_one(reading.recorded)
-    return responses.json(answers.recorded(answer, reading.warnings), _status(answer))
+    return responses.json(rest_json.recorded(answer, reading.warnings), _status(answer))
 
 
 def _grouped(lines: Iterator[Line]) -> Iterator[list[Line]]:
@@ -116,7 +118,7 @@ def _record(batch: Iterable[Line], namespace: str) -> list[dict[str, Any]]:
     recorded: Iterator[Recorded | LineageError]
     try:
         recorded = iter(store().record([reading.recorded for reading in good]))
-    except (StoreAway, BadSetting) as error:
+    except (StoreUnavailable, ConfigurationError) as error:
         recorded = iter([error] * len(good))
     return [
         problems.body(reading) if isinstance(reading, LineageError) else _told(next(recorded), reading)
@@ -130,7 +132,7 @@ def _dry_run(batch: Iterable[Line], namespace: str) -> Iterator[dict[str, Any]]:
         if isinstance(reading, LineageError):
             yield problems.body(reading)
         else:
-            yield {"status": 200, **answers.dry_run(reading.recorded.info, reading.warnings)}
+            yield {"status": 200, **rest_json.dry_run(reading.recorded.info, reading.warnings)}
 
 
 def _read(line: Line, namespace: str) -> Reading | LineageError:
@@ -145,7 +147,7 @@ def _read(line: Line, namespace: str) -> Reading | LineageError:
 def _told(answer: Recorded | LineageError, reading: Reading) -> dict[str, Any]:
     if isinstance(answer, LineageError):
         return problems.body(answer)
-    return {"status": _status(answer), **answers.recorded(answer, reading.warnings)}
+    return {"status": _status(answer), **rest_json.recorded(answer, reading.warnings)}
 
 
 def _status(answer: Recorded) -> int:

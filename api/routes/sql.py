@@ -6,11 +6,11 @@ from typing import Any
 
 from flask import Response, request
 
-from api import bodies
-from api.queries import RecordQuery
+from api import request_body
+from api.openapi.schemas import RecordedSchema
+from api.query_params import RecordQuery
 from api.routes.blueprint import Blueprint, settings, store
 from api.routes.recording import RECORDED_OR_DRY_RUN, answered
-from api.schemas import RecordedSchema
 from fll_hbase.sources import sql, strict_json
 
 blueprint = Blueprint("sql", __name__, description="Record runs by the SQL they ran")
@@ -35,6 +35,6 @@ def record_sql(query: dict[str, Any], namespace: str) -> Response:
     Columns that a statement does not spell out are those of `schema`, else of the catalogue; warnings name
     what could not be resolved. With `dryRun=true` nothing is stored, and the answer tells what would be.
     """
-    raw = bodies.whole(request, bytes_max=settings().document_bytes_max)
+    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
     reading = sql.read(strict_json.parse(raw), namespace=namespace, columns=store().catalogue.field_names)
     return answered(reading, dry_run=query["dry_run"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import export, questions, record, sample, serve, spark, table
-from fll_hbase.cli.group import OneLineErrors
+from fll_hbase.cli.commands import export, hbase, query, record, sample, serve
+from fll_hbase.cli.commands.spark import group
+from fll_hbase.cli.errors import OneLineErrors
 
 
 @click.group(
@@ -33,12 +34,12 @@ def main(ctx: click.Context) -> None:
 
 
 for _command in (
-    *questions.COMMANDS,
+    *query.COMMANDS,
     record.record,
     export.export,
     sample.sample,
     serve.serve,
-    spark.spark,
-    table.table,
+    group.spark,
+    hbase.table,
 ):
     main.add_command(_command)

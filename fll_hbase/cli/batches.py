@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fll_hbase.cli.lines import Line
-from fll_hbase.sources.checks import ID_BYTES_MAX
-from fll_hbase.sources.forms import Form, glance
+from fll_hbase.ingest.detect import Form, glance
+from fll_hbase.ingest.ndjson import Line
+from fll_hbase.sources.validation import ID_BYTES_MAX
 
 BATCH_RUNS = 500
 BATCH_BYTES_MAX = 2**23

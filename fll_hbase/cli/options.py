@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from fll_hbase import times
-from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase import time_window
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 
 Command = Callable[..., None]
 
@@ -18,7 +18,7 @@ STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db; by default FL
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class WindowText:
     """A window in the words of the question."""
 
     start: str
@@ -60,21 +60,21 @@ def window_options(command: Command) -> Command:
 
     @click.option(
         "--start",
-        default=times.DEFAULT_START,
+        default=time_window.DEFAULT_START,
         show_default=True,
         metavar="TIME",
         help="Runs that start at TIME or later.",
     )
     @click.option(
         "--end",
-        default=times.DEFAULT_END,
+        default=time_window.DEFAULT_END,
         show_default=True,
         metavar="TIME",
         help="Runs that start before TIME.",
     )
     @functools.wraps(command)
     def windowed(*, start: str, end: str, **said: Any) -> None:
-        command(window=Times(start, end), **said)
+        command(window=WindowText(start, end), **said)
 
     return windowed
 

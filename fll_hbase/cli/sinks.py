@@ -8,21 +8,21 @@ from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
 from fll_hbase.cli.batches import Placed
+from fll_hbase.client import errors
+from fll_hbase.client.http import Server
 from fll_hbase.errors import (
     ChecksumConflict,
-    Fault,
-    FaultyInput,
+    FieldError,
+    InputError,
     LineageError,
     TooLarge,
     UnreadableDocument,
 )
-from fll_hbase.recorder import problems
-from fll_hbase.recorder.server import Server
-from fll_hbase.sources.forms import Form
-from fll_hbase.sources.lines import LineReader, Told
-from fll_hbase.sources.naming import NameRules
+from fll_hbase.ingest.detect import Form
+from fll_hbase.ingest.registry import LineReader, Told
+from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 
 
 class How(Enum):
@@ -38,7 +38,7 @@ class Accepted:
     """A document that is stored, durably."""
 
     how: How
-    warnings: tuple[Fault, ...]
+    warnings: tuple[FieldError, ...]
 
 
 Outcome: TypeAlias = Accepted | LineageError
@@ -107,7 +107,7 @@ class ServerSink:
                 return _proposed(self._server.record_proposals(placed.line.raw))
             route = placed.form.value
             return _told(self._server.record(placed.line.raw, namespace=placed.namespace, route=route))
-        except (FaultyInput, TooLarge, ChecksumConflict) as error:
+        except (InputError, TooLarge, ChecksumConflict) as error:
             return error
 
     def _refusal(self, placed: Placed) -> LineageError:
@@ -115,7 +115,7 @@ class ServerSink:
         reading = _read(self._reader, placed, self._now_ms)
         if isinstance(reading, LineageError):
             return reading
-        return UnreadableDocument([Fault("namespace", "missing")])
+        return UnreadableDocument([FieldError("namespace", "missing")])
 
 
 def _read(reader: LineReader, placed: Placed, now_ms: int) -> Told | LineageError:
@@ -154,9 +154,9 @@ def _proposed(said: Mapping[str, Any]) -> Outcome:
 
 def _told(said: Mapping[str, Any]) -> Outcome:
     if "recorded" not in said:
-        return problems.error(said)
+        return errors.error(said)
     how = _how(recorded=said["recorded"], replaced=said.get("replaced", False))
-    return Accepted(how, problems.faults(said.get("warnings", ())))
+    return Accepted(how, errors.faults(said.get("warnings", ())))
 
 
 def _how(*, recorded: bool, replaced: bool) -> How:

@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from fll_hbase.config import Settings
-from fll_hbase.errors import BadSetting
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.opening import open_store
 
 _FILE = "sqlite:///"
 _MEMORY = "sqlite:///:memory:"
@@ -19,11 +19,11 @@ _MEMORY = "sqlite:///:memory:"
 def opened(settings: Settings, *, new: bool) -> Iterator[LineageStore]:
     """The store of the settings; where it is a file, one that is there unless it may be `new`.
 
-    Raises BadSetting or StoreAway.
+    Raises ConfigurationError or StoreUnavailable.
     """
     url = settings.store
     if not new and url.startswith(_FILE) and url != _MEMORY and not Path(url.removeprefix(_FILE)).exists():
         told = f"there is no store at {url}: `fll sample` or `fll record` makes one, --store names another"
-        raise BadSetting(told)
+        raise ConfigurationError(told)
     with closing(open_store(settings)) as store:
         yield store

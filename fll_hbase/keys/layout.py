@@ -22,7 +22,7 @@ from fll_hbase.keys.codec import (
     start_of,
     unescaped,
 )
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import Direction, Window
 
 Range: TypeAlias = tuple[bytes, bytes]
@@ -79,7 +79,7 @@ def salt(run: bytes) -> bytes:
     return b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56)
 
 
-def references(direction: Direction, end_point: EndPoint) -> bytes:
+def references(direction: Direction, end_point: Dataset) -> bytes:
     """What all references of an end point begin with."""
     return joined(_LETTER[direction], escaped(end_point.namespace), escaped(end_point.name), b"")
 
@@ -107,7 +107,7 @@ def parsed_tail(tail: bytes) -> Reference:
     return Reference(start_of(start), unescaped(run))
 
 
-def window(direction: Direction, end_point: EndPoint, asked: Window) -> Range:
+def window(direction: Direction, end_point: Dataset, asked: Window) -> Range:
     """The references of an end point whose runs start in the window, newest first."""
     prefix = references(direction, end_point)
     start, stop = start_bounds(asked)
@@ -121,7 +121,7 @@ def start_bounds(asked: Window) -> Range:
     return inverted_start(asked.stop_ms - 1), b"%016x" % (int(inverted_start(asked.start_ms), 16) + 1)
 
 
-def index(direction: Direction, end_point: EndPoint) -> bytes:
+def index(direction: Direction, end_point: Dataset) -> bytes:
     """What all index rows of an end point begin with."""
     return joined(b"i", _LETTER[direction], escaped(end_point.namespace), escaped(end_point.name), b"")
 
@@ -131,7 +131,7 @@ def index_tail(day: int, checksum: str) -> bytes:
     return inverted_day(day) + SEPARATOR + checksum.encode()
 
 
-def index_window(direction: Direction, end_point: EndPoint, asked: Window) -> Range:
+def index_window(direction: Direction, end_point: Dataset, asked: Window) -> Range:
     """The index rows of all days that the window touches, newest first."""
     prefix = index(direction, end_point)
     if asked.empty:
@@ -157,7 +157,7 @@ def day_in(index_key: bytes) -> int:
     return day_from(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
-def end_point_row(end_point: EndPoint) -> bytes:
+def end_point_row(end_point: Dataset) -> bytes:
     """The catalogue row of an end point."""
     return joined(b"e", escaped(end_point.namespace), escaped(end_point.name))
 
@@ -172,7 +172,7 @@ def operation_column(name: str) -> bytes:
     return OPERATION + escaped(name)
 
 
-def graph_column(direction: Direction, end_point: EndPoint, field: str) -> bytes:
+def graph_column(direction: Direction, end_point: Dataset, field: str) -> bytes:
     """The cell of one field's graph in a data row."""
     head = b"o:" + _LETTER[direction]
     return joined(head, escaped(end_point.namespace), escaped(end_point.name), escaped(field))
@@ -230,22 +230,22 @@ def parsed_horizon(column: bytes) -> int:
     return int(said, 16)
 
 
-def alias_row(end_point: EndPoint) -> bytes:
+def alias_row(end_point: Dataset) -> bytes:
     """Under which further names an end point is known."""
     return joined(b"a", escaped(end_point.namespace), escaped(end_point.name))
 
 
-def alias_column(end_point: EndPoint) -> bytes:
+def alias_column(end_point: Dataset) -> bytes:
     """The cell of one further name of an end point."""
     return ALIAS + joined(escaped(end_point.namespace), escaped(end_point.name))
 
 
-def parsed_alias(column: bytes) -> EndPoint:
+def parsed_alias(column: bytes) -> Dataset:
     """The inverse of `alias_column`. Raises CorruptRow for any other column."""
     if not column.startswith(ALIAS):
         raise CorruptRow(f"{column!r} is not the column of a further name")
     namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
-    return EndPoint(unescaped(namespace), unescaped(name))
+    return Dataset(unescaped(namespace), unescaped(name))
 
 
 def said_column(field: bytes, digest: str) -> bytes:

@@ -9,7 +9,7 @@ from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, start_of, unescaped
 from fll_hbase.keys.layout import Range
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
 
 _START_DIGITS = 16
@@ -47,7 +47,7 @@ def cut(key: bytes) -> bytes | None:
     return SEPARATOR.join((*pieces[:3], start))
 
 
-def window_within(direction: Direction, end_point: EndPoint, asked: Window, part: Range) -> Window:
+def window_within(direction: Direction, end_point: Dataset, asked: Window, part: Range) -> Window:
     """As much of the window as lies in a part of references, between cuts or ends of windows."""
     prefix = layout.references(direction, end_point)
     if part[1] <= prefix or beyond(prefix) <= part[0]:
@@ -78,12 +78,12 @@ def run_in(key: bytes) -> str:
     return run
 
 
-def end_point_in(key: bytes) -> EndPoint:
+def end_point_in(key: bytes) -> Dataset:
     """The end point that a catalogue row or a reference is of. Raises CorruptRow for any other key."""
     pieces = key.split(SEPARATOR, 3)
     if len(pieces) < 3:
         raise CorruptRow(f"{key!r} names no end point")
-    return EndPoint(unescaped(pieces[1]), unescaped(pieces[2]))
+    return Dataset(unescaped(pieces[1]), unescaped(pieces[2]))
 
 
 def content_in(key: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import xxhash
 
 from fll_hbase.model.operations import (
-    EndPoint,
+    Dataset,
     Field,
     Influence,
     InputField,
@@ -85,7 +85,7 @@ def parsed(text: str | bytes) -> Operation:
     raise ValueError(f"operation type {head['type']!r}")
 
 
-def _end_point(end_point: EndPoint, description: str) -> dict[str, str]:
+def _end_point(end_point: Dataset, description: str) -> dict[str, str]:
     return {"namespace": end_point.namespace, "name": end_point.name, "description": description}
 
 
@@ -98,8 +98,8 @@ def _input(field: InputField) -> dict[str, str]:
     return said | {"kind": field.kind} if field.kind else said
 
 
-def _parsed_end_point(said: dict[str, str]) -> tuple[EndPoint, str]:
-    return EndPoint(said["namespace"], said["name"]), said["description"]
+def _parsed_end_point(said: dict[str, str]) -> tuple[Dataset, str]:
+    return Dataset(said["namespace"], said["name"]), said["description"]
 
 
 def _parsed_outputs(head: dict[str, Any]) -> tuple[Field, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fll_hbase.errors import Fault, InvalidLineage
-from fll_hbase.model import graph, order, summary
+from fll_hbase.errors import FieldError, InvalidLineage
+from fll_hbase.model import field_map as summary
+from fll_hbase.model import operation_graph, topology
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Field,
     Operation,
     Read,
@@ -30,11 +31,11 @@ class FieldLineageInfo:
 
     operations: tuple[Operation, ...]
     checksum: str
-    sources: tuple[EndPoint, ...]
-    destinations: tuple[EndPoint, ...]
+    sources: tuple[Dataset, ...]
+    destinations: tuple[Dataset, ...]
     field_map: summary.FieldMap
-    backward: dict[EndPointField, int]
-    forward: dict[EndPointField, int]
+    backward: dict[DatasetField, int]
+    forward: dict[DatasetField, int]
 
 
 def of(operations: Sequence[Operation]) -> FieldLineageInfo:
@@ -50,13 +51,13 @@ def partial(operations: Sequence[Operation]) -> FieldLineageInfo:
     return _checked(operations, _broken_ways(operations))
 
 
-def _checked(operations: Sequence[Operation], found: Iterator[Fault]) -> FieldLineageInfo:
+def _checked(operations: Sequence[Operation], found: Iterator[FieldError]) -> FieldLineageInfo:
     faults = tuple(found)
     if faults:
         raise InvalidLineage(faults)
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
     field_map = summary.of(ordered)
-    backward, forward = graph.reaches(ordered)
+    backward, forward = operation_graph.reaches(ordered)
     return FieldLineageInfo(
         operations=ordered,
         checksum=checksum(ordered),
@@ -68,29 +69,31 @@ def _checked(operations: Sequence[Operation], found: Iterator[Fault]) -> FieldLi
     )
 
 
-def find_faults(operations: Sequence[Operation]) -> Iterator[Fault]:
+def find_faults(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Every reason why the operations make no lineage."""
     if not any(isinstance(operation, Read) for operation in operations):
-        yield Fault("operations", "no READ: lineage starts at a source")
+        yield FieldError("operations", "no READ: lineage starts at a source")
     if not any(isinstance(operation, Write) for operation in operations):
-        yield Fault("operations", "no WRITE: lineage ends at a destination")
+        yield FieldError("operations", "no WRITE: lineage ends at a destination")
     yield from _broken_ways(operations)
 
 
-def _broken_ways(operations: Sequence[Operation]) -> Iterator[Fault]:
+def _broken_ways(operations: Sequence[Operation]) -> Iterator[FieldError]:
     yield from _repeated_names(operations)
     yield from _unknown_origins(operations)
     yield from _cycles(operations)
 
 
-def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[Fault]:
+def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Inputs that their origin does not list as outputs: told, and treated as though listed."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
         for place, field in enumerate(inputs_of(operation)):
             if field.name not in listed.get(field.origin, {field.name}):
                 at = f"operations.{number}.inputs.{place}"
-                yield Fault(at, f"{field.origin!r} does not list {field.name!r}; treated as though it did")
+                yield FieldError(
+                    at, f"{field.origin!r} does not list {field.name!r}; treated as though it did"
+                )
 
 
 def with_unlisted_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
@@ -109,32 +112,32 @@ def _listing(operation: Operation, taken: set[str]) -> Operation:
     return replace(operation, outputs=(*operation.outputs, *map(Field, unlisted)))
 
 
-def _repeated_names(operations: Sequence[Operation]) -> Iterator[Fault]:
+def _repeated_names(operations: Sequence[Operation]) -> Iterator[FieldError]:
     seen: dict[str, int] = {}
     for number, operation in enumerate(operations):
         first = seen.setdefault(operation.name, number)
         if first != number:
             detail = f"{operation.name!r} is also the name of operations.{first}; names are unique in a run"
-            yield Fault(f"operations.{number}.name", detail)
+            yield FieldError(f"operations.{number}.name", detail)
 
 
-def _unknown_origins(operations: Sequence[Operation]) -> Iterator[Fault]:
+def _unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
     writes = {operation.name: isinstance(operation, Write) for operation in operations}
     for number, operation in enumerate(operations):
         for place, field in enumerate(inputs_of(operation)):
             at = f"operations.{number}.inputs.{place}"
             if field.origin not in writes:
-                yield Fault(at, f"origin {field.origin!r} is no operation of this run")
+                yield FieldError(at, f"origin {field.origin!r} is no operation of this run")
             elif writes[field.origin]:
-                yield Fault(at, f"origin {field.origin!r} is a WRITE, which gives no fields")
+                yield FieldError(at, f"origin {field.origin!r} is a WRITE, which gives no fields")
 
 
-def _cycles(operations: Sequence[Operation]) -> Iterator[Fault]:
+def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
-    for names in order.cycles(operations):
+    for names in topology.cycles(operations):
         first = min(numbers[name] for name in names)
         if len(names) == 1:
-            yield Fault(f"operations.{first}", f"{names[0]!r} feeds itself")
+            yield FieldError(f"operations.{first}", f"{names[0]!r} feeds itself")
         else:
             said = ", ".join(repr(name) for name in names)
-            yield Fault(f"operations.{first}", f"a cycle: {said} feed one another")
+            yield FieldError(f"operations.{first}", f"a cycle: {said} feed one another")

@@ -19,7 +19,7 @@ KINDS = frozenset({"filter", "join", "group_by", "sort", "window", "conditional"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class EndPoint:
+class Dataset:
     """A dataset, topic, table or file: what runs read from and write to."""
 
     namespace: str
@@ -30,10 +30,10 @@ class EndPoint:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class EndPointField:
+class DatasetField:
     """One field of one end point; nested fields are full paths, `employees/name`."""
 
-    end_point: EndPoint
+    dataset: Dataset
     name: str
 
 
@@ -61,7 +61,7 @@ class Read:
 
     name: str
     description: str
-    source: EndPoint
+    source: Dataset
     source_description: str
     outputs: tuple[Field, ...]
 
@@ -82,7 +82,7 @@ class Write:
 
     name: str
     description: str
-    destination: EndPoint
+    destination: Dataset
     destination_description: str
     inputs: tuple[InputField, ...]
 
@@ -105,7 +105,7 @@ def outputs_of(operation: Operation) -> tuple[Field, ...]:
     return () if isinstance(operation, Write) else operation.outputs
 
 
-def end_point_of(operation: Operation) -> EndPoint | None:
+def end_point_of(operation: Operation) -> Dataset | None:
     """What a Read reads or a Write writes; None for a Transform."""
     match operation:
         case Read():

@@ -13,10 +13,10 @@ recorder.record(
 
 from fll_hbase.model.operations import Field
 from fll_hbase.model.runs import State
-from fll_hbase.recorder.outcomes import NotRecorded, Outcome, Recorded
 from fll_hbase.recorder.recorder import LineageRecorder, OnError
-from fll_hbase.recorder.stages import FieldMutation, StageContext
-from fll_hbase.recorder.values import Destination, FieldOperation, Run, Source
+from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded
+from fll_hbase.recorder.stage_context import FieldMutation, StageContext
+from fll_hbase.recorder.types import Destination, FieldOperation, Run, Source
 
 __all__ = [
     "Destination",

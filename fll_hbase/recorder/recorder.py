@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import LineageError, StoreAway
-from fll_hbase.recorder import documents
-from fll_hbase.recorder.documents import Part
-from fll_hbase.recorder.doors import Door, opened
-from fll_hbase.recorder.outcomes import NotRecorded, Outcome, Recorded
-from fll_hbase.recorder.stages import StageContext, with_contexts
-from fll_hbase.recorder.values import Destination, FieldOperation, Run
+from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.recorder import payloads
+from fll_hbase.recorder.payloads import Part
+from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded
+from fll_hbase.recorder.stage_context import StageContext, with_contexts
+from fll_hbase.recorder.transports import Door, opened
+from fll_hbase.recorder.types import Destination, FieldOperation, Run
 from fll_hbase.store.lineage_store import LineageStore
 
 RUNS_REMEMBERED = 1000
@@ -125,7 +125,7 @@ class LineageRecorder:
         arguments: Mapping[str, str],
     ) -> Recorded:
         namespace = run.namespace or self._namespace
-        said = documents.pipeline(run, with_contexts(config, contexts), arguments, namespace=namespace)
+        said = payloads.pipeline(run, with_contexts(config, contexts), arguments, namespace=namespace)
         with self._lock:
             return self._opened().record(said, namespace=namespace)
 
@@ -140,9 +140,9 @@ class LineageRecorder:
             before = self._done.get(run.run, {})
             self._done[run.run] = {**before, place: part}
             try:
-                said = documents.of(run, [*self._done[run.run].values()], namespace=namespace)
+                said = payloads.of(run, [*self._done[run.run].values()], namespace=namespace)
                 return self._opened().record(said, namespace=namespace)
-            except StoreAway:
+            except StoreUnavailable:
                 raise
             except BaseException:
                 self._done[run.run] = before

@@ -6,8 +6,8 @@ On the way it is passed on, renamed, hashed, counted, dropped, and once sent to 
 from __future__ import annotations
 
 from fll_hbase.model.runs import State
-from fll_hbase.sample.programs import Program, daily, hourly, releases
-from fll_hbase.sample.words import Json, end_point, read, transform, write
+from fll_hbase.sample.builders import Json, end_point, read, transform, write
+from fll_hbase.sample.schedule import Program, daily, hourly, releases
 
 BANK = "bank"
 MARKETING = "marketing"

@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Iterator
 
 from fll_hbase.model.runs import DAY_MS, Window
-from fll_hbase.sample import bank, first_design, hospital
-from fll_hbase.sample.programs import DAYS
-from fll_hbase.sample.words import Json
+from fll_hbase.sample import bank, hospital, seed_pipeline
+from fll_hbase.sample.builders import Json
+from fll_hbase.sample.schedule import DAYS
 
-PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *first_design.PROGRAMS)
+PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
 
 RUNS = sum(DAYS * DAY_MS // program.every_ms for program in PROGRAMS)
 """How many runs the sample has, give or take one a program."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fll_hbase.sample.programs import Program, daily, hourly, releases
-from fll_hbase.sample.words import Json, end_point, read, transform, write
+from fll_hbase.sample.builders import Json, end_point, read, transform, write
+from fll_hbase.sample.schedule import Program, daily, hourly, releases
 
 HOSPITAL = "hospital"
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, NoReturn
 
-from fll_hbase.errors import Fault, UnreadableDocument
+from fll_hbase.errors import FieldError, UnreadableDocument
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -36,7 +36,7 @@ def parse(raw: bytes) -> Any:
 
 
 def _unreadable(detail: str) -> UnreadableDocument:
-    return UnreadableDocument([Fault("", detail)])
+    return UnreadableDocument([FieldError("", detail)])
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from typing import Any
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model import checksum as checksums
-from fll_hbase.model.graph import GRAPHED_OPERATIONS_MAX
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.field_map import FieldMap, Flow
 from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operation_graph import GRAPHED_OPERATIONS_MAX
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Influence,
     Operation,
     Read,
@@ -26,9 +28,7 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 from fll_hbase.model.runs import Direction
-from fll_hbase.model.schemas import Schema
-from fll_hbase.model.summary import FieldMap, Flow
-from fll_hbase.store.rows import Ends, sized
+from fll_hbase.store.run_rows import Ends, sized
 from fll_hbase.tables import Cell, Put, Row
 
 _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
@@ -66,13 +66,13 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
             yield from _description_puts(operation.source, operation.source_description)
             for output in operation.outputs:
                 yield from _field_puts(
-                    Direction.FORWARD, EndPointField(operation.source, output.name), output.type
+                    Direction.FORWARD, DatasetField(operation.source, output.name), output.type
                 )
         elif isinstance(operation, Write):
             yield from _description_puts(operation.destination, operation.destination_description)
             for taken in operation.inputs:
                 if taken.influence is Influence.DIRECT:
-                    target = EndPointField(operation.destination, taken.name)
+                    target = DatasetField(operation.destination, taken.name)
                     yield from _field_puts(
                         Direction.BACKWARD, target, types.get((taken.origin, taken.name), "")
                     )
@@ -144,9 +144,9 @@ def ranges(bits: int) -> bytes:
     return ",".join(str(a) if b - a == 1 else f"{a}-{b - 1}" for a, b in found).encode()
 
 
-def _field_puts(direction: Direction, field: EndPointField, type_: str) -> Iterator[Put]:
+def _field_puts(direction: Direction, field: DatasetField, type_: str) -> Iterator[Put]:
     yield from _said_puts(
-        layout.end_point_row(field.end_point), layout.field_column(direction, field.name), type_
+        layout.end_point_row(field.dataset), layout.field_column(direction, field.name), type_
     )
 
 
@@ -156,7 +156,7 @@ def _said_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
         yield sized(row, layout.said_column(column, checksums.digest(type_.encode())), type_.encode())
 
 
-def _description_puts(end_point: EndPoint, description: str) -> Iterator[Put]:
+def _description_puts(end_point: Dataset, description: str) -> Iterator[Put]:
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
         yield sized(layout.end_point_row(end_point), column, description.encode())
@@ -184,7 +184,7 @@ def _graphs(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put
     if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_runs_of_bits, sets)) > size_bytes:
         return
     puts = [
-        Put(row, layout.graph_column(direction, field.end_point, field.name), ranges(bits))
+        Put(row, layout.graph_column(direction, field.dataset, field.name), ranges(bits))
         for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward))
         for field, bits in graphs.items()
     ]
@@ -200,24 +200,24 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _end_points(row: Row, column: bytes) -> tuple[EndPoint, ...]:
+def _end_points(row: Row, column: bytes) -> tuple[Dataset, ...]:
     try:
         said = json.loads(row[column].value)
         "".join(name for pair in said for name in pair).encode()
-        return tuple(EndPoint(namespace, name) for namespace, name in said)
+        return tuple(Dataset(namespace, name) for namespace, name in said)
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptRow(f"{column!r} of a data row is not a list of end points") from error
 
 
 def _described_field_map(field_map: FieldMap) -> dict[str, Any]:
     """Source fields by end point, then everything as numbers into them; sets as hex, bit n is field n."""
-    fields: dict[EndPoint, list[str]] = {source: [] for source in field_map.sources}
+    fields: dict[Dataset, list[str]] = {source: [] for source in field_map.sources}
     for field in field_map.fields:
-        fields[field.end_point].append(field.name)
+        fields[field.dataset].append(field.name)
     place = {end_point: number for number, end_point in enumerate(field_map.destinations)}
     generated: dict[int, list[str]] = {}
     for field in field_map.generated:
-        generated.setdefault(place[field.end_point], []).append(field.name)
+        generated.setdefault(place[field.dataset], []).append(field.name)
     return {
         "sources": [[end_point.namespace, end_point.name, names] for end_point, names in fields.items()],
         "destinations": [[end_point.namespace, end_point.name] for end_point in field_map.destinations],
@@ -234,12 +234,12 @@ def _described_field_map(field_map: FieldMap) -> dict[str, Any]:
 
 
 def _parsed_field_map(said: dict[str, Any]) -> FieldMap:
-    sources = tuple(EndPoint(namespace, name) for namespace, name, _ in said["sources"])
-    destinations = tuple(EndPoint(namespace, name) for namespace, name in said["destinations"])
+    sources = tuple(Dataset(namespace, name) for namespace, name, _ in said["sources"])
+    destinations = tuple(Dataset(namespace, name) for namespace, name in said["destinations"])
     dropped_direct, dropped_indirect = (int(bits, 16) for bits in said["dropped"])
     return FieldMap(
         fields=tuple(
-            EndPointField(source, name)
+            DatasetField(source, name)
             for source, (_, _, names) in zip(sources, said["sources"], strict=True)
             for name in names
         ),
@@ -250,7 +250,7 @@ def _parsed_field_map(said: dict[str, Any]) -> FieldMap:
             for place, names, direct, indirect in said["flows"]
         ),
         generated=tuple(
-            EndPointField(destinations[place], name) for place, names in said["generated"] for name in names
+            DatasetField(destinations[place], name) for place, names in said["generated"] for name in names
         ),
         dropped_direct=dropped_direct,
         dropped_indirect=dropped_indirect,

@@ -10,23 +10,23 @@ from functools import wraps
 from itertools import groupby, repeat
 from typing import ParamSpec, TypeVar
 
-from fll_hbase.errors import LineageError, NeverSeen
+from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model import graph, order, ways
-from fll_hbase.model.graph import Graph
-from fll_hbase.model.operations import EndPoint, EndPointField, Operation
+from fll_hbase.model import operation_graph, simple_view, topology
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.field_map import Relations
+from fll_hbase.model.operation_graph import Graph
+from fll_hbase.model.operations import Dataset, DatasetField, Operation
 from fll_hbase.model.runs import Direction, ProgramRun, Window
-from fll_hbase.model.schemas import Schema
-from fll_hbase.model.summary import Relations
-from fll_hbase.store import content_rows, rows
-from fll_hbase.store.catalogue import Catalogue
-from fll_hbase.store.contents import Content, Contents, Gone
-from fll_hbase.store.folds import Folds
-from fll_hbase.store.gathering import Gathering
-from fll_hbase.store.recording import Recorded, Recording, RunTold, Said
-from fll_hbase.store.rows import Truth
-from fll_hbase.store.traversal import Entry, HighLevel, in_order, walk
-from fll_hbase.store.window import Asked, WindowReader, place_of
+from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import Content, Contents, Gone
+from fll_hbase.store.read.event_merge import Folds
+from fll_hbase.store.read.traversal import Entry, HighLevel, in_order, walk
+from fll_hbase.store.read.window_query import Asked, WindowReader, place_of
+from fll_hbase.store.run_rows import Truth
+from fll_hbase.store.write.commit import Recorded, Recording, RunTold, Said
+from fll_hbase.store.write.group_commit import Gathering
 from fll_hbase.tables import Table
 
 P = ParamSpec("P")
@@ -112,7 +112,7 @@ def _asked_again(question: Callable[P, A]) -> Callable[P, A]:
 class LineageStore:
     """Field lineage in a table. Threads may share it.
 
-    Questions raise NeverSeen for what no run ever named, StoreAway when the table does not answer, and
+    Questions raise NotFound for what no run ever named, StoreUnavailable when the table does not answer, and
     CorruptRow for rows that cannot be read. Nothing is ever left out without a word.
     """
 
@@ -133,34 +133,34 @@ class LineageStore:
     def record(self, runs: Sequence[Said]) -> list[Recorded | LineageError]:
         """Record runs, or events that tell of runs, in order; one answer for each, durable when this returns.
 
-        Raises StoreAway: then any of them may have landed, and sending all again is safe.
+        Raises StoreUnavailable: then any of them may have landed, and sending all again is safe.
         """
         return self._recording.record(runs)
 
     def record_one(self, run: Said) -> Recorded:
         """Record one run or event, together with those of other threads; durable when this returns.
 
-        Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreAway as `record` does.
+        Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreUnavailable as `record` does.
         """
         return self._gathering.record(run)
 
     def settle(self, runs: Sequence[str]) -> dict[str, LineageError]:
         """Make what is stored of runs true once more: hints and truths. Returns why some cannot be.
 
-        Raises StoreAway: doing it again is safe.
+        Raises StoreUnavailable: doing it again is safe.
         """
         return self._recording.settle(runs)
 
     def describe(self, schemas: Iterable[Schema]) -> None:
         """Put what is known of end points without any run into the catalogue; durable when this returns."""
-        puts = rows.unique(put for schema in schemas for put in content_rows.schema_puts(schema))
+        puts = run_rows.unique(put for schema in schemas for put in content_rows.schema_puts(schema))
         if puts:
             self._table.write([puts])
 
     @_asked_again
     def lineage(
         self,
-        end_point: EndPoint,
+        end_point: Dataset,
         window: Window,
         *,
         directions: Sequence[Direction] = BOTH,
@@ -174,7 +174,7 @@ class LineageStore:
         for direction in directions:
 
             def ask(
-                asked_of: EndPoint, others: Sequence[EndPoint], direction: Direction = direction
+                asked_of: Dataset, others: Sequence[Dataset], direction: Direction = direction
             ) -> Relations:
                 found = self._relations(Asked(direction, asked_of, window, failed))
                 for other in others:
@@ -200,7 +200,7 @@ class LineageStore:
     @_asked_again
     def field_lineage(
         self,
-        field: EndPointField,
+        field: DatasetField,
         window: Window,
         *,
         direction: Direction = Direction.BACKWARD,
@@ -211,9 +211,9 @@ class LineageStore:
         """By which operations the field was made, or what was made of it: one level."""
         graphs: dict[str, list[Graph]] = {}
         places: dict[str, bytes] = {}
-        asked_of = [Asked(direction, name, window, failed) for name in self.catalogue.names(field.end_point)]
+        asked_of = [Asked(direction, name, window, failed) for name in self.catalogue.names(field.dataset)]
         for asked in asked_of:
-            of = EndPointField(asked.end_point, field.name)
+            of = DatasetField(asked.end_point, field.name)
             touching = {
                 checksum: operations
                 for checksum in self._windows.checksums(asked)
@@ -228,26 +228,28 @@ class LineageStore:
         if not graphs:
             self._must_know_field(field)
         checksums = sorted(graphs, key=lambda checksum: (places.get(checksum, LAST), checksum))
-        merged = graph.merge([(checksum, found) for checksum in checksums for found in graphs[checksum]])
+        merged = operation_graph.merge(
+            [(checksum, found) for checksum in checksums for found in graphs[checksum]]
+        )
         bound = f"connections_max={self._limits.connections_max}"
         return FieldAnswer(merged, tuple(checksums), (bound,) if merged.truncated else ())
 
     @_asked_again
-    def field_ways(self, field: EndPointField, window: Window, *, failed: bool = False) -> FieldWays:
+    def field_ways(self, field: DatasetField, window: Window, *, failed: bool = False) -> FieldWays:
         """Every distinct way the field was made, with the runs that made it so."""
-        names = self.catalogue.names(field.end_point)
-        runs: dict[ways.Signature, list[str]] = {}
-        newest: dict[ways.Signature, list[Operation]] = {}
-        signatures: dict[str, ways.Signature | None] = {}
+        names = self.catalogue.names(field.dataset)
+        runs: dict[simple_view.Signature, list[str]] = {}
+        newest: dict[simple_view.Signature, list[Operation]] = {}
+        signatures: dict[str, simple_view.Signature | None] = {}
         truncated: tuple[str, ...] = ()
         for number, (truth, name) in enumerate(self._writers(names, window, failed=failed)):
             if number == self._limits.runs_max:
                 truncated = (f"runs_max={self._limits.runs_max}",)
                 break
             if truth.checksum not in signatures:
-                of = EndPointField(name, field.name)
+                of = DatasetField(name, field.name)
                 operations = self._contents.operations(truth.checksum, Direction.BACKWARD, of)
-                found = ways.signature(operations, of) if operations else None
+                found = simple_view.signature(operations, of) if operations else None
                 signatures[truth.checksum] = found
                 if found is not None:
                     every = self._contents.all_operations(truth.checksum)
@@ -258,12 +260,12 @@ class LineageStore:
         if not runs:
             self._must_know_field(field)
         return FieldWays(
-            tuple(FieldWay(order.topological(newest[key]), tuple(found)) for key, found in runs.items()),
+            tuple(FieldWay(topology.topological(newest[key]), tuple(found)) for key, found in runs.items()),
             truncated,
         )
 
     @_asked_again
-    def runs(self, end_point: EndPoint, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
+    def runs(self, end_point: Dataset, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
         """Every run of the window that touched the end point, failed ones too, newest first."""
         touched = heapq.merge(
             *(
@@ -288,10 +290,10 @@ class LineageStore:
         return RunsPage(tuple(run for _, run in listed), after)
 
     def run(self, run: str) -> RunTold:
-        """What was told of one run, whatever it read or wrote. Raises NeverSeen."""
+        """What was told of one run, whatever it read or wrote. Raises NotFound."""
         found = self._recording.told([run]).get(run)
         if found is None:
-            raise NeverSeen(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
+            raise NotFound(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
         return found
 
     @_asked_again
@@ -302,7 +304,7 @@ class LineageStore:
         return [(one, self._contents.content(one.truth.checksum)) for one in found]
 
     def ready(self) -> None:
-        """Raises StoreAway unless the table answers."""
+        """Raises StoreUnavailable unless the table answers."""
         self._table.get(layout.END_POINTS)
 
     def close(self) -> None:
@@ -314,8 +316,8 @@ class LineageStore:
         return self._contents.relations(checksums, asked.direction, asked.end_point)
 
     def _writers(
-        self, names: Sequence[EndPoint], window: Window, *, failed: bool
-    ) -> Iterator[tuple[Truth, EndPoint]]:
+        self, names: Sequence[Dataset], window: Window, *, failed: bool
+    ) -> Iterator[tuple[Truth, Dataset]]:
         """The runs that wrote an end point under any of its names, newest first, with that name."""
         found = (
             zip(self._windows.live_runs(asked, batch=BATCH_RUNS), repeat(asked.end_point))
@@ -331,7 +333,7 @@ class LineageStore:
     def _graph(
         self,
         operations: Sequence[Operation],
-        field: EndPointField,
+        field: DatasetField,
         direction: Direction,
         *,
         simple: bool,
@@ -339,21 +341,21 @@ class LineageStore:
     ) -> Graph:
         backward = direction is Direction.BACKWARD
         if simple:
-            view = ways.simple_backward if backward else ways.simple_forward
+            view = simple_view.simple_backward if backward else simple_view.simple_forward
             return view(operations, field, indirect=indirect)
-        walked = graph.backward if backward else graph.forward
+        walked = operation_graph.backward if backward else operation_graph.forward
         return walked(operations, field, indirect=indirect, connections_max=self._limits.connections_max)
 
-    def _must_know(self, end_point: EndPoint) -> None:
+    def _must_know(self, end_point: Dataset) -> None:
         if not self.catalogue.knows(end_point):
-            raise NeverSeen(f"no run ever read or wrote {end_point}; a search finds names")
+            raise NotFound(f"no run ever read or wrote {end_point}; a search finds names")
 
-    def _must_know_field(self, field: EndPointField) -> None:
-        fields = self.catalogue.fields(field.end_point)
+    def _must_know_field(self, field: DatasetField) -> None:
+        fields = self.catalogue.fields(field.dataset)
         if fields is None:
-            self._must_know(field.end_point)
+            self._must_know(field.dataset)
         elif field.name not in {known.name for known in fields}:
-            raise NeverSeen(f"no run ever read or wrote {field.name!r} of {field.end_point}")
+            raise NotFound(f"no run ever read or wrote {field.name!r} of {field.dataset}")
 
 
 def _now_ms() -> int:

@@ -46,7 +46,7 @@ class Sync(Enum):
 
 
 class Table(Protocol):
-    """An engine. Every method raises StoreAway when the engine does not answer in bounded time.
+    """An engine. Every method raises StoreUnavailable when the engine does not answer in bounded time.
 
     Threads may share a table; an iterator stays in the thread that made it.
     """
@@ -75,14 +75,14 @@ class Table(Protocol):
         """Put all cells, each batch visible and as durable as `sync` says before the next begins.
 
         Batches are taken one by one, as late as the engine can; what is raised there ends the write. On
-        StoreAway the outcome is unknown: any number of whole batches, and any part of one more, may
+        StoreUnavailable the outcome is unknown: any number of whole batches, and any part of one more, may
         have landed or land yet. Putting the same cells again is safe.
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         """Remove those cells that were put at `until_ms` (in) or before; durable on return.
 
-        It must lie well before now: HBase hides later puts of no later stamp too. On StoreAway any of them
+        It must lie well before now: HBase hides later puts of no later stamp too. On StoreUnavailable any of them
         may be gone; deleting again is safe.
         """
 

@@ -14,12 +14,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
 
-from fll_hbase.errors import BadSetting, StoreAway, TooLarge
-from fll_hbase.tables import descriptors
-from fll_hbase.tables.addresses import Place
+from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
+from fll_hbase.tables import hbase_schema
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
-from fll_hbase.tables.descriptors import Family
-from fll_hbase.tables.gateways import Gateways, JavaError
+from fll_hbase.tables.hbase_schema import Family
+from fll_hbase.tables.hbase_url import Place
+from fll_hbase.tables.thrift_pool import Gateways, JavaError
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -34,7 +34,7 @@ ADMINISTRATION_SECONDS = 60.0
 class HbaseTable:
     """A table of HBase. The first call finds out whether it is there and keeps what is put into it.
 
-    Raises BadSetting from any call where it is not or does not.
+    Raises ConfigurationError from any call where it is not or does not.
     """
 
     def __init__(self, place: Place, *, timeout_seconds: float, connections_max: int) -> None:
@@ -104,10 +104,10 @@ class HbaseTable:
             raise _meant(error, self._name) from error
 
     def _check(self) -> None:
-        wrong = descriptors.mending(_described(self._gateways, self._name))
+        wrong = hbase_schema.mending(_described(self._gateways, self._name))
         if wrong:
-            statement = descriptors.alter_statement(self._name, wrong)
-            raise BadSetting(
+            statement = hbase_schema.alter_statement(self._name, wrong)
+            raise ConfigurationError(
                 f"table {self._name!r} would lose lineage; mend it in the HBase shell: {statement}"
             )
         self._checked = True
@@ -118,7 +118,7 @@ def _described(gateways: Gateways, name: str) -> dict[str, Family]:
         told = gateways.call(lambda connection: connection.table(name).families())
     except JavaError as error:
         if "TableNotFoundException" in str(error):
-            raise BadSetting(f"HBase has no table {name!r}; `fll table create` makes it") from error
+            raise ConfigurationError(f"HBase has no table {name!r}; `fll table create` makes it") from error
         raise _meant(error, name) from error
     return {
         family.decode(): Family(
@@ -134,7 +134,7 @@ def _described(gateways: Gateways, name: str) -> dict[str, Family]:
 
 
 def describe(place: Place) -> dict[str, Family]:
-    """The families of a table. Raises BadSetting where it is not there, StoreAway."""
+    """The families of a table. Raises ConfigurationError where it is not there, StoreUnavailable."""
     with closing(_administration(place)) as gateways:
         return _described(gateways, place.table)
 
@@ -142,23 +142,23 @@ def describe(place: Place) -> dict[str, Family]:
 def create(place: Place, *, compression: str) -> bool:
     """Make a table in one region, without encoding: gateways know neither. False where it was there.
 
-    Raises BadSetting, StoreAway.
+    Raises ConfigurationError, StoreUnavailable.
     """
     options = {
         "max_versions": 1,
         "compression": compression,
         "bloom_filter_type": "ROW",
         "block_cache_enabled": True,
-        "time_to_live": descriptors.FOREVER_SECONDS,
+        "time_to_live": hbase_schema.FOREVER_SECONDS,
     }
-    families = dict.fromkeys(descriptors.FAMILIES, options)
+    families = dict.fromkeys(hbase_schema.FAMILIES, options)
     with closing(_administration(place)) as gateways:
         try:
             gateways.call(lambda connection: connection.create_table(place.table, families))
         except JavaError as error:
             if "already in use" in str(error) or "TableExistsException" in str(error):
                 return False
-            raise BadSetting(f"HBase does not make table {place.table!r}: {error}") from error
+            raise ConfigurationError(f"HBase does not make table {place.table!r}: {error}") from error
     return True
 
 
@@ -231,8 +231,8 @@ def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
         yield part
 
 
-def _meant(error: JavaError, name: str) -> TooLarge | StoreAway:
+def _meant(error: JavaError, name: str) -> TooLarge | StoreUnavailable:
     """What HBase's exception comes to for whoever asked."""
     if "KeyValue size too large" in str(error):
         return TooLarge(f"a cell is larger than HBase takes ({error}); see hbase.client.keyvalue.maxsize")
-    return StoreAway(f"HBase does not serve table {name!r}: {error}; try again")
+    return StoreUnavailable(f"HBase does not serve table {name!r}: {error}; try again")

@@ -17,9 +17,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.errors import BadSetting, StoreAway
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
-from fll_hbase.tables.turn import Turn
+from fll_hbase.tables.write_lock import Turn
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
@@ -175,7 +175,7 @@ class SqliteTable:
     def _version(self) -> int:
         version: int = self._writing().execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
-            raise BadSetting(f"{self._path} is of version {version}, this program reads {VERSION}")
+            raise ConfigurationError(f"{self._path} is of version {version}, this program reads {VERSION}")
         return version
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
@@ -238,9 +238,11 @@ class SqliteTable:
         try:
             yield
         except TimeoutError as error:
-            raise StoreAway(f"{self._path} is busy: {error}; try again") from error
+            raise StoreUnavailable(f"{self._path} is busy: {error}; try again") from error
         except (sqlite3.Error, OSError) as error:
-            raise StoreAway(f"{self._path}: {error}; check the file and its disk, try again") from error
+            raise StoreUnavailable(
+                f"{self._path}: {error}; check the file and its disk, try again"
+            ) from error
 
 
 def _where(columns: Columns) -> tuple[str, list[bytes]]:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from mutations import damaged, documents, mutated, written
 from strategies import names
 
-from api.schemas import FirstDesignDocumentSchema, LineageDocumentSchema
+from api.openapi.schemas import FirstDesignDocumentSchema, LineageDocumentSchema
 from fll_hbase.errors import InvalidLineage, TooLarge, UnreadableDocument
-from fll_hbase.sources import document, strict_json
-from fll_hbase.sources.document import Reading
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources import strict_json
+from fll_hbase.sources.native import document
+from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.document import Reading
 
 READER = DocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""
@@ -67,7 +68,7 @@ def outcome(read: Any, *arguments: Any, **named: Any) -> Outcome:
     try:
         found = read(*arguments, **named)
     except (UnreadableDocument, InvalidLineage) as error:
-        return type(error), sorted(error.faults)
+        return type(error), sorted(error.errors)
     except TooLarge as error:
         return TooLarge, str(error)
     assert isinstance(found, Reading)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.model.operations import EndPoint, Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.operations import Dataset, Field, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun
 
 NO_NAMESPACE = "~"
@@ -36,8 +36,8 @@ def operations_of(said: Sequence[dict[str, Any]]) -> list[Operation]:
     return [_operation(one) for one in said]
 
 
-def end_point_of(said: dict[str, Any]) -> EndPoint:
-    return EndPoint(NO_NAMESPACE if said["ns"] is None else said["ns"], said["name"])
+def end_point_of(said: dict[str, Any]) -> Dataset:
+    return Dataset(NO_NAMESPACE if said["ns"] is None else said["ns"], said["name"])
 
 
 def run_of(said: dict[str, Any]) -> ProgramRun:

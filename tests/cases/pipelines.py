@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.sources.checks import Checks
-from fll_hbase.sources.pipeline_config.declared import Declared, read_declared
+from fll_hbase.sources.cdap.stage_operations import Declared, read_declared
+from fll_hbase.sources.validation import Validator
 
 from .ancestor import NO_NAMESPACE
 
@@ -14,9 +14,9 @@ RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1"
 
 def declared(said: list[dict[str, Any]]) -> tuple[Declared, ...]:
     """The operations of one stage."""
-    checks = Checks()
+    checks = Validator()
     found = read_declared(checks, {"operations": [_operation(one) for one in said]}, "", NO_NAMESPACE)
-    assert not checks.faults
+    assert not checks.errors
     assert not checks.warnings
     return found
 

@@ -12,9 +12,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.model.operations import EndPoint, Influence, Read, Transform, Write, inputs_of
+from fll_hbase.model.operations import Dataset, Influence, Read, Transform, Write, inputs_of
 from fll_hbase.sources import sql
-from fll_hbase.sources.document import Reading
+from fll_hbase.sources.native.document import Reading
 
 ALL: list[dict[str, Any]] = json.loads(Path(__file__).with_name("spark_sql.json").read_text(encoding="utf-8"))
 PLAIN = [case for case in ALL if "query_sql" in case]
@@ -44,7 +44,7 @@ def read(case: dict[str, Any]) -> Reading:
     return sql.read(document, namespace="cases", columns=_nothing)
 
 
-def _nothing(_: EndPoint) -> None:
+def _nothing(_: Dataset) -> None:
     return None
 
 

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from fll_hbase.errors import Fault, InvalidLineage
-from fll_hbase.model import checksum, graph, lineage, order, summary
+from fll_hbase.errors import FieldError, InvalidLineage
+from fll_hbase.model import checksum, field_map, lineage, operation_graph, topology
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import EndPoint, EndPointField, inputs_of
+from fll_hbase.model.operations import Dataset, DatasetField, inputs_of
 from fll_hbase.model.runs import Direction, RecordedRun, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -35,19 +35,19 @@ FAULTS = {
 }
 
 
-def key(end_point: EndPoint, field: str) -> str:
+def key(end_point: Dataset, field: str) -> str:
     return f"{end_point.namespace}.{end_point.name}.{field}"
 
 
-def fields_by_key(info: FieldLineageInfo) -> dict[str, EndPointField]:
-    return {key(field.end_point, field.name): field for field in (*info.backward, *info.forward)}
+def fields_by_key(info: FieldLineageInfo) -> dict[str, DatasetField]:
+    return {key(field.dataset, field.name): field for field in (*info.backward, *info.forward)}
 
 
 def incoming(info: FieldLineageInfo) -> Summary:
     """Per destination field its source fields; none for a generated one."""
     found: Summary = {}
     for to in info.destinations:
-        related = summary.relations(info.field_map, to, backward=True, pairs_max=10**9)
+        related = field_map.relations(info.field_map, to, backward=True, pairs_max=10**9)
         for (source, _), relation in related.by_ends.items():
             for name, target in relation.direct:
                 assert target is not None
@@ -61,7 +61,7 @@ def outgoing(info: FieldLineageInfo) -> Summary:
     """Per source field the fields made of it, and DROPPED."""
     found: Summary = {}
     for source in info.sources:
-        related = summary.relations(info.field_map, source, backward=False, pairs_max=10**9)
+        related = field_map.relations(info.field_map, source, backward=False, pairs_max=10**9)
         for (_, to), relation in related.by_ends.items():
             for name, target in relation.direct:
                 assert name is not None
@@ -73,18 +73,24 @@ def outgoing(info: FieldLineageInfo) -> Summary:
 def destination_fields(info: FieldLineageInfo) -> Summary:
     found: Summary = {}
     for field in info.backward:
-        found.setdefault(f"{field.end_point.namespace}.{field.end_point.name}", set()).add(field.name)
+        found.setdefault(f"{field.dataset.namespace}.{field.dataset.name}", set()).add(field.name)
     return found
 
 
 def operations_into(info: FieldLineageInfo) -> Summary:
-    fields = {key(field.end_point, field.name): field for field in info.backward}
-    return {name: set(graph.backward(info.operations, field).operations) for name, field in fields.items()}
+    fields = {key(field.dataset, field.name): field for field in info.backward}
+    return {
+        name: set(operation_graph.backward(info.operations, field).operations)
+        for name, field in fields.items()
+    }
 
 
 def operations_from(info: FieldLineageInfo) -> Summary:
-    fields = {key(field.end_point, field.name): field for field in info.forward}
-    return {name: set(graph.forward(info.operations, field).operations) for name, field in fields.items()}
+    fields = {key(field.dataset, field.name): field for field in info.forward}
+    return {
+        name: set(operation_graph.forward(info.operations, field).operations)
+        for name, field in fields.items()
+    }
 
 
 WHOLE: dict[str, Callable[[FieldLineageInfo], Summary]] = {
@@ -108,7 +114,7 @@ def test_info(case: dict[str, Any]) -> None:
     if "error" in expect:
         with pytest.raises(InvalidLineage) as caught:
             lineage.of(operations)
-        assert_faults(caught.value.faults, expect["error"])
+        assert_faults(caught.value.errors, expect["error"])
         return
     info = lineage.of(operations)
     for said, found in compared(expect, info):
@@ -132,7 +138,7 @@ def sets(said: dict[str, list[str]]) -> Summary:
     return {name: set(values) for name, values in said.items()}
 
 
-def assert_faults(faults: tuple[Fault, ...], error: dict[str, Any]) -> None:
+def assert_faults(faults: tuple[FieldError, ...], error: dict[str, Any]) -> None:
     """Every fault is of the kind expected, and names what the case names."""
     assert faults
     assert all(FAULTS[error["kind"]] in fault.detail for fault in faults)
@@ -160,9 +166,9 @@ def test_topology(case: dict[str, Any]) -> None:
     operations, expect = operations_of(case["operations"]), case["expect"]
     if "error" in expect:
         with pytest.raises(InvalidLineage, match=FAULTS[expect["error"]["kind"]]):
-            order.topological(operations)
+            topology.topological(operations)
         return
-    ordered = [operation.name for operation in order.topological(operations)]
+    ordered = [operation.name for operation in topology.topological(operations)]
     assert sorted(ordered) == sorted(operation.name for operation in operations)
     for earlier, later in expect["before"]:
         assert ordered.index(earlier) < ordered.index(later)
@@ -182,7 +188,7 @@ def test_store(case: dict[str, Any], engine: str, tmp_path: Path) -> None:
             assert found == EXPECTED[query["match"]](query["expect"]), query.get("why", "")
 
 
-def asked(query: dict[str, Any]) -> tuple[EndPoint, Window]:
+def asked(query: dict[str, Any]) -> tuple[Dataset, Window]:
     return end_point_of(query["endpoint"]), Window(query["start_ms"], query["end_ms"])
 
 
@@ -210,7 +216,7 @@ def ask_fields(store: LineageStore, query: dict[str, Any]) -> set[str | None]:
 def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set[str], set[str]]]:
     """Per way the field was made, newest first: its runs and its operations."""
     end_point, window = asked(query)
-    found = store.field_ways(EndPointField(end_point, query["field"]), window).ways
+    found = store.field_ways(DatasetField(end_point, query["field"]), window).ways
     for way in found:
         starts = [store_starts(store, end_point, window)[run] for run in way.runs]
         assert all(newer >= older for newer, older in pairwise(starts))
@@ -221,7 +227,7 @@ def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set
     return [(set(way.runs), {operation.name for operation in way.operations}) for way in found]
 
 
-def store_starts(store: LineageStore, end_point: EndPoint, window: Window) -> dict[str, int]:
+def store_starts(store: LineageStore, end_point: Dataset, window: Window) -> dict[str, int]:
     return {found.run.run: found.run.start_ms for found in store.runs(end_point, window, limit=1_000).runs}
 
 

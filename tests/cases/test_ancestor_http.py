@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from api import create_app
-from fll_hbase import times
+from fll_hbase import time_window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -75,9 +75,9 @@ def test_a_time_is_that_second(case: dict[str, Any]) -> None:
     now_ms = case["now_s"] * 1000
     if "error" in case["expect"]:
         with pytest.raises(ValueError, match=r"is no time|is before 1970"):
-            times.seconds(case["expression"], now_ms=now_ms)
+            time_window.seconds(case["expression"], now_ms=now_ms)
     else:
-        assert times.seconds(case["expression"], now_ms=now_ms) == case["expect"]["seconds"]
+        assert time_window.seconds(case["expression"], now_ms=now_ms) == case["expect"]["seconds"]
 
 
 @of_times

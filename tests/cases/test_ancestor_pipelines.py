@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fll_hbase.model import lineage
-from fll_hbase.sources import pipeline_config
-from fll_hbase.sources.pipeline_config import stages
+from fll_hbase.sources import cdap
+from fll_hbase.sources.cdap import stage_lint
 
 from .ancestor import NO_NAMESPACE, case_id, cases, operations_of
 from .pipelines import declared, document
@@ -16,7 +16,7 @@ from .pipelines import declared, document
 
 @pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)
 def test_stage(case: dict[str, Any]) -> None:
-    found = stages.check(declared(case["stage_operations"]), given=case["stage_inputs"].__contains__)
+    found = stage_lint.check(declared(case["stage_operations"]), given=case["stage_inputs"].__contains__)
     expect = case["expect"]
     assert expect.keys() <= {"invalid", "redundant"}
     if "redundant" in expect:
@@ -29,7 +29,7 @@ def test_stage(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("flatten"), ids=case_id)
 def test_flatten(case: dict[str, Any]) -> None:
-    reading = pipeline_config.read(document(case), namespace=NO_NAMESPACE)
+    reading = cdap.read(document(case), namespace=NO_NAMESPACE)
     expected = operations_of(case["expect"]["operations"])
     assert set(reading.operations.info.operations) == set(expected)
     assert reading.operations.info.checksum == lineage.of(expected).checksum

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.cli.batches import BATCH_BYTES_MAX, BATCH_RUNS, batches
-from fll_hbase.cli.lines import Line, documents
+from fll_hbase.ingest.ndjson import Line, documents
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

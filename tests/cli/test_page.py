@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cli.documents import START_MS, document
 from cli.running import FLL
-from fll_hbase.cli.text import moment, shown
+from fll_hbase.cli.render.escape import moment, shown
 
 WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
 

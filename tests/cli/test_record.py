@@ -15,7 +15,7 @@ from recorder.scripted import Reply
 from cli.documents import document
 from cli.running import complaint, fll, printed
 from fll_hbase.cli.batches import BATCH_RUNS
-from fll_hbase.cli.record import WARNINGS_MAX
+from fll_hbase.cli.commands.record import WARNINGS_MAX
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 

@@ -13,8 +13,8 @@ from sources.pipelines import SINK, chain, record, source
 from cli.documents import START_MS, document
 from cli.running import complaint, fll, printed
 from fll_hbase.cli.batches import batches
-from fll_hbase.cli.lines import Line
-from fll_hbase.sources.forms import Form
+from fll_hbase.ingest.detect import Form
+from fll_hbase.ingest.ndjson import Line
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")

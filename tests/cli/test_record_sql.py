@@ -12,7 +12,7 @@ from click.testing import Result
 from cli.documents import START_MS, document
 from cli.running import END_MS, complaint, fll, printed
 from fll_hbase.cli.batches import batches
-from fll_hbase.cli.lines import Line
+from fll_hbase.ingest.ndjson import Line
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 SCRIPT = b"CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"

@@ -11,9 +11,9 @@ import click
 import pytest
 
 from cli.running import fll
-from fll_hbase.cli.spark_retention import _compaction, _horizons, _policy
-from fll_hbase.model.horizons import Horizons
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.cli.commands.spark.retention import _compaction, _horizons, _policy
+from fll_hbase.model.operations import Dataset
+from fll_hbase.model.retention_policy import Horizons
 
 RETENTION = ("spark", "retention")
 
@@ -33,13 +33,13 @@ def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_
             "endpoints": [{"namespace": "hr", "name": "people", "before": "7"}],
         }
     )
-    assert horizons.of(EndPoint("shop", "orders")) == 999_900_000
-    assert horizons.of(EndPoint("hr", "teams")) == 999_990_000
-    assert horizons.of(EndPoint("hr", "people")) == 7_000
+    assert horizons.of(Dataset("shop", "orders")) == 999_900_000
+    assert horizons.of(Dataset("hr", "teams")) == 999_990_000
+    assert horizons.of(Dataset("hr", "people")) == 7_000
 
 
 def test_options_are_a_policy_of_one_line() -> None:
-    people = EndPoint("hr", "people")
+    people = Dataset("hr", "people")
     assert _horizons(5, None, None) == Horizons(5)
     assert _horizons(5, "hr", None) == Horizons(namespaces_ms={"hr": 5})
     assert _horizons(5, "hr", "people") == Horizons(end_points_ms={people: 5})

@@ -67,7 +67,7 @@ def test_help_needs_no_spark() -> None:
 
 def test_without_pyspark_it_says_what_to_install(asked: list[str]) -> None:
     line = failed([sys.executable, "-c", _NONE, *asked], code=2)
-    assert "pip install 'fll-hbase[spark]'" in line
+    assert "pip install '.[spark]'" in line
     assert "pyspark" in line
 
 

@@ -10,7 +10,7 @@ import pytest
 from engines import Hbase
 
 from cli.running import complaint, fll, printed
-from fll_hbase.tables import addresses, descriptors
+from fll_hbase.tables import hbase_schema, hbase_url
 
 URL = "hbase://localhost/ns:lineage"
 
@@ -21,7 +21,7 @@ def test_the_statement_for_the_shell() -> None:
     for told in ("FAST_DIFF", "COMPRESSION => 'SNAPPY'", "TTL => 'FOREVER'", "BLOCKCACHE => 'true'"):
         assert said.count(told) == 2
     splits = re.findall(r"'([^']*)'", said.partition("SPLITS")[2])
-    assert splits == sorted(splits) == list(descriptors.SPLITS)
+    assert splits == sorted(splits) == list(hbase_schema.SPLITS)
     assert len(splits) == 32
 
 
@@ -47,12 +47,12 @@ def test_compression_is_chosen() -> None:
 def test_another_url_is_refused(command: str, url: str) -> None:
     said = complaint("table", command, "--store", url, code=2)
     assert url in said
-    assert addresses.FORM in said
+    assert hbase_url.FORM in said
 
 
 def test_made_once(hbase: Hbase) -> None:
     url = hbase.unused()
-    name = addresses.parsed(url).table
+    name = hbase_url.parsed(url).table
     assert f"{name} is made." in printed("table", "create", "--store", url)
     assert f"{name} is there already" in complaint("table", "create", "--store", url, code=1)
     assert f"{name} is there already" in printed("table", "create", "--store", url, "--if-missing")
@@ -66,7 +66,7 @@ def test_made_once(hbase: Hbase) -> None:
 
 
 def test_one_that_would_lose_lineage_is_told_with_what_mends_it(hbase: Hbase) -> None:
-    place = addresses.parsed(url := hbase.unused())
+    place = hbase_url.parsed(url := hbase.unused())
     with closing(happybase.Connection(*place.gateways[0])) as connection:
         connection.create_table(place.table, {"d": {"time_to_live": 60}, "o": {"max_versions": 1}})
     result = fll("table", "describe", "--store", url)

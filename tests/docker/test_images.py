@@ -20,7 +20,7 @@ from clusters import free_port
 from packaging.requirements import Requirement
 
 from fll_hbase.config import PREFIX, Settings
-from fll_hbase.tables import addresses
+from fll_hbase.tables import hbase_url
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILES = sorted((ROOT / "docker").glob("*/Dockerfile"))
@@ -140,7 +140,7 @@ class TestCompose:
 
     def test_the_store_is_the_table_of_that_hbase(self) -> None:
         for name in ("table", "api"):
-            place = addresses.parsed(SERVICES[name]["environment"]["FLL_STORE"])
+            place = hbase_url.parsed(SERVICES[name]["environment"]["FLL_STORE"])
             assert [gateway.host for gateway in place.gateways] == ["hbase"]
 
     def test_nobody_gets_more_rights(self) -> None:

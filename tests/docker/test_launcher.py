@@ -17,7 +17,7 @@ import happybase
 import pytest
 from clusters import LAUNCHER, TABLE, Cluster
 
-from fll_hbase.tables import descriptors
+from fll_hbase.tables import hbase_schema
 
 LOOPBACK = "0100007F"
 LISTENS = "0A"
@@ -120,13 +120,13 @@ class TestDdl:
     """The statements that `fll table ddl` and `fll table describe` print."""
 
     def test_a_table_is_made_as_it_is_told_and_once(self, hbase: Cluster) -> None:
-        statement = descriptors.create_statement(TABLE)
+        statement = hbase_schema.create_statement(TABLE)
         assert hbase.ddl(statement) == f"{TABLE} is made\n"
         made = families(hbase.tool("describe", TABLE))
         for name, attributes in families(statement).items():
             assert attributes.items() <= made[name].items()
         regions = [line.split("\t")[0] for line in hbase.tool("regions", TABLE).splitlines()]
-        assert regions == ["", *descriptors.SPLITS]
+        assert regions == ["", *hbase_schema.SPLITS]
         assert hbase.ddl(statement, "--if-missing") == f"{TABLE} is there already\n"
         with pytest.raises(AssertionError, match=f"table {TABLE} is there already"):
             hbase.ddl(statement)
@@ -135,7 +135,7 @@ class TestDdl:
     def test_attributes_change_and_the_others_stay(self, hbase: Cluster) -> None:
         hbase.ddl("create 'changed', {NAME => 'd', VERSIONS => '3', BLOOMFILTER => 'ROW', TTL => '86400'}")
         changes = {"d": {"VERSIONS": "1", "TTL": "FOREVER"}, "o": {"BLOCKCACHE": "false"}}
-        hbase.ddl(descriptors.alter_statement("changed", changes))
+        hbase.ddl(hbase_schema.alter_statement("changed", changes))
         made = families(hbase.tool("describe", "changed"))
         assert {"VERSIONS": "1", "TTL": "FOREVER", "BLOOMFILTER": "ROW"}.items() <= made["d"].items()
         assert made["o"]["BLOCKCACHE"] == "false"

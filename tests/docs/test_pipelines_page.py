@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.cli import main
-from fll_hbase.model import order
+from fll_hbase.model import topology
 from fll_hbase.model.operations import Field, Operation, Read, Transform, end_point_of, inputs_of, outputs_of
 from fll_hbase.recorder import LineageRecorder, Recorded, Run
-from fll_hbase.sources import pipeline_config
+from fll_hbase.sources import cdap
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "pipelines.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
@@ -23,8 +23,8 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL
 
 def told(document: Any) -> Iterator[str]:
     """What a document comes to, as the page tells it."""
-    reading = pipeline_config.read(document, namespace="myns")
-    yield from map(_operation, order.topological(reading.operations.info.operations))
+    reading = cdap.read(document, namespace="myns")
+    yield from map(_operation, topology.topological(reading.operations.info.operations))
     yield from (f"warning {warning}" for warning in reading.warnings)
 
 
@@ -53,8 +53,8 @@ def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
 
 def test_each_scenario_is_shown() -> None:
     assert len(EXAMPLES) == 3
-    unknown = pipeline_config.read(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
-    (entry,) = answers.dry_run(unknown)["lineage"]
+    unknown = cdap.read(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
+    (entry,) = rest_json.dry_run(unknown)["lineage"]
     assert (entry["fieldmap"], entry["unknown"]) == ([], True)
 
 

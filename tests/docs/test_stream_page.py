@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fll_hbase.cli.spark_stream import stream
-from fll_hbase.pipeline.counts import Counts
-from fll_hbase.pipeline.streamed import Batch, Streamed
+from fll_hbase.cli.commands.spark.stream import stream
+from fll_hbase.spark.stats import Counts
+from fll_hbase.spark.stream_stats import Batch, Streamed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "stream.md").read_text(encoding="utf-8")
 

@@ -16,12 +16,12 @@ from openlineage.client import event_v2
 from strategies import recorded_runs
 
 from api.app import create_app
-from fll_hbase import answers, exports
-from fll_hbase.model.operations import EndPoint, EndPointField
+from fll_hbase import openlineage_export, rest_json
+from fll_hbase.model.operations import Dataset, DatasetField
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, RecordedRun, Window
 from fll_hbase.sample import documents
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -33,9 +33,9 @@ def empty() -> LineageStore:
     return LineageStore(open_table("sqlite:///:memory:"))
 
 
-def exported(store: LineageStore, end_point: EndPoint) -> list[dict[str, Any]]:
+def exported(store: LineageStore, end_point: Dataset) -> list[dict[str, Any]]:
     told = store.told(store.runs(end_point, ALWAYS, limit=10_000))
-    return exports.events(told, store.catalogue.aliases(exports.end_points(told)))
+    return openlineage_export.events(told, store.catalogue.aliases(openlineage_export.end_points(told)))
 
 
 def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
@@ -46,16 +46,16 @@ def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
     return store
 
 
-def all_answers(store: LineageStore, end_point: EndPoint) -> list[Any]:
+def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
     """Every answer about an end point, of one hop."""
-    said: list[Any] = [answers.high_level(store.lineage(end_point, ALWAYS, failed=True))]
+    said: list[Any] = [rest_json.high_level(store.lineage(end_point, ALWAYS, failed=True))]
     for field in store.catalogue.fields(end_point) or ():
         for direction in Direction:
-            of = EndPointField(end_point, field.name)
+            of = DatasetField(end_point, field.name)
             found = store.field_lineage(of, ALWAYS, direction=direction, failed=True)
-            said.append(answers.field_lineage(found))
+            said.append(rest_json.field_lineage(found))
     page = store.runs(end_point, ALWAYS, limit=10_000)
-    return [*said, *(told(answers.run(run, now_ms=0)) for run in page.runs)]
+    return [*said, *(told(rest_json.run(run, now_ms=0)) for run in page.runs)]
 
 
 def told(run: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from cli.documents import START_MS, document
 
 from fll_hbase.keys import layout
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Table, open_table
 

@@ -13,26 +13,26 @@ from strategies import AWKWARD, directions, end_points, names, starts, texts, wi
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX, day_of
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
 
-Told: TypeAlias = tuple[Direction, EndPoint, int, str]
+Told: TypeAlias = tuple[Direction, Dataset, int, str]
 
 LAST_START_MS = START_LIMIT_MS - 1
 EVER = Window(0, START_LIMIT_MS)
-END_POINT = EndPoint("ns", "table")
+END_POINT = Dataset("ns", "table")
 CHECKSUMS = ("00000000000000000000000000000000", "79655ecae1889b9a7c9d61af2fd3489b", "f" * 32)
 
 tripping = st.sampled_from(AWKWARD) | st.text("a|%7C/", max_size=4)
-told = st.tuples(directions, st.builds(EndPoint, tripping, tripping), starts, tripping)
+told = st.tuples(directions, st.builds(Dataset, tripping, tripping), starts, tripping)
 checksums = st.sampled_from(CHECKSUMS) | st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
 
-def reference(direction: Direction, end_point: EndPoint, start_ms: int, run: str) -> bytes:
+def reference(direction: Direction, end_point: Dataset, start_ms: int, run: str) -> bytes:
     return layout.references(direction, end_point) + layout.reference_tail(start_ms, run)
 
 
-def index_row(direction: Direction, end_point: EndPoint, start_ms: int, checksum: str) -> bytes:
+def index_row(direction: Direction, end_point: Dataset, start_ms: int, checksum: str) -> bytes:
     return layout.index(direction, end_point) + layout.index_tail(day_of(start_ms), checksum)
 
 
@@ -41,21 +41,19 @@ def holds(bounds: layout.Range, key: bytes) -> bool:
 
 
 @given(told, told)
-@example(
-    (Direction.BACKWARD, EndPoint("a", "b|c"), 0, "r"), (Direction.BACKWARD, EndPoint("a|b", "c"), 0, "r")
-)
-@example((Direction.FORWARD, EndPoint("a", "%7C"), 0, "r"), (Direction.FORWARD, EndPoint("a", "|"), 0, "r"))
+@example((Direction.BACKWARD, Dataset("a", "b|c"), 0, "r"), (Direction.BACKWARD, Dataset("a|b", "c"), 0, "r"))
+@example((Direction.FORWARD, Dataset("a", "%7C"), 0, "r"), (Direction.FORWARD, Dataset("a", "|"), 0, "r"))
 def test_distinct_references_have_distinct_keys(one: Told, other: Told) -> None:
     assert (reference(*one) == reference(*other)) == (one == other)
 
 
 @given(st.tuples(directions, end_points, names), st.tuples(directions, end_points, names))
 @example(
-    (Direction.FORWARD, EndPoint("a", "b"), "c|d"),
-    (Direction.FORWARD, EndPoint("a", "b|c"), "d"),
+    (Direction.FORWARD, Dataset("a", "b"), "c|d"),
+    (Direction.FORWARD, Dataset("a", "b|c"), "d"),
 )
 def test_distinct_fields_have_distinct_graph_columns(
-    one: tuple[Direction, EndPoint, str], other: tuple[Direction, EndPoint, str]
+    one: tuple[Direction, Dataset, str], other: tuple[Direction, Dataset, str]
 ) -> None:
     assert (layout.graph_column(*one) == layout.graph_column(*other)) == (one == other)
 
@@ -64,16 +62,16 @@ def test_no_two_kinds_of_rows_share_a_key() -> None:
     keys = [
         *(layout.data_row(checksum) for checksum in CHECKSUMS),
         *(layout.run_row(run) for run in AWKWARD),
-        *(layout.end_point_row(EndPoint(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
-        *(reference(way, EndPoint(name, name), 0, name) for way, name in product(Direction, AWKWARD)),
-        *(index_row(way, EndPoint(name, name), 0, CHECKSUMS[1]) for way, name in product(Direction, AWKWARD)),
+        *(layout.end_point_row(Dataset(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
+        *(reference(way, Dataset(name, name), 0, name) for way, name in product(Direction, AWKWARD)),
+        *(index_row(way, Dataset(name, name), 0, CHECKSUMS[1]) for way, name in product(Direction, AWKWARD)),
     ]
     assert len(set(keys)) == len(keys)
 
 
 @given(names, texts, names)
 def test_a_prefix_of_a_name_is_a_prefix_of_the_key(prefix: str, rest: str, namespace: str) -> None:
-    short, long = EndPoint(namespace, prefix), EndPoint(namespace, prefix + rest)
+    short, long = Dataset(namespace, prefix), Dataset(namespace, prefix + rest)
     assert layout.end_point_row(long).startswith(layout.end_point_row(short))
     assert layout.end_point_row(long).startswith(layout.end_points(namespace))
     assert layout.run_row(prefix + rest)[5:].startswith(layout.run_row(prefix)[5:])
@@ -81,7 +79,7 @@ def test_a_prefix_of_a_name_is_a_prefix_of_the_key(prefix: str, rest: str, names
 
 @given(directions, end_points, starts, starts, names, names)
 def test_references_of_an_end_point_sort_newest_first(
-    direction: Direction, end_point: EndPoint, one: int, other: int, run: str, other_run: str
+    direction: Direction, end_point: Dataset, one: int, other: int, run: str, other_run: str
 ) -> None:
     if one != other:
         newer = reference(direction, end_point, one, run) < reference(direction, end_point, other, other_run)
@@ -90,7 +88,7 @@ def test_references_of_an_end_point_sort_newest_first(
 
 @given(directions, end_points, windows, starts, names)
 def test_a_window_holds_exactly_the_starts_it_names(
-    direction: Direction, end_point: EndPoint, window: Window, start_ms: int, run: str
+    direction: Direction, end_point: Dataset, window: Window, start_ms: int, run: str
 ) -> None:
     bounds = layout.window(direction, end_point, window)
     assert holds(bounds, reference(direction, end_point, start_ms, run)) == (start_ms in window)
@@ -121,9 +119,9 @@ def test_a_window_is_the_union_of_its_halves(window: Window, cut: Window, start_
 @given(directions, end_points, directions, end_points, starts, names, windows)
 def test_a_window_holds_no_other_end_points(
     direction: Direction,
-    end_point: EndPoint,
+    end_point: Dataset,
     other_direction: Direction,
-    other: EndPoint,
+    other: Dataset,
     start_ms: int,
     run: str,
     window: Window,
@@ -147,7 +145,7 @@ def test_bounds_without_an_end_point_are_those_of_the_window(window: Window) -> 
 @example(Direction.FORWARD, END_POINT, Window(LAST_START_MS, START_LIMIT_MS), DAY_MAX * DAY_MS, CHECKSUMS[2])
 @example(Direction.FORWARD, END_POINT, Window(7, 7), 7, CHECKSUMS[2])
 def test_an_index_window_holds_exactly_the_days_it_touches(
-    direction: Direction, end_point: EndPoint, window: Window, start_ms: int, checksum: str
+    direction: Direction, end_point: Dataset, window: Window, start_ms: int, checksum: str
 ) -> None:
     touched = not window.empty and day_of(window.start_ms) <= day_of(start_ms) <= day_of(window.stop_ms - 1)
     bounds = layout.index_window(direction, end_point, window)
@@ -161,7 +159,7 @@ def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str) -> None:
 
 @given(directions, end_points, starts, checksums)
 def test_an_index_key_reads_back(
-    direction: Direction, end_point: EndPoint, start_ms: int, checksum: str
+    direction: Direction, end_point: Dataset, start_ms: int, checksum: str
 ) -> None:
     key = index_row(direction, end_point, start_ms, checksum)
     assert layout.checksum_in(key) == checksum.encode()
@@ -241,12 +239,12 @@ LONG = "x" * 32_768
     "make",
     [
         lambda: layout.run_row(LONG),
-        lambda: layout.references(Direction.BACKWARD, EndPoint(LONG, "x")),
-        lambda: layout.references(Direction.FORWARD, EndPoint("x", LONG)),
-        lambda: layout.index(Direction.FORWARD, EndPoint("x", LONG)),
-        lambda: layout.end_point_row(EndPoint("x", LONG)),
+        lambda: layout.references(Direction.BACKWARD, Dataset(LONG, "x")),
+        lambda: layout.references(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: layout.index(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: layout.end_point_row(Dataset("x", LONG)),
         lambda: layout.end_points(LONG),
-        lambda: layout.graph_column(Direction.FORWARD, EndPoint("x", "x"), LONG),
+        lambda: layout.graph_column(Direction.FORWARD, Dataset("x", "x"), LONG),
         lambda: layout.run_row("é" * 6_000),
     ],
     ids=["run", "backward", "forward", "index", "end point", "namespace", "graph", "escaped"],

@@ -10,9 +10,9 @@ import pytest
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
-from fll_hbase.model.operations import EndPoint, Field, InputField, Read, Transform, Write
+from fll_hbase.model.operations import Dataset, Field, InputField, Read, Transform, Write
 from fll_hbase.model.runs import Direction, ProgramRun, Window
-from fll_hbase.store import content_rows, rows
+from fll_hbase.store import content_rows, run_rows
 
 from . import page
 
@@ -25,30 +25,30 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "data_row": lambda checksum: _key(layout.data_row(checksum)),
     "run_row": lambda run: _key(layout.run_row(run)),
     "reference": lambda way, ns, name, start, run: _key(
-        layout.references(Direction(way), EndPoint(ns, name)), layout.reference_tail(start, run)
+        layout.references(Direction(way), Dataset(ns, name)), layout.reference_tail(start, run)
     ),
     "reference_tail": lambda start, run: _key(layout.reference_tail(start, run)),
     "index_row": lambda way, ns, name, start, checksum: _key(
-        layout.index(Direction(way), EndPoint(ns, name)), layout.index_tail(day_of(start), checksum)
+        layout.index(Direction(way), Dataset(ns, name)), layout.index_tail(day_of(start), checksum)
     ),
-    "end_point_row": lambda ns, name: _key(layout.end_point_row(EndPoint(ns, name))),
+    "end_point_row": lambda ns, name: _key(layout.end_point_row(Dataset(ns, name))),
     "end_points": lambda ns: _key(layout.end_points(ns)),
     "window": lambda way, ns, name, start, stop: layout.window(
-        Direction(way), EndPoint(ns, name), Window(start, stop)
+        Direction(way), Dataset(ns, name), Window(start, stop)
     ),
     "index_window": lambda way, ns, name, start, stop: layout.index_window(
-        Direction(way), EndPoint(ns, name), Window(start, stop)
+        Direction(way), Dataset(ns, name), Window(start, stop)
     ),
     "operation_column": lambda name: _key(layout.operation_column(name)),
     "graph_column": lambda way, ns, name, field: _key(
-        layout.graph_column(Direction(way), EndPoint(ns, name), field)
+        layout.graph_column(Direction(way), Dataset(ns, name), field)
     ),
     "horizon_column": lambda start: _key(layout.horizon_column(start)),
     "document_column": lambda number, digest: _key(layout.document_column(number, digest)),
     "event_column": lambda time_ms, digest: _key(layout.event_column(time_ms, digest)),
     "part_row": lambda digest: _key(layout.part_row(digest)),
-    "alias_row": lambda ns, name: _key(layout.alias_row(EndPoint(ns, name))),
-    "alias_column": lambda ns, name: _key(layout.alias_column(EndPoint(ns, name))),
+    "alias_row": lambda ns, name: _key(layout.alias_row(Dataset(ns, name))),
+    "alias_column": lambda ns, name: _key(layout.alias_column(Dataset(ns, name))),
     "stated_column": lambda field: _key(layout.stated_column(field)),
     "truth_column": lambda count, digest: _key(layout.truth_column(count, digest)),
     "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
@@ -73,7 +73,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
 
 
 def test_the_worked_example_is_what_recording_puts() -> None:
-    source, target = EndPoint("ns1", "user_data"), EndPoint("ns1", "people")
+    source, target = Dataset("ns1", "user_data"), Dataset("ns1", "people")
     info = lineage.of(
         [
             Read("read", "Reading the file", source, "", (Field("offset"), Field("body", "string"))),
@@ -89,16 +89,16 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         ]
     )
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
-    truth = rows.Truth(info.checksum, run)
+    truth = run_rows.Truth(info.checksum, run)
     content = content_rows.content_of(info)
-    key, value = layout.run_row(run.run), rows.encoded(truth)
+    key, value = layout.run_row(run.run), run_rows.encoded(truth)
     puts = [
         *content.catalogue,
         *content.data,
-        rows.document_put(key, 1, value),
-        *rows.index_puts(truth, content.ends),
-        *rows.reference_puts(truth, content.ends, program=rows.program_of(run)),
-        rows.truth_put(key, 1, value),
+        run_rows.document_put(key, 1, value),
+        *run_rows.index_puts(truth, content.ends),
+        *run_rows.reference_puts(truth, content.ends, program=run_rows.program_of(run)),
+        run_rows.truth_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()
 

@@ -9,13 +9,13 @@ from strategies import directions, end_points, names, starts, windows
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
 
 ALWAYS = Window(0, START_LIMIT_MS)
 
 
-def reference(direction: Direction, end_point: EndPoint, start_ms: int, run: str) -> bytes:
+def reference(direction: Direction, end_point: Dataset, start_ms: int, run: str) -> bytes:
     return layout.references(direction, end_point) + layout.reference_tail(start_ms, run)
 
 
@@ -25,7 +25,7 @@ def holds(part: layout.Range, key: bytes) -> bool:
 
 @given(names, end_points, directions, starts, names)
 def test_a_namespace_holds_its_references_and_no_other(
-    namespace: str, end_point: EndPoint, direction: Direction, start_ms: int, run: str
+    namespace: str, end_point: Dataset, direction: Direction, start_ms: int, run: str
 ) -> None:
     key = reference(direction, end_point, start_ms, run)
     assert holds(ranges.under(layout.all_references(direction)), key)
@@ -37,7 +37,7 @@ def test_a_namespace_holds_its_references_and_no_other(
 @given(st.data(), end_points, directions, windows, st.lists(st.tuples(starts, names), min_size=1, max_size=5))
 def test_the_parts_of_a_window_hold_each_start_once(
     data: st.DataObject,
-    end_point: EndPoint,
+    end_point: Dataset,
     direction: Direction,
     asked: Window,
     others: list[tuple[int, str]],
@@ -53,7 +53,7 @@ def test_the_parts_of_a_window_hold_each_start_once(
 
 @given(end_points, directions, starts, names, names)
 def test_a_part_of_a_window_lies_in_its_part_of_the_table(
-    end_point: EndPoint, direction: Direction, start_ms: int, run: str, other: str
+    end_point: Dataset, direction: Direction, start_ms: int, run: str, other: str
 ) -> None:
     """All references of one millisecond are on one side of a cut, and the windows say the same."""
     cut = ranges.cut(reference(direction, end_point, start_ms, other))
@@ -80,7 +80,7 @@ def test_references_may_be_cut_where_a_millisecond_ends(key: bytes, cut: bytes |
 
 
 @given(names, end_points, directions, starts)
-def test_keys_read_back(run: str, end_point: EndPoint, direction: Direction, start_ms: int) -> None:
+def test_keys_read_back(run: str, end_point: Dataset, direction: Direction, start_ms: int) -> None:
     assert ranges.run_in(layout.run_row(run)) == run
     tail = layout.escaped_tail(start_ms, ranges.escaped_run_in(layout.run_row(run)))
     assert tail == layout.reference_tail(start_ms, run)

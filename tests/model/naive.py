@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from fll_hbase.model.graph import NodeId
+from fll_hbase.model.operation_graph import NodeId
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Influence,
     InputField,
     Operation,
@@ -23,7 +23,7 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 
-FieldPair: TypeAlias = tuple[EndPointField, EndPointField]
+FieldPair: TypeAlias = tuple[DatasetField, DatasetField]
 
 
 class Step(NamedTuple):
@@ -44,13 +44,13 @@ class Said:
 
     direct: set[FieldPair] = field(default_factory=set)
     indirect: set[FieldPair] = field(default_factory=set)
-    whole: set[tuple[EndPointField, EndPoint]] = field(default_factory=set)
-    written: set[EndPointField] = field(default_factory=set)
-    dropped_direct: set[EndPointField] = field(default_factory=set)
-    dropped_indirect: set[EndPointField] = field(default_factory=set)
+    whole: set[tuple[DatasetField, Dataset]] = field(default_factory=set)
+    written: set[DatasetField] = field(default_factory=set)
+    dropped_direct: set[DatasetField] = field(default_factory=set)
+    dropped_indirect: set[DatasetField] = field(default_factory=set)
 
     @property
-    def generated(self) -> set[EndPointField]:
+    def generated(self) -> set[DatasetField]:
         return self.written - {target for _, target in self.direct}
 
 
@@ -107,12 +107,12 @@ def said(operations: Sequence[Operation]) -> Said:
 
 
 def _add_write(
-    result: Said, write: Write, taken: InputField, sources: Iterable[tuple[EndPointField, bool]]
+    result: Said, write: Write, taken: InputField, sources: Iterable[tuple[DatasetField, bool]]
 ) -> None:
     if not is_direct(taken):
         result.whole.update((source, write.destination) for source, _ in sources)
         return
-    target = EndPointField(write.destination, taken.name)
+    target = DatasetField(write.destination, taken.name)
     result.written.add(target)
     for source, direct in sources:
         _put((source, target), direct, result.direct, result.indirect)
@@ -122,10 +122,10 @@ def _put(item: object, direct: bool, directs: set, indirects: set) -> None:
     (directs if direct else indirects).add(item)
 
 
-def _sources(operations: Sequence[Operation], taken: InputField) -> Iterator[tuple[EndPointField, bool]]:
+def _sources(operations: Sequence[Operation], taken: InputField) -> Iterator[tuple[DatasetField, bool]]:
     """Per path into an input that begins at a READ: the field read, and whether every step is direct."""
     reads = {operation.name: operation.source for operation in operations if isinstance(operation, Read)}
     for path in paths_into(operations, node_of(taken)):
         origin, name = path[0].start if path else node_of(taken)
         if origin in reads:
-            yield EndPointField(reads[origin], name), all(step.direct for step in path)
+            yield DatasetField(reads[origin], name), all(step.direct for step in path)

@@ -35,7 +35,7 @@ def transform(name: str, *origins: str) -> Transform:
 def faults(operations: list[Operation]) -> list[tuple[str, str]]:
     with pytest.raises(InvalidLineage) as caught:
         lineage.of(operations)
-    return [(fault.at, fault.detail) for fault in caught.value.faults]
+    return [(fault.path, fault.detail) for fault in caught.value.errors]
 
 
 @given(operation_sets())
@@ -106,7 +106,7 @@ def test_unlisted_inputs_are_told_each_at_its_place(operations: tuple[Operation,
         for place, taken in enumerate(inputs_of(operation))
         if (taken.origin, taken.name) not in listed
     ]
-    assert [fault.at for fault in lineage.unlisted_inputs(operations)] == expected
+    assert [fault.path for fault in lineage.unlisted_inputs(operations)] == expected
 
 
 @given(operation_sets())

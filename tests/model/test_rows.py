@@ -19,8 +19,8 @@ from fll_hbase.model.checksum import checksum
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, State
-from fll_hbase.store import content_rows, rows
-from fll_hbase.store.rows import Ends, Truth
+from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store.run_rows import Ends, Truth
 from fll_hbase.tables import Cell, Put, Row
 
 A, B, _ = FEW_END_POINTS
@@ -58,7 +58,7 @@ def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageIn
     row = data_row(info)
     for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward)):
         for field, bits in graphs.items():
-            cell = row[layout.graph_column(direction, field.end_point, field.name)]
+            cell = row[layout.graph_column(direction, field.dataset, field.name)]
             assert sum(1 << number for number in content_rows.numbers_of(cell)) == bits
 
 
@@ -119,13 +119,15 @@ def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
 @given(program_runs, infos(transforms_max=0))
 def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
     truth = Truth(info.checksum, run)
-    value = rows.encoded(truth)
-    assert rows.decoded(run.run, value) == truth
+    value = run_rows.encoded(truth)
+    assert run_rows.decoded(run.run, value) == truth
     assert (
-        rows.claimed(value) == rows.claimed(rows.head_of(truth)) == (info.checksum, run.start_ms, run.state)
+        run_rows.claimed(value)
+        == run_rows.claimed(run_rows.head_of(truth))
+        == (info.checksum, run.start_ms, run.state)
     )
-    assert rows.is_head(rows.head_of(truth))
-    assert not rows.is_head(value)
+    assert run_rows.is_head(run_rows.head_of(truth))
+    assert not run_rows.is_head(value)
 
 
 @given(
@@ -134,10 +136,10 @@ def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
 )
 def test_any_other_truth_is_corrupt_and_nothing_else(value: bytes) -> None:
     try:
-        truth = rows.decoded("run", value)
+        truth = run_rows.decoded("run", value)
     except CorruptRow:
         return
-    assert rows.decoded("run", rows.encoded(truth)) == truth
+    assert run_rows.decoded("run", run_rows.encoded(truth)) == truth
 
 
 GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
@@ -157,29 +159,29 @@ GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
     ],
 )
 def test_a_malformed_truth_is_corrupt(value: bytes) -> None:
-    assert rows.decoded("run", GOOD).checksum == CHECKSUM
+    assert run_rows.decoded("run", GOOD).checksum == CHECKSUM
     with pytest.raises(CorruptRow):
-        rows.decoded("run", value)
+        run_rows.decoded("run", value)
 
 
 KEY = layout.run_row("run")
 
 
 def run_row(*documents: tuple[int, bytes]) -> Row:
-    return stored(rows.document_put(KEY, number, value) for number, value in documents)[KEY]
+    return stored(run_rows.document_put(KEY, number, value) for number, value in documents)[KEY]
 
 
 def test_the_latest_document_has_the_highest_number() -> None:
     row = run_row((1, b"one"), (10, b"ten"), (9, b"nine"))
-    assert rows.latest_document(row) == (10, b"ten")
-    assert rows.said_count(row) == 3
-    assert rows.latest_document({}) is None
+    assert run_rows.latest_document(row) == (10, b"ten")
+    assert run_rows.said_count(row) == 3
+    assert run_rows.latest_document({}) is None
 
 
 @given(st.permutations([b"a", b"b", b"c"]))
 def test_on_a_tie_all_readers_take_the_same_document(values: list[bytes]) -> None:
-    latest = rows.latest_document(run_row(*((4, value) for value in values)))
-    assert latest == rows.latest_document(run_row(*((4, value) for value in sorted(values))))
+    latest = run_rows.latest_document(run_row(*((4, value) for value in values)))
+    assert latest == run_rows.latest_document(run_row(*((4, value) for value in sorted(values))))
     assert latest is not None
     assert latest.number == 4
 
@@ -190,16 +192,16 @@ def test_the_same_document_again_is_the_same_cell() -> None:
 
 def test_the_truth_is_that_of_the_greatest_count() -> None:
     puts = [
-        rows.truth_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
+        run_rows.truth_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
     ]
     row = stored(puts)[KEY]
-    assert rows.truth_value(row) == b"eleven"
-    assert rows.truth_value(run_row((1, b"a document is no truth"))) is None
+    assert run_rows.truth_value(row) == b"eleven"
+    assert run_rows.truth_value(run_row((1, b"a document is no truth"))) is None
 
 
 def test_a_document_column_without_a_number_is_corrupt() -> None:
     with pytest.raises(CorruptRow, match="not the column of a document"):
-        rows.latest_document({layout.DOCUMENT + b"first|x": Cell(b"", 0)})
+        run_rows.latest_document({layout.DOCUMENT + b"first|x": Cell(b"", 0)})
 
 
 @given(recorded_runs)
@@ -211,13 +213,13 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
         *((Direction.FORWARD, e) for e in info.sources),
     }
     tail = layout.reference_tail(run.start_ms, run.run)
-    references = list(rows.reference_puts(truth, ends, program=rows.program_of(truth.run)))
+    references = list(run_rows.reference_puts(truth, ends, program=run_rows.program_of(truth.run)))
     assert {put.row for put in references} == {
         layout.references(*directed_end) + tail for directed_end in directed
     }
     kind = layout.FAILED_REFERENCE if run.state in (State.FAIL, State.ABORT) else layout.REFERENCE
     assert {put.column for put in references} == {kind + info.checksum.encode()}
-    index = list(rows.index_puts(truth, ends))
+    index = list(run_rows.index_puts(truth, ends))
     day = layout.index_tail(day_of(run.start_ms), info.checksum)
     assert {put.row for put in index} == {layout.index(*directed_end) + day for directed_end in directed}
     witness = layout.FAILED_WITNESS if run.state.failed else layout.WITNESS
@@ -234,7 +236,7 @@ def test_catalogue_cells_say_the_same_in_any_order(one: FieldLineageInfo, other:
 
 def test_unique_keeps_the_last_put_of_a_cell() -> None:
     puts = [Put(b"r", b"d:x", b"1"), Put(b"r", b"d:y", b"2"), Put(b"r", b"d:x", b"3")]
-    assert sorted(rows.unique(puts)) == [Put(b"r", b"d:x", b"3"), Put(b"r", b"d:y", b"2")]
+    assert sorted(run_rows.unique(puts)) == [Put(b"r", b"d:x", b"3"), Put(b"r", b"d:y", b"2")]
 
 
 @given(infos(), infos())
@@ -292,7 +294,7 @@ def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None
         content_rows.ends_of(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
 
 
-OVERSIZED = "x" * (rows.CELL_BYTES_MAX + 1)
+OVERSIZED = "x" * (run_rows.CELL_BYTES_MAX + 1)
 
 
 def copying(**changes: object) -> list[Operation]:
@@ -331,8 +333,8 @@ def test_an_operation_that_no_cell_holds_is_refused_by_name(operations: list[Ope
 
 def test_a_cell_of_the_greatest_size_is_stored() -> None:
     small = len(data_row(lineage.of(copying()))[layout.operation_column("big")].value)
-    info = lineage.of(copying(description="x" * (rows.CELL_BYTES_MAX - small)))
-    assert len(data_row(info)[layout.operation_column("big")].value) == rows.CELL_BYTES_MAX
+    info = lineage.of(copying(description="x" * (run_rows.CELL_BYTES_MAX - small)))
+    assert len(data_row(info)[layout.operation_column("big")].value) == run_rows.CELL_BYTES_MAX
 
 
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
@@ -344,11 +346,11 @@ def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
 def test_a_program_that_no_cell_holds_is_refused() -> None:
     run = ProgramRun("ns", OVERSIZED, "", "spark", "nightly", "run", 5)
     with pytest.raises(TooLarge):
-        rows.document_put(KEY, 1, rows.encoded(Truth(CHECKSUM, run)))
+        run_rows.document_put(KEY, 1, run_rows.encoded(Truth(CHECKSUM, run)))
 
 
 def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
     run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
     ends = Ends(CHECKSUM, (replace(A, name="n" * 20_000),), ())
     with pytest.raises(TooLarge, match="names too long"):
-        list(rows.reference_puts(Truth(CHECKSUM, run), ends, program=b""))
+        list(run_rows.reference_puts(Truth(CHECKSUM, run), ends, program=b""))

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 from fll_hbase.errors import TooLarge
-from fll_hbase.model import lineage, summary
+from fll_hbase.model import field_map as summary
+from fll_hbase.model import lineage
+from fll_hbase.model.field_map import FieldMap, Relation, Relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Field,
     Influence,
     InputField,
@@ -24,7 +26,6 @@ from fll_hbase.model.operations import (
     Transform,
     Write,
 )
-from fll_hbase.model.summary import FieldMap, Relation, Relations
 
 from . import naive
 
@@ -32,7 +33,7 @@ MANY = 10**9
 A, B, C = FEW_END_POINTS
 
 
-def asked(info: FieldLineageInfo, end_point: EndPoint, *, backward: bool, pairs_max: int = MANY) -> Relations:
+def asked(info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY) -> Relations:
     return summary.relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
 
 
@@ -41,7 +42,7 @@ def all_asked(info: FieldLineageInfo, *, backward: bool) -> Iterator[Relation]:
         yield from asked(info, end_point, backward=backward).by_ends.values()
 
 
-def fields_of(field_map: FieldMap, bits: int) -> set[EndPointField]:
+def fields_of(field_map: FieldMap, bits: int) -> set[DatasetField]:
     return {field for number, field in enumerate(field_map.fields) if bits >> number & 1}
 
 
@@ -50,7 +51,7 @@ def test_the_field_map_is_the_sum_of_all_paths(operations: tuple[Operation, ...]
     field_map, said = lineage.of(operations).field_map, naive.said(operations)
     direct, indirect = set(), set()
     for flow in field_map.flows:
-        targets = [EndPointField(flow.destination, name) for name in flow.fields]
+        targets = [DatasetField(flow.destination, name) for name in flow.fields]
         direct.update(product(fields_of(field_map, flow.direct), targets))
         indirect.update(product(fields_of(field_map, flow.indirect), targets))
         assert not flow.direct & flow.indirect
@@ -70,7 +71,7 @@ def test_the_field_map_names_all_ends_and_all_fields_read(operations: tuple[Oper
     writes = [operation for operation in operations if isinstance(operation, Write)]
     assert field_map.sources == tuple(sorted({read.source for read in reads}))
     assert field_map.destinations == tuple(sorted({write.destination for write in writes}))
-    read_fields = {EndPointField(read.source, f) for read in reads for f in naive.made_by(operations, read)}
+    read_fields = {DatasetField(read.source, f) for read in reads for f in naive.made_by(operations, read)}
     assert field_map.fields == tuple(sorted(read_fields))
     assert set(field_map.unread) == {read.source for read in reads if not naive.made_by(operations, read)}
     assert set(field_map.unwritten) == {write.destination for write in writes if not write.inputs}
@@ -84,19 +85,17 @@ def test_forward_is_the_inverse_of_backward(info: FieldLineageInfo) -> None:
 
 
 @given(infos(), few_end_points)
-def test_relations_of_an_end_point_are_those_of_its_paths(
-    info: FieldLineageInfo, end_point: EndPoint
-) -> None:
+def test_relations_of_an_end_point_are_those_of_its_paths(info: FieldLineageInfo, end_point: Dataset) -> None:
     said = naive.said(info.operations)
     for ends, relation in asked(info, end_point, backward=True).by_ends.items():
         assert ends == (relation.source, end_point)
         if relation.source is None:
-            assert relation.direct == {(None, f.name) for f in said.generated if f.end_point == end_point}
+            assert relation.direct == {(None, f.name) for f in said.generated if f.dataset == end_point}
             continue
         assert relation.direct == names_of(said.direct, relation)
         assert relation.indirect - relation.direct == names_of(said.indirect, relation) - relation.direct
         assert relation.whole == {
-            f.name for f, to in said.whole if (f.end_point, to) == (relation.source, end_point)
+            f.name for f, to in said.whole if (f.dataset, to) == (relation.source, end_point)
         }
 
 
@@ -104,15 +103,15 @@ def names_of(pairs: Iterable[naive.FieldPair], relation: Relation) -> set[tuple[
     return {
         (source.name, target.name)
         for source, target in pairs
-        if (source.end_point, target.end_point) == (relation.source, relation.destination)
+        if (source.dataset, target.dataset) == (relation.source, relation.destination)
     }
 
 
 @given(infos(), few_end_points)
-def test_drops_are_told_forward_alone(info: FieldLineageInfo, end_point: EndPoint) -> None:
+def test_drops_are_told_forward_alone(info: FieldLineageInfo, end_point: Dataset) -> None:
     said = naive.said(info.operations)
-    dropped = {field.name for field in said.dropped_direct if field.end_point == end_point}
-    perhaps = {field.name for field in said.dropped_indirect if field.end_point == end_point} - dropped
+    dropped = {field.name for field in said.dropped_direct if field.dataset == end_point}
+    perhaps = {field.name for field in said.dropped_indirect if field.dataset == end_point} - dropped
     found = asked(info, end_point, backward=False).by_ends.get((end_point, None), Relation(end_point, None))
     assert found.direct == {(name, None) for name in dropped}
     assert found.indirect == {(name, None) for name in perhaps}
@@ -121,7 +120,7 @@ def test_drops_are_told_forward_alone(info: FieldLineageInfo, end_point: EndPoin
 
 @given(infos(), few_end_points, st.booleans())
 def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
-    info: FieldLineageInfo, end_point: EndPoint, backward: bool
+    info: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
     field_map = info.field_map
     untold = {
@@ -140,7 +139,7 @@ def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
 @given(infos(), infos(), infos(), few_end_points, st.booleans())
 @settings(max_examples=60)
 def test_merging_relations_is_union(
-    one: FieldLineageInfo, two: FieldLineageInfo, three: FieldLineageInfo, end_point: EndPoint, backward: bool
+    one: FieldLineageInfo, two: FieldLineageInfo, three: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
     a, b, c = (asked(info, end_point, backward=backward) for info in (one, two, three))
     assert a.merged(b) == b.merged(a)
@@ -157,7 +156,7 @@ def test_merging_relations_is_union(
 
 @given(infos(), few_end_points, st.booleans())
 def test_without_indirect_only_direct_pairs_are_left(
-    info: FieldLineageInfo, end_point: EndPoint, backward: bool
+    info: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
     found = asked(info, end_point, backward=backward)
     left = found.without_indirect().by_ends
@@ -172,7 +171,7 @@ def test_without_indirect_only_direct_pairs_are_left(
 
 @given(infos(), few_end_points, st.booleans(), st.integers(0, 6))
 def test_pairs_are_bounded_and_what_is_left_out_is_told(
-    info: FieldLineageInfo, end_point: EndPoint, backward: bool, pairs_max: int
+    info: FieldLineageInfo, end_point: Dataset, backward: bool, pairs_max: int
 ) -> None:
     whole = asked(info, end_point, backward=backward)
     some = asked(info, end_point, backward=backward, pairs_max=pairs_max)

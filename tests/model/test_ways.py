@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
-from fll_hbase.model import graph, ways
-from fll_hbase.model.graph import Graph, NodeId, Way
+from fll_hbase.model import operation_graph, simple_view
+from fll_hbase.model.operation_graph import Graph, NodeId, Way
 from fll_hbase.model.operations import (
-    EndPointField,
+    DatasetField,
     Field,
     Influence,
     InputField,
@@ -72,8 +72,8 @@ def test_simple_backward_keeps_sources_and_all_on_any_way(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     for target in written_fields(operations):
-        full = graph.backward(operations, target, indirect=indirect)
-        simple = ways.simple_backward(operations, target, indirect=indirect)
+        full = operation_graph.backward(operations, target, indirect=indirect)
+        simple = simple_view.simple_backward(operations, target, indirect=indirect)
         asked = set(asked_backward(operations, target))
         sources = {node.id for node in full.nodes.values() if node.source}
         assert told(simple) == expected(full, sources, asked)
@@ -88,8 +88,8 @@ def test_simple_forward_keeps_destinations_and_all_on_any_way(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     for origin in read_fields(operations):
-        full = graph.forward(operations, origin, indirect=indirect)
-        simple = ways.simple_forward(operations, origin, indirect=indirect)
+        full = operation_graph.forward(operations, origin, indirect=indirect)
+        simple = simple_view.simple_forward(operations, origin, indirect=indirect)
         asked = set(asked_forward(operations, origin))
         written = {node.id for node in full.nodes.values() if node.destinations}
         assert told(simple) == expected(full, asked, written)
@@ -102,17 +102,17 @@ def test_simple_forward_keeps_destinations_and_all_on_any_way(
 def test_a_field_that_was_only_used_to_filter_is_there_without_indirect_steps_too() -> None:
     filtering = (InputField("r", "unlisted", Influence.INDIRECT, "filter"),)
     operations = [Read("r", "", A, "", ()), Write("w", "", B, "", filtering)]
-    origin = EndPointField(A, "unlisted")
-    full = graph.forward(operations, origin, indirect=False)
+    origin = DatasetField(A, "unlisted")
+    full = operation_graph.forward(operations, origin, indirect=False)
     assert list(full.nodes) == [("r", "unlisted")]
-    assert ways.simple_forward(operations, origin, indirect=False).nodes == full.nodes
+    assert simple_view.simple_forward(operations, origin, indirect=False).nodes == full.nodes
 
 
 def test_a_read_wired_to_a_write_is_one_node_and_no_way() -> None:
     operations = [Read("r", "", A, "", (Field("x"),)), Write("w", "", B, "", (InputField("r", "x"),))]
     for simple in (
-        ways.simple_backward(operations, EndPointField(B, "x")),
-        ways.simple_forward(operations, EndPointField(A, "x")),
+        simple_view.simple_backward(operations, DatasetField(B, "x")),
+        simple_view.simple_forward(operations, DatasetField(A, "x")),
     ):
         assert (list(simple.nodes), simple.ways) == ([("r", "x")], {})
         assert simple.nodes["r", "x"].destinations == {B}
@@ -121,18 +121,18 @@ def test_a_read_wired_to_a_write_is_one_node_and_no_way() -> None:
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
     ends = ("t0", "x"), ("t9998", "x")
-    back = ways.simple_backward(operations, EndPointField(B, "x"))
-    forth = ways.simple_forward(operations, EndPointField(A, "x"))
+    back = simple_view.simple_backward(operations, DatasetField(B, "x"))
+    forth = simple_view.simple_forward(operations, DatasetField(A, "x"))
     assert back.ways == forth.ways == {ends: Way(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
-    assert ways.signature(operations, EndPointField(B, "x"))
+    assert simple_view.signature(operations, DatasetField(B, "x"))
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
-    simple = ways.simple_backward(operations, EndPointField(B, "f0"))
+    simple = simple_view.simple_backward(operations, DatasetField(B, "f0"))
     assert len(simple.ways) == 100
     assert {len(found.operations) for found in simple.ways.values()} == {500}
-    assert len(ways.simple_forward(operations, EndPointField(A, "f0")).ways) == 100
+    assert len(simple_view.simple_forward(operations, DatasetField(A, "f0")).ways) == 100
 
 
 def test_merging_ways_keeps_an_order_that_could_have_run() -> None:
@@ -147,18 +147,18 @@ def test_a_signature_ignores_the_order_of_operations(
 ) -> None:
     shuffled = data.draw(st.permutations(operations))
     for target in written_fields(operations):
-        assert ways.signature(shuffled, target) == ways.signature(operations, target)
+        assert simple_view.signature(shuffled, target) == simple_view.signature(operations, target)
 
 
 @given(operation_sets())
 def test_a_signature_changes_with_what_leads_into_the_field_alone(operations: tuple[Operation, ...]) -> None:
     for target in written_fields(operations):
-        signature = ways.signature(operations, target)
-        leading = graph.backward(operations, target).operations
+        signature = simple_view.signature(operations, target)
+        leading = operation_graph.backward(operations, target).operations
         for operation in operations:
-            changed = ways.signature(with_other(operations, operation.name, said_otherwise), target)
+            changed = simple_view.signature(with_other(operations, operation.name, said_otherwise), target)
             assert (changed != signature) == (operation.name in leading)
-            beside = ways.signature(with_other(operations, operation.name, with_a_column_more), target)
+            beside = simple_view.signature(with_other(operations, operation.name, with_a_column_more), target)
             assert beside == signature
 
 
@@ -210,5 +210,5 @@ X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
     ids=["order", "twice", "other field", "one more", "influence", "direct wins", "end point"],
 )
 def test_what_makes_a_way_another(one: list[Operation], other: list[Operation], same: bool) -> None:
-    target = EndPointField(B, "z")
-    assert (ways.signature(one, target) == ways.signature(other, target)) == same
+    target = DatasetField(B, "z")
+    assert (simple_view.signature(one, target) == simple_view.signature(other, target)) == same

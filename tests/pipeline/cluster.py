@@ -17,7 +17,7 @@ from types import TracebackType
 import pyspark
 from packaging.requirements import Requirement
 
-from fll_hbase import pipeline
+from fll_hbase import spark
 
 SPARK = Path(pyspark.__file__).parent
 BARE_PYTHON = str(Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"))
@@ -96,7 +96,7 @@ class Standalone:
 def archive(path: Path) -> Path:
     """The package and all it needs, as `pip install --target` would lay them out."""
     with tarfile.open(path, "w") as tar:
-        tar.add(Path(pipeline.__file__).parents[1], "fll_hbase", filter=_wanted)
+        tar.add(Path(spark.__file__).parents[1], "fll_hbase", filter=_wanted)
         for name in sorted(_needed("fll-hbase") | _needed("pyarrow") | _needed("pandas")):
             found = distribution(name)
             for file in found.files or ():

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from fll_hbase.pipeline.session import session
 from fll_hbase.sample import documents
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.spark.session import session
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 

@@ -18,14 +18,14 @@ from pyspark.sql import SparkSession
 from sources import datahub_messages, openlineage_events
 from strategies import recorded_runs
 
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.config import Settings
+from fll_hbase.ingest.detect import glance
+from fll_hbase.ingest.registry import LineReader
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.pipeline.load import TEXT, Loaded, load
-from fll_hbase.pipeline.recording import Target
-from fll_hbase.sources.forms import glance
-from fll_hbase.sources.lines import LineReader
-from fll_hbase.sources.naming import NameRules
+from fll_hbase.sources.name_rules import NameRules
+from fll_hbase.spark.jobs.load import TEXT, Loaded, load
+from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from pipeline.following import Rows, rows, rows_of
@@ -48,7 +48,7 @@ def told(recorded: RecordedRun) -> Json:
         "startTime": run.start_ms,
         "state": run.state.value,
     }
-    operations = answers.dry_run(recorded.info)["operations"]
+    operations = rest_json.dry_run(recorded.info)["operations"]
     return {"namespace": run.namespace, "run": said, "operations": operations}
 
 

@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 from store.test_audit import HISTORIES, essential
 from store.test_events import NOW_MS, part
 
-from fll_hbase.cli.spark import spark as group
+from fll_hbase.cli.commands.spark.group import spark as group
 from fll_hbase.config import Settings
-from fll_hbase.model import events
-from fll_hbase.model.events import Facts, Kind
-from fll_hbase.pipeline import check as job
+from fll_hbase.model import run_events
+from fll_hbase.model.run_events import Facts, Kind
+from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Said
+from fll_hbase.store.write.commit import Said
 from fll_hbase.tables import open_table
 
 
@@ -61,7 +61,7 @@ def whole(url: str) -> object:
 
 @pytest.fixture(autouse=True)
 def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fll_hbase.pipeline.scans.PARTS_A_CORE", 1)
+    monkeypatch.setattr("fll_hbase.spark.range_scan.PARTS_A_CORE", 1)
 
 
 def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: str) -> None:
@@ -157,7 +157,7 @@ def writing(tmp_path: Path) -> Iterator[str]:
             while not done.is_set():
                 said = part(*"abcd"[: number % 4 + 1])
                 told = (
-                    events.told(f"run {number % 50}", NOW_MS - number, Kind.RUNNING, said, Facts())
+                    run_events.told(f"run {number % 50}", NOW_MS - number, Kind.RUNNING, said, Facts())
                     for number in range(number, number + 5)
                 )
                 store.record(list(told))
@@ -193,7 +193,7 @@ class _Running:
 def test_the_command_ends_with_1_where_something_is_wrong(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fll_hbase.cli.jobs.session", _Running(spark))
+    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", _Running(spark))
     damaged(url, DAMAGE[0][0])
     found = CliRunner().invoke(group, ["check", "--store", url])
     said = json.loads(found.stdout)

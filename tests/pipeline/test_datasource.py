@@ -12,18 +12,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.field_map import Relation
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
-from fll_hbase.model.summary import Relation
-from fll_hbase.pipeline import datasource
-from fll_hbase.pipeline.datasource import columns
-from fll_hbase.pipeline.datasource.asked import TableName
 from fll_hbase.sample import documents
+from fll_hbase.spark import datasource
+from fll_hbase.spark.datasource import schemas
+from fll_hbase.spark.datasource.options import TableName
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
 from pipeline.conftest import SAMPLE_END_MS
 
-RECORDS = EndPoint("hospital", "PatientRecords")
+RECORDS = Dataset("hospital", "PatientRecords")
 WEEK = Window(SAMPLE_END_MS - 7 * DAY_MS, SAMPLE_END_MS)
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 OF_RECORDS = "destination_namespace = 'hospital' and destination_name = 'PatientRecords'"
@@ -62,7 +62,7 @@ def pairs(relations: list[Relation]) -> set[tuple[Any, ...]]:
     return found
 
 
-def backward(store: LineageStore, end_point: EndPoint, window: Window) -> set[tuple[Any, ...]]:
+def backward(store: LineageStore, end_point: Dataset, window: Window) -> set[tuple[Any, ...]]:
     answer = store.lineage(end_point, window, directions=[Direction.BACKWARD], failed=True)
     return pairs([entry.relation for entry in answer.entries])
 
@@ -73,7 +73,7 @@ ENDS = ["source_namespace", "source_name", "source_field", "destination_field", 
 def test_every_table_has_its_columns(fll: SparkSession, sample_url: str) -> None:
     for name in TableName:
         frame = table(fll, sample_url, name.value)
-        assert frame.schema == fll.createDataFrame([], columns.SCHEMAS[name]).schema
+        assert frame.schema == fll.createDataFrame([], schemas.SCHEMAS[name]).schema
         assert frame.count() > 0
 
 
@@ -135,7 +135,7 @@ def test_what_lies_outside_is_not_even_read(fll: SparkSession, tmp_path: Path, s
     for key, row in with_all.scan(b"", b"\x7f"):
         copied.write([[Put(key, column, cell.value) for column, cell in row.items()]])
     store = LineageStore(copied)
-    broken = store.runs(EndPoint("hospital", "Vitals"), Window(0, START_LIMIT_MS), limit=1).runs[0].run.run
+    broken = store.runs(Dataset("hospital", "Vitals"), Window(0, START_LIMIT_MS), limit=1).runs[0].run.run
     copied.write([[Put(layout.run_row(broken), layout.truth_column(99, "0" * 32), b"nonsense")]])
     copied.close()
     inside = table(fll, url, "edges").where(OF_RECORDS).where(OF_WEEK)

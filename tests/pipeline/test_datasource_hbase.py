@@ -13,8 +13,8 @@ from clusters import Cluster
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
-from fll_hbase.pipeline import datasource
-from fll_hbase.pipeline.datasource.asked import TableName
+from fll_hbase.spark import datasource
+from fll_hbase.spark.datasource.options import TableName
 from fll_hbase.tables import Put, Table, open_table
 
 BATCH_ROWS = 500

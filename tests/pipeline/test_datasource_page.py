@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli import main
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
-from fll_hbase.pipeline.datasource import asked
-from fll_hbase.pipeline.datasource.columns import SCHEMAS
 from fll_hbase.sample import documents
-from fll_hbase.sources.reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.spark.datasource import options as asked
+from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -73,7 +73,7 @@ def test_the_examples_run(spark: SparkSession, place: Path) -> None:
     assert {field for field, *_ in found} == {"phone"}
     store = LineageStore(open_table(f"sqlite:///{place}/lineage.db"))
     report = store.lineage(
-        EndPoint("bank", "CustomersReport"),
+        Dataset("bank", "CustomersReport"),
         Window(0, START_LIMIT_MS),
         directions=[Direction.BACKWARD],
         level=2,

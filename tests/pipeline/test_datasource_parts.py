@@ -25,21 +25,21 @@ from pyspark.sql.datasource import (
 from strategies import FEW_END_POINTS, chain, infos, names, program_runs
 
 from fll_hbase.config import Settings
-from fll_hbase.errors import BadQuestion, BadSetting, CorruptRow
+from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
 from fll_hbase.keys import layout
-from fll_hbase.model import lineage, summary
-from fll_hbase.model.operations import EndPoint, Influence
+from fll_hbase.model import field_map, lineage
+from fll_hbase.model.field_map import Relation
+from fll_hbase.model.operations import Dataset, Influence
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
-from fll_hbase.model.summary import Relation
-from fll_hbase.pipeline.datasource import columns, plan, rows
-from fll_hbase.pipeline.datasource.asked import ALWAYS, Among, Asked, Bounds, TableName, asked
-from fll_hbase.pipeline.datasource.filters import narrowed
-from fll_hbase.pipeline.datasource.held import holding
+from fll_hbase.spark.datasource import partitions, rows, schemas
+from fll_hbase.spark.datasource.options import ALWAYS, Among, Asked, Bounds, TableName, asked
+from fll_hbase.spark.datasource.pushdown import narrowed
+from fll_hbase.spark.datasource.worker_store import holding
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 
-FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, columns.LAST_MS, columns.LAST_MS + 1, START_LIMIT_MS - 1)
+FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, schemas.LAST_MS, schemas.LAST_MS + 1, START_LIMIT_MS - 1)
 few_starts = st.sampled_from(FEW_STARTS)
 histories = st.lists(
     st.builds(
@@ -64,11 +64,11 @@ def recorded(history: Sequence[RecordedRun]) -> Table:
     return table
 
 
-def read(table: Table, name: TableName, bounds: Bounds = Bounds(), *, parts: int = 3) -> list[columns.Row]:  # noqa: B008
+def read(table: Table, name: TableName, bounds: Bounds = Bounds(), *, parts: int = 3) -> list[schemas.Row]:  # noqa: B008
     """The rows of all parts."""
     wanted = Asked(Settings(), name, bounds, parts)
     held = holding(table, wanted.settings)
-    return [row for part in plan.parts(wanted, table) for row in rows.read(held, wanted, part)]
+    return [row for part in partitions.parts(wanted, table) for row in rows.read(held, wanted, part)]
 
 
 def told(relation: Relation) -> Iterator[tuple[str | None, ...]]:
@@ -85,13 +85,13 @@ def told(relation: Relation) -> Iterator[tuple[str | None, ...]]:
         yield *source, None, *destination, None, None
 
 
-def edges_of(run: RecordedRun) -> set[columns.Row]:
+def edges_of(run: RecordedRun) -> set[schemas.Row]:
     """What relations say of a run, as rows."""
-    head = run.run.run, *columns.starts(run.run.start_ms), run.info.checksum
+    head = run.run.run, *schemas.starts(run.run.start_ms), run.info.checksum
     found = set()
     for end_point in FEW_END_POINTS:
         for backward in (True, False):
-            said = summary.relations(run.info.field_map, end_point, backward=backward, pairs_max=10**9)
+            said = field_map.relations(run.info.field_map, end_point, backward=backward, pairs_max=10**9)
             found |= {(*head, *ends) for one in said.by_ends.values() for ends in told(one)}
     return found
 
@@ -100,15 +100,15 @@ def latest(history: Sequence[RecordedRun]) -> dict[str, RecordedRun]:
     return {run.run.run: run for run in history}
 
 
-def once(found: list[columns.Row]) -> set[columns.Row]:
+def once(found: list[schemas.Row]) -> set[schemas.Row]:
     assert [row for row, count in Counter(found).items() if count > 1] == []
     return set(found)
 
 
-def admitted(row: columns.Row, bounds: Bounds) -> bool:
+def admitted(row: schemas.Row, bounds: Bounds) -> bool:
     """Whether a row of edges is one that was asked for."""
-    source = EndPoint(row[4], row[5]) if row[4] else None
-    destination = EndPoint(row[7], row[8]) if row[7] else None
+    source = Dataset(row[4], row[5]) if row[4] else None
+    destination = Dataset(row[7], row[8]) if row[7] else None
     return (
         row[2] in bounds.window
         and bounds.sources.holds(source)
@@ -155,7 +155,7 @@ def test_bounded_runs_are_those_that_touched_an_end_point(
         truth = store.run(row[0]).truth
         run = truth.run
         assert row[1:6] == (run.namespace, run.application, run.version, run.type, run.program)
-        assert row[6:] == (*columns.starts(run.start_ms), run.state.value, truth.checksum, None)
+        assert row[6:] == (*schemas.starts(run.start_ms), run.state.value, truth.checksum, None)
 
 
 @given(histories, st.sets(names, max_size=2))
@@ -174,7 +174,7 @@ def test_fields_are_the_catalogue(history: list[RecordedRun], touched: Among) ->
     table = recorded(history)
     found = once(read(table, TableName.FIELDS, Bounds(touched=touched)))
     catalogue = LineageStore(table).catalogue
-    wanted: set[columns.Row] = set()
+    wanted: set[schemas.Row] = set()
     for namespace in catalogue.namespaces():
         for one in catalogue.end_points(namespace):
             if touched.holds(one.end_point):
@@ -369,14 +369,14 @@ def test_a_run_that_no_pass_has_finished_is_none() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"table": "nodes"}, BadSetting),
-        ({"name": "a"}, BadSetting),
-        ({"partitions": "0"}, BadSetting),
-        ({"partitions": "many"}, BadSetting),
-        ({"store": "sqlite:///:memory:"}, BadSetting),
-        ({"nmespace": "a"}, BadSetting),
-        ({"start": "yesterday"}, BadQuestion),
-        ({"start": "5", "end": "4"}, BadQuestion),
+        ({"table": "nodes"}, ConfigurationError),
+        ({"name": "a"}, ConfigurationError),
+        ({"partitions": "0"}, ConfigurationError),
+        ({"partitions": "many"}, ConfigurationError),
+        ({"store": "sqlite:///:memory:"}, ConfigurationError),
+        ({"nmespace": "a"}, ConfigurationError),
+        ({"start": "yesterday"}, InvalidQuery),
+        ({"start": "5", "end": "4"}, InvalidQuery),
     ],
 )
 def test_options_that_say_nothing_are_refused(options: dict[str, str], error: type[Exception]) -> None:

@@ -18,17 +18,17 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from strategies import AWKWARD
 
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.cli import main
 from fll_hbase.config import Settings
-from fll_hbase.errors import BadSetting
+from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import EndPoint, EndPointField, Field, InputField, Read, Write
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField, Read, Write
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
-from fll_hbase.model.schemas import Schema
-from fll_hbase.pipeline.datasource import columns
-from fll_hbase.pipeline.export import Exported, Format, Wanted, export
 from fll_hbase.sources import openlineage
+from fll_hbase.spark.datasource import schemas
+from fll_hbase.spark.jobs.export import Exported, Format, Wanted, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from pipeline.conftest import SAMPLE_END_MS
@@ -42,7 +42,7 @@ def opened(url: str) -> LineageStore:
     return LineageStore(open_table(url))
 
 
-def end_points(store: LineageStore, namespace: str = "") -> list[EndPoint]:
+def end_points(store: LineageStore, namespace: str = "") -> list[Dataset]:
     of = [namespace] if namespace else store.catalogue.namespaces()
     return [one.end_point for name in of for one in store.catalogue.end_points(name)]
 
@@ -100,7 +100,7 @@ def test_distinct_edges_are_the_lineage_of_the_window(
         spark, sample_url, tmp_path / "once", Format.PARQUET, window=MONTH, namespace="bank", distinct=True
     )
     summed: dict[tuple[Any, ...], list[int]] = {}
-    ends = columns.SCHEMAS[columns.TableName.EDGES].replace(" string", "").split(", ")[4:]
+    ends = schemas.SCHEMAS[schemas.TableName.EDGES].replace(" string", "").split(", ")[4:]
     for row in parquet(tmp_path / "each/edges"):
         summed.setdefault(tuple(row[name] for name in ends), []).append(row["start_ms"])
     assert {
@@ -116,7 +116,7 @@ def awkward(url: str) -> LineageStore:
     """A store whose every name is one that a file could trip over."""
     store = opened(url)
     for number, name in enumerate(AWKWARD):
-        source, destination = EndPoint(name, f"{name}1"), EndPoint(name, f"{name}2")
+        source, destination = Dataset(name, f"{name}1"), Dataset(name, f"{name}2")
         operations = [
             Read("r", name, source, name, (Field(name, name),)),
             Write("w", "", destination, "", (InputField("r", name),)),
@@ -160,15 +160,15 @@ def all_answers(store: LineageStore) -> Iterator[Any]:
     """Every answer about every end point, of one hop."""
     for end_point in end_points(store):
         yield str(end_point), store.catalogue.fields(end_point)
-        yield answers.high_level(store.lineage(end_point, ALWAYS, failed=True))
+        yield rest_json.high_level(store.lineage(end_point, ALWAYS, failed=True))
         for field in store.catalogue.field_names(end_point) or ():
             for direction in Direction:
                 found = store.field_lineage(
-                    EndPointField(end_point, field), ALWAYS, direction=direction, failed=True
+                    DatasetField(end_point, field), ALWAYS, direction=direction, failed=True
                 )
-                yield answers.field_lineage(found)
+                yield rest_json.field_lineage(found)
         for run in store.runs(end_point, ALWAYS, limit=10_000).runs:
-            told = answers.run(run, now_ms=0)
+            told = rest_json.run(run, now_ms=0)
             yield {name: said for name, said in told.items() if name != "lastEventTime"}
     described = (one for name in store.catalogue.namespaces() for one in store.catalogue.end_points(name))
     yield [(one.end_point, one.description) for one in described]
@@ -184,9 +184,9 @@ def test_events_recorded_again_give_the_same_answers(
     elif kind == "awkward":
         awkward(url)
     else:
-        end_point = EndPoint("ns", "seen by nobody")
+        end_point = Dataset("ns", "seen by nobody")
         fields = (Field("a", "int"), Field("b/c"))
-        opened(url).describe([Schema(end_point, fields, "a table", (EndPoint("hive", "x.y"),))])
+        opened(url).describe([Schema(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
     done = exported(spark, url, tmp_path / "out", Format.OPENLINEAGE)
     store, again = opened(url), entered(tmp_path / "out/events")
     assert list(all_answers(again)) == list(all_answers(store))
@@ -220,7 +220,7 @@ def test_nothing_is_replaced_unless_it_is_said(spark: SparkSession, sample_url: 
     out.mkdir()
     (out / "mine.txt").write_text("kept")
     wanted = Wanted(Settings(store=sample_url), Window(0, 1))
-    with pytest.raises(BadSetting, match="--overwrite"):
+    with pytest.raises(ConfigurationError, match="--overwrite"):
         export(spark, wanted, str(out), form=Format.CSV)
     export(spark, wanted, str(out), form=Format.CSV, overwrite=True)
     export(spark, wanted, str(out), form=Format.OPENLINEAGE, overwrite=True)

@@ -22,9 +22,9 @@ from sources import datahub_messages
 
 from api import create_app
 from fll_hbase import sample
-from fll_hbase.errors import BadSetting
-from fll_hbase.pipeline.counts import Counts
-from fll_hbase.pipeline.load import PARQUET
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark.jobs.load import PARQUET
+from fll_hbase.spark.stats import Counts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from pipeline.following import documents, online, rows, rows_of
@@ -216,13 +216,13 @@ def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path
     file = tmp_path / "part-1.ndjson"
     file.write_bytes(plain(documents(0, 1)))
     loads.rejects = tmp_path
-    with pytest.raises(BadSetting, match="holds what is to be loaded"):
+    with pytest.raises(ConfigurationError, match="holds what is to be loaded"):
         loads.load(file)
     (tmp_path / "mine").touch()
-    with pytest.raises(BadSetting, match="'mine'"):
+    with pytest.raises(ConfigurationError, match="'mine'"):
         loads.load(file)
     loads.rejects = file / "below"
-    with pytest.raises(BadSetting, match="cannot be written"):
+    with pytest.raises(ConfigurationError, match="cannot be written"):
         loads.load(file)
     assert file.exists()
 

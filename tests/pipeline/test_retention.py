@@ -17,15 +17,15 @@ from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
 from store.test_sweep import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
-from fll_hbase.model.horizons import Horizons
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
+from fll_hbase.model.retention_policy import Horizons
 from fll_hbase.model.runs import ProgramRun, RecordedRun
-from fll_hbase.pipeline import retention
-from fll_hbase.store import sweep
+from fll_hbase.spark.jobs import retention
 from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
 
-HORIZONS = Horizons(STARTS_MS[3], {"n|a": STARTS_MS[5]}, {EndPoint("n", "b"): STARTS_MS[6]})
+HORIZONS = Horizons(STARTS_MS[3], {"n|a": STARTS_MS[5]}, {Dataset("n", "b"): STARTS_MS[6]})
 
 
 def history(count: int = 300) -> list[RecordedRun]:
@@ -73,9 +73,9 @@ def test_it_takes_what_one_process_takes(spark: SparkSession, url: str, tmp_path
     retained = retention.retain(spark, settings(url), HORIZONS, dry_run=False)
     with table(alone) as one:
         until_ms = time.time_ns() // 1_000_000
-        purged = sweep.purge(one, HORIZONS, until_ms=until_ms)
-        found = sweep.found(one, HORIZONS, until_ms=until_ms)
-        sweep.remove(one, found, HORIZONS, until_ms=until_ms)
+        purged = garbage_collection.purge(one, HORIZONS, until_ms=until_ms)
+        found = garbage_collection.found(one, HORIZONS, until_ms=until_ms)
+        garbage_collection.remove(one, found, HORIZONS, until_ms=until_ms)
         wanted = set(cells(one))
     with table(url) as opened:
         assert set(cells(opened)) == wanted

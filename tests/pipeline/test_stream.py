@@ -14,14 +14,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from fll_hbase.config import Settings
-from fll_hbase.errors import BadSetting
-from fll_hbase.pipeline import arrivals, stream
-from fll_hbase.pipeline.arrivals import Folder, Topics
-from fll_hbase.pipeline.counts import Counts
-from fll_hbase.pipeline.recording import Target
-from fll_hbase.pipeline.stopping import Stop
-from fll_hbase.pipeline.stream import Kept, Pace
-from fll_hbase.pipeline.streamed import Batch
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark import stream_sources
+from fll_hbase.spark.jobs import stream
+from fll_hbase.spark.jobs.stream import Kept, Pace
+from fll_hbase.spark.shutdown import Stop
+from fll_hbase.spark.stats import Counts
+from fll_hbase.spark.stream_sources import Folder, Topics
+from fll_hbase.spark.stream_stats import Batch
+from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.tables import open_table
 from pipeline.following import Following, documents, online, put, rejected, rows
 
@@ -116,7 +117,7 @@ def test_rejects_of_an_earlier_go_are_gone_when_there_are_none(here: Here) -> No
 
 def test_a_store_that_is_away_ends_it_and_the_next_start_goes_on_there(here: Here) -> None:
     files = [put(here.folder, f"{number}", documents(number, 1), time_s=number) for number in (1, 2)]
-    with pytest.raises(PySparkException, match="StoreAway"):
+    with pytest.raises(PySparkException, match="StoreUnavailable"):
         here.drain(url="hbase://127.0.0.1:1/nowhere")
     assert [batch.number for batch in here.drain()] == [0, 1]
     assert rows(here.url) == online(here.other_url, files)
@@ -134,30 +135,30 @@ def test_folders_that_will_not_do_are_refused_before_anything_is_recorded(here: 
     put(here.folder, "one", documents(0, 1), time_s=1)
     for rejects in (here.folder, here.folder / "rejects"):
         here.rejects = rejects
-        with pytest.raises(BadSetting, match="folder that is read"):
+        with pytest.raises(ConfigurationError, match="folder that is read"):
             here.drain()
     here.rejects = here.home / "taken"
     here.rejects.mkdir()
     (here.rejects / "notes").touch()
-    with pytest.raises(BadSetting, match="'notes'"):
+    with pytest.raises(ConfigurationError, match="'notes'"):
         here.drain()
     assert not Path(here.home / "store.db").exists()
 
 
 def test_sources_are_told_apart(here: Here) -> None:
     bounds = {"files_max": None, "offsets_max": None, "options": {}}
-    assert arrivals.parsed("/in", **bounds) == Folder("/in")
-    assert arrivals.parsed("kafka://a:1,b:2/c,d", **bounds) == Topics("a:1,b:2", "c,d")
+    assert stream_sources.parsed("/in", **bounds) == Folder("/in")
+    assert stream_sources.parsed("kafka://a:1,b:2/c,d", **bounds) == Topics("a:1,b:2", "c,d")
     for source in ("kafka://", "kafka://a:1", "kafka:///topic"):
-        with pytest.raises(BadSetting, match="should be kafka://"):
-            arrivals.parsed(source, **bounds)
-    with pytest.raises(BadSetting, match="no offsets"):
-        arrivals.parsed("/in", **{**bounds, "offsets_max": 1})
-    with pytest.raises(BadSetting, match="no files"):
-        arrivals.parsed("kafka://a:1/c", **{**bounds, "files_max": 1})
-    with pytest.raises(BadSetting, match=re.escape(arrivals.CONNECTOR)):
+        with pytest.raises(ConfigurationError, match="should be kafka://"):
+            stream_sources.parsed(source, **bounds)
+    with pytest.raises(ConfigurationError, match="no offsets"):
+        stream_sources.parsed("/in", **{**bounds, "offsets_max": 1})
+    with pytest.raises(ConfigurationError, match="no files"):
+        stream_sources.parsed("kafka://a:1/c", **{**bounds, "files_max": 1})
+    with pytest.raises(ConfigurationError, match=re.escape(stream_sources.CONNECTOR)):
         Topics("a:1", "c").arriving(here.spark)
-    with pytest.raises(BadSetting, match="incoming"):
+    with pytest.raises(ConfigurationError, match="incoming"):
         here.drain()
 
 

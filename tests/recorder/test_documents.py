@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from strategies import descriptions, names, types
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model import lineage, summary
+from fll_hbase.model import field_map, lineage
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import EndPoint, Write
-from fll_hbase.recorder import Destination, Field, FieldOperation, Source, documents
-from fll_hbase.recorder.documents import Part
-from fll_hbase.sources import document
+from fll_hbase.model.operations import Dataset, Write
+from fll_hbase.recorder import Destination, Field, FieldOperation, Source, payloads
+from fll_hbase.recorder.payloads import Part
+from fll_hbase.sources.native import document
 from recorder import seed
 
 sources = st.builds(Source, names, names, descriptions)
@@ -76,30 +76,30 @@ def info(said: dict[str, Any]) -> FieldLineageInfo:
 
 def test_the_seed_makes_the_document_of_the_seed() -> None:
     part = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = documents.of(seed.run(), [part], namespace="myns")
+    said = payloads.of(seed.run(), [part], namespace="myns")
     assert said == seed.DOCUMENT
 
 
 @given(parts)
 def test_a_document_reads_as_the_one_written_by_hand(part: Part) -> None:
-    said = documents.of(seed.run(), [part], namespace="myns")
+    said = payloads.of(seed.run(), [part], namespace="myns")
     assert document.read(said, namespace=None) == document.read(by_hand(part), namespace=None)
 
 
 @settings(max_examples=50)
 @given(st.lists(parts, min_size=2, max_size=3, unique_by=lambda part: part.destination.name))
 def test_several_destinations_say_of_each_what_it_says_alone(several: list[Part]) -> None:
-    joined = info(documents.of(seed.run(), several, namespace="myns"))
+    joined = info(payloads.of(seed.run(), several, namespace="myns"))
     for part in several:
-        alone = info(documents.of(seed.run(), [part], namespace="myns"))
-        end_point = EndPoint(part.destination.namespace, part.destination.name)
+        alone = info(payloads.of(seed.run(), [part], namespace="myns"))
+        end_point = Dataset(part.destination.namespace, part.destination.name)
         assert _into(joined, end_point) == _into(alone, end_point)
 
 
 def test_operations_that_several_destinations_share_are_one() -> None:
     other = replace(seed.DESTINATION, name="other")
     several = [Part(of, tuple(seed.OPERATIONS)) for of in (seed.DESTINATION, other)]
-    joined = info(documents.of(seed.run(), several, namespace="myns"))
+    joined = info(payloads.of(seed.run(), several, namespace="myns"))
     writes = [operation.name for operation in joined.operations if isinstance(operation, Write)]
     assert len(joined.operations) == 8
     assert writes == ["write", "write#2"]
@@ -108,36 +108,36 @@ def test_operations_that_several_destinations_share_are_one() -> None:
 def test_operations_of_one_name_that_differ_are_told_apart() -> None:
     reads = [FieldOperation("read", inputs=[Source("ns", name)], outputs=["x"]) for name in ("a", "b")]
     several = [Part(Destination("ns", read.inputs[0].name + "2"), (read,)) for read in reads]  # type: ignore[union-attr]
-    joined = info(documents.of(seed.run(), several, namespace="myns"))
+    joined = info(payloads.of(seed.run(), several, namespace="myns"))
     assert [operation.name for operation in joined.operations] == ["read", "read#2", "write", "write#2"]
-    assert _into(joined, EndPoint("ns", "b2")) == {("ns/b", "x", "x")}
+    assert _into(joined, Dataset("ns", "b2")) == {("ns/b", "x", "x")}
 
 
 def test_fields_of_a_destination_are_all_that_is_written() -> None:
     stored = replace(seed.DESTINATION, fields=["id", Field("name")])
-    said = info(documents.of(seed.run(), [Part(stored, tuple(seed.OPERATIONS))], namespace="myns"))
-    assert {pair[2] for pair in _into(said, EndPoint("myns", "mytableds"))} == {"id", "name"}
+    said = info(payloads.of(seed.run(), [Part(stored, tuple(seed.OPERATIONS))], namespace="myns"))
+    assert {pair[2] for pair in _into(said, Dataset("myns", "mytableds"))} == {"id", "name"}
 
 
 def test_what_is_wrong_with_one_of_several_is_told_of_it() -> None:
     good = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
     lost = Part(Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),))
     with pytest.raises(InvalidLineage, match="no earlier operation outputs 'nothing'"):
-        documents.of(seed.run(), [good, lost], namespace="myns")
+        payloads.of(seed.run(), [good, lost], namespace="myns")
     odd = Part(Destination("ns", "b"), (FieldOperation("parse", outputs=[7]),))  # type: ignore[list-item]
     with pytest.raises(UnreadableDocument, match=r"operations\.0\.outputs\.0"):
-        documents.of(seed.run(), [good, odd], namespace="myns")
+        payloads.of(seed.run(), [good, odd], namespace="myns")
 
 
 def test_the_version_is_said_where_there_is_one() -> None:
     part = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = documents.of(seed.run(version="1.4"), [part], namespace="myns")
+    said = payloads.of(seed.run(version="1.4"), [part], namespace="myns")
     assert said["run"] == seed.DOCUMENT["run"] | {"version": "1.4"}
 
 
-def _into(of: FieldLineageInfo, end_point: EndPoint) -> set[tuple[str, str | None, str | None]]:
+def _into(of: FieldLineageInfo, end_point: Dataset) -> set[tuple[str, str | None, str | None]]:
     """What the lineage says of a destination: source, its field, and the field made of it."""
-    found = summary.relations(of.field_map, end_point, backward=True, pairs_max=10_000)
+    found = field_map.relations(of.field_map, end_point, backward=True, pairs_max=10_000)
     assert lineage.of(of.operations) == of
     return {
         (str(relation.source), *pair)

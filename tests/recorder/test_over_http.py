@@ -9,7 +9,7 @@ import pytest
 from cli.running import serving
 
 from fll_hbase.errors import InvalidLineage
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Destination,
@@ -51,7 +51,7 @@ def test_the_same_lands_as_in_a_store(served: tuple[str, LineageStore], namespac
     assert outcomes[:4] == outcomes[4:]
     assert [outcome.recorded for outcome in outcomes[:4] if isinstance(outcome, Recorded)] == [1, 1, 1, 0]
     for name in ("one", "two"):
-        (listed,) = store.runs(EndPoint(namespace, name), ALWAYS, limit=9).runs
+        (listed,) = store.runs(Dataset(namespace, name), ALWAYS, limit=9).runs
         assert (listed.run.namespace, listed.run.state) == (namespace, State.COMPLETE)
 
 
@@ -61,7 +61,7 @@ def test_faults_come_back_as_faults(served: tuple[str, LineageStore]) -> None:
         outcome = recorder.record(seed.DESTINATION, operations, run=seed.run())
     assert isinstance(outcome, NotRecorded)
     assert isinstance(outcome.error, InvalidLineage)
-    assert [fault.at for fault in outcome.error.faults] == ["operations.0.inputs.0", "operations"]
+    assert [fault.path for fault in outcome.error.errors] == ["operations.0.inputs.0", "operations"]
 
 
 def test_a_generation_from_no_source_is_refused_as_the_contract_says(

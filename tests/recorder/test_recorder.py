@@ -13,8 +13,14 @@ from typing import Any
 
 import pytest
 
-from fll_hbase.errors import BadSetting, InvalidLineage, LineageError, StoreAway, UnreadableDocument
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.errors import (
+    ConfigurationError,
+    InvalidLineage,
+    LineageError,
+    StoreUnavailable,
+    UnreadableDocument,
+)
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Destination,
@@ -27,14 +33,14 @@ from fll_hbase.recorder import (
     Source,
     State,
 )
-from fll_hbase.sources import document
+from fll_hbase.sources.native import document
 from fll_hbase.store.lineage_store import LineageStore, ListedRun
 from fll_hbase.tables import open_table
 from recorder import seed
 from recorder.scripted import Reply, serving
 
 ALWAYS = Window(0, START_LIMIT_MS)
-MYTABLEDS = EndPoint("myns", "mytableds")
+MYTABLEDS = Dataset("myns", "mytableds")
 INVALID = [FieldOperation("parse", inputs=["nothing"], outputs=["x"])]
 
 
@@ -50,7 +56,7 @@ def store(url: str) -> Iterator[LineageStore]:
     store.close()
 
 
-def runs(store: LineageStore, end_point: EndPoint = MYTABLEDS) -> list[ListedRun]:
+def runs(store: LineageStore, end_point: Dataset = MYTABLEDS) -> list[ListedRun]:
     return list(store.runs(end_point, ALWAYS, limit=100).runs)
 
 
@@ -98,7 +104,7 @@ def test_several_destinations_of_one_run_add_up(store: LineageStore) -> None:
         recorder.record(destination, seed.OPERATIONS, run=seed.run(state=State.RUNNING))
     recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
     for destination in [seed.DESTINATION, *others]:
-        (listed,) = runs(store, EndPoint(destination.namespace, destination.name))
+        (listed,) = runs(store, Dataset(destination.namespace, destination.name))
         assert listed.run.state is State.COMPLETE
 
 
@@ -120,7 +126,7 @@ def test_a_destination_that_was_refused_does_not_spoil_the_others(store: Lineage
     good = recorder.record(Destination("myns", "good"), seed.OPERATIONS, run=seed.run())
     assert isinstance(bad, NotRecorded)
     assert isinstance(good, Recorded)
-    assert len(runs(store)) == len(runs(store, EndPoint("myns", "good"))) == 1
+    assert len(runs(store)) == len(runs(store, Dataset("myns", "good"))) == 1
 
 
 def test_threads_that_record_one_run_lose_nothing(store: LineageStore) -> None:
@@ -138,16 +144,16 @@ def test_threads_that_record_one_run_lose_nothing(store: LineageStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(len(runs(store, EndPoint("myns", name))) == 1 for name in names)
+    assert all(len(runs(store, Dataset("myns", name))) == 1 for name in names)
 
 
 FAILURES: list[tuple[str, list[Any], type[Exception], str]] = [
     ("sqlite:///{}/store.db", INVALID, InvalidLineage, "no earlier operation outputs 'nothing'"),
     ("sqlite:///{}/store.db", [replace(INVALID[0], name=7)], UnreadableDocument, "operations.0.name"),  # type: ignore[arg-type]
     ("sqlite:///{}/store.db", [None], AttributeError, "NoneType"),
-    ("nosql:///{}", seed.OPERATIONS, BadSetting, "names no engine"),
+    ("nosql:///{}", seed.OPERATIONS, ConfigurationError, "names no engine"),
     ("sqlite:///{}/missing/\0", seed.OPERATIONS, ValueError, "null"),
-    ("http://127.0.0.1:1", seed.OPERATIONS, StoreAway, "does not answer"),
+    ("http://127.0.0.1:1", seed.OPERATIONS, StoreUnavailable, "does not answer"),
 ]
 
 
@@ -237,5 +243,5 @@ def test_a_driver_loads_no_web_framework_and_no_command_line() -> None:
 def test_sources_of_several_namespaces(store: LineageStore) -> None:
     operations = [FieldOperation("read", inputs=[Source("a", "x"), Source("b", "y")], outputs=["k"])]
     LineageRecorder(store, namespace="c").record(Destination("d", "z"), operations, run=seed.run())
-    sources = {entry.relation.source for entry in store.lineage(EndPoint("d", "z"), ALWAYS).entries}
-    assert sources == {EndPoint("a", "x"), EndPoint("b", "y")}
+    sources = {entry.relation.source for entry in store.lineage(Dataset("d", "z"), ALWAYS).entries}
+    assert sources == {Dataset("a", "x"), Dataset("b", "y")}

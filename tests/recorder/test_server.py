@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
+from fll_hbase.client.errors import Refused
+from fll_hbase.client.http import Server
 from fll_hbase.errors import (
-    BadQuestion,
-    BadSetting,
     ChecksumConflict,
+    ConfigurationError,
     CorruptRow,
-    Fault,
+    FieldError,
     InvalidLineage,
+    InvalidQuery,
     LineageError,
-    NeverSeen,
-    StoreAway,
+    NotFound,
+    StoreUnavailable,
     TooLarge,
     UnreadableDocument,
 )
-from fll_hbase.recorder.problems import Refused
-from fll_hbase.recorder.server import Server
 from recorder.scripted import Reply, serving
 
 KIND = "urn:fll-hbase:problem:"
@@ -69,7 +69,7 @@ def test_a_wait_beyond_its_patience_is_not_begun() -> None:
     begun = time.monotonic()
     with (
         serving(Reply(503, headers={"Retry-After": "3600"})) as server,
-        pytest.raises(StoreAway, match="503"),
+        pytest.raises(StoreUnavailable, match="503"),
     ):
         record(server.url)
     assert time.monotonic() - begun < 1
@@ -78,7 +78,7 @@ def test_a_wait_beyond_its_patience_is_not_begun() -> None:
 
 def test_patience_ends() -> None:
     begun = time.monotonic()
-    with serving(Reply(503)) as server, pytest.raises(StoreAway, match="is busy: 503"):
+    with serving(Reply(503)) as server, pytest.raises(StoreUnavailable, match="is busy: 503"):
         record(server.url, patience_seconds=1)
     assert 0.2 < time.monotonic() - begun < 2
     assert len(server.asked) > 1
@@ -93,7 +93,9 @@ def test_no_server_is_told_with_its_address_and_never_its_password() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-        with pytest.raises(StoreAway, match=f"http://127.0.0.1:{port} does not answer: .*refused") as told:
+        with pytest.raises(
+            StoreUnavailable, match=f"http://127.0.0.1:{port} does not answer: .*refused"
+        ) as told:
             record(f"http://user:secret@127.0.0.1:{port}", patience_seconds=0.3)
     assert "secret" not in str(told.value)
 
@@ -102,13 +104,13 @@ def test_a_silent_server_is_given_up() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        with pytest.raises(StoreAway, match="timed out"):
+        with pytest.raises(StoreUnavailable, match="timed out"):
             record(f"http://127.0.0.1:{silent.getsockname()[1]}", patience_seconds=0.3, answer_seconds=0.3)
 
 
 @pytest.mark.parametrize("url", ["hppt://localhost:1", "localhost", "http://"])
 def test_a_url_of_no_server_is_told(url: str) -> None:
-    with pytest.raises(BadSetting, match="http://host:port"):
+    with pytest.raises(ConfigurationError, match="http://host:port"):
         record(url)
 
 
@@ -120,11 +122,11 @@ FAULTS = [{"at": "run.type", "detail": "missing"}]
     [
         (
             problem("unreadable-document", 400, errors=FAULTS),
-            UnreadableDocument([Fault("run.type", "missing")]),
+            UnreadableDocument([FieldError("run.type", "missing")]),
         ),
-        (problem("invalid-lineage", 422, errors=FAULTS), InvalidLineage([Fault("run.type", "missing")])),
-        (problem("bad-question", 400, errors=FAULTS), BadQuestion([Fault("run.type", "missing")])),
-        (problem("never-seen", 404), NeverSeen("why")),
+        (problem("invalid-lineage", 422, errors=FAULTS), InvalidLineage([FieldError("run.type", "missing")])),
+        (problem("bad-question", 400, errors=FAULTS), InvalidQuery([FieldError("run.type", "missing")])),
+        (problem("never-seen", 404), NotFound("why")),
         (problem("checksum-conflict", 409), ChecksumConflict("why")),
         (problem("too-large", 413), TooLarge("why")),
         (problem("corrupt-row", 500), CorruptRow("why")),
@@ -190,5 +192,5 @@ def test_lines_that_are_no_answer_to_a_batch_are_told(body: bytes) -> None:
 
 def test_a_batch_whose_store_stays_away_is_told() -> None:
     reply = Reply(200, line(503, detail="the disk is full"))
-    with serving(reply) as server, pytest.raises(StoreAway, match="the disk is full"):
+    with serving(reply) as server, pytest.raises(StoreUnavailable, match="the disk is full"):
         batch(server.url, [b"1"], patience_seconds=0.5)

@@ -12,7 +12,7 @@ from cli.running import serving
 from sources.pipelines import SINK, chain, source
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model.operations import EndPoint, EndPointField
+from fll_hbase.model.operations import Dataset, DatasetField
 from fll_hbase.model.runs import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Field,
@@ -58,7 +58,7 @@ def store() -> Iterator[LineageStore]:
 
 def made_of(store: LineageStore, name: str, field: str) -> set[str]:
     """The nodes on the way into a field."""
-    graph = store.field_lineage(EndPointField(EndPoint("myns", name), field), ALWAYS).graph
+    graph = store.field_lineage(DatasetField(Dataset("myns", name), field), ALWAYS).graph
     return {".".join(node) for node in graph.nodes}
 
 
@@ -69,7 +69,7 @@ def test_mutations_of_a_plugin_are_those_of_its_stage(store: LineageStore) -> No
     assert (outcome.recorded, outcome.warnings) == (True, ())
     assert made_of(store, "people", "seqId") == {"Stream.read.ts", "Projection.rename.seqId"}
     assert made_of(store, "people", "f1") == {"Stream.read.body", "Projection.rename#2.f1"}
-    assert [entry.name for entry in store.catalogue.fields(EndPoint("myns", "people")) or ()] == [
+    assert [entry.name for entry in store.catalogue.fields(Dataset("myns", "people")) or ()] == [
         "f1",
         "seqId",
     ]
@@ -92,7 +92,7 @@ def test_operations_come_after_those_of_the_config(store: LineageStore) -> None:
     assert isinstance(outcome, Recorded)
     expected = {"Stream.read it.body", "Projection.trim.body", "Projection.parse.name"}
     assert made_of(store, "people", "name") == expected
-    (listed,) = store.runs(EndPoint("other", "events"), ALWAYS, limit=9).runs
+    (listed,) = store.runs(Dataset("other", "events"), ALWAYS, limit=9).runs
     assert listed.run.run == "run-1"
     assert declared["operations"] == [{"name": "trim", "inputs": ["body"], "outputs": ["body"]}]
 
@@ -107,7 +107,7 @@ def test_a_run_says_later_how_it_ended(store: LineageStore) -> None:
     assert isinstance(again, Recorded)
     assert isinstance(ended, Recorded)
     assert (again.recorded, ended.replaced) == (False, True)
-    (listed,) = store.runs(EndPoint("myns", "people"), ALWAYS, limit=9).runs
+    (listed,) = store.runs(Dataset("myns", "people"), ALWAYS, limit=9).runs
     assert listed.run.state is State.COMPLETE
 
 

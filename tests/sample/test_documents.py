@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.model.runs import DAY_MS
 from fll_hbase.sample import RUNS, documents
-from fll_hbase.sources import document
+from fll_hbase.sources.native import document
 from sample.tour import END_MS
 
 MINUTE_MS = 60_000

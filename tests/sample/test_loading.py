@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import DAY_MS, Direction, Window
 from fll_hbase.sample import documents, load
 from fll_hbase.store.lineage_store import LineageStore
@@ -35,7 +35,7 @@ def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bo
     """What `names` of bank lead to within ten hops, as `namespace/name.field`."""
     reached = set(names)
     answer = store.lineage(
-        EndPoint("bank", "DailyTransactions"),
+        Dataset("bank", "DailyTransactions"),
         window,
         directions=[Direction.FORWARD],
         level=10,
@@ -73,7 +73,7 @@ def test_only_failed_runs_sent_uid_to_the_vendor(store: LineageStore) -> None:
 
 def test_the_score_comes_from_three_feeds(store: LineageStore) -> None:
     answer = store.lineage(
-        EndPoint("hospital", "PatientRecords"), WINDOW, directions=[Direction.BACKWARD], level=10
+        Dataset("hospital", "PatientRecords"), WINDOW, directions=[Direction.BACKWARD], level=10
     )
     names = {entry.relation.source.name for entry in answer.entries if entry.relation.source}
     assert names >= {"LabResults", "Vitals", "VitalsSummary", "Admissions", "hl7://monitors"}
@@ -82,13 +82,13 @@ def test_the_score_comes_from_three_feeds(store: LineageStore) -> None:
 @pytest.mark.parametrize(
     ("end_point", "before", "after"),
     [
-        (EndPoint("bank", "DailyTransactions"), set(), {"channel"}),
-        (EndPoint("bank", "CustomerAccounts"), {"phone"}, {"phone_number"}),
-        (EndPoint("hospital", "LabResults"), set(), {"crp"}),
+        (Dataset("bank", "DailyTransactions"), set(), {"channel"}),
+        (Dataset("bank", "CustomerAccounts"), {"phone"}, {"phone_number"}),
+        (Dataset("hospital", "LabResults"), set(), {"crp"}),
     ],
 )
 def test_columns_change_at_half_time(
-    store: LineageStore, end_point: EndPoint, before: set[str], after: set[str]
+    store: LineageStore, end_point: Dataset, before: set[str], after: set[str]
 ) -> None:
     def written(window: Window) -> set[str | None]:
         found = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
@@ -100,9 +100,9 @@ def test_columns_change_at_half_time(
 
 
 def test_there_are_dropped_and_generated_fields(store: LineageStore) -> None:
-    def pairs(end_point: EndPoint, direction: Direction) -> set[tuple[str | None, str | None]]:
+    def pairs(end_point: Dataset, direction: Direction) -> set[tuple[str | None, str | None]]:
         found = store.lineage(end_point, WINDOW, directions=[direction]).entries
         return {pair for entry in found for pair in entry.relation.direct}
 
-    assert ("UID", None) in pairs(EndPoint("bank", "CustomerAccounts"), Direction.FORWARD)
-    assert (None, "ingestion_id") in pairs(EndPoint("bank", "DailyTransactions"), Direction.BACKWARD)
+    assert ("UID", None) in pairs(Dataset("bank", "CustomerAccounts"), Direction.FORWARD)
+    assert (None, "ingestion_id") in pairs(Dataset("bank", "DailyTransactions"), Direction.BACKWARD)

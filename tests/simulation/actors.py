@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fll_hbase.errors import CorruptRow, NeverSeen, StoreAway
-from fll_hbase.model.events import ToldEvent
+from fll_hbase.errors import CorruptRow, NotFound, StoreUnavailable
+from fll_hbase.model.run_events import ToldEvent
 from fll_hbase.model.runs import Direction, RecordedRun
 from fll_hbase.store.lineage_store import LineageStore, ListedRun
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 
 from . import checks
 from .checks import Violation
@@ -38,7 +38,7 @@ class Client:
             try:
                 self._record(statements)
                 return
-            except StoreAway:
+            except StoreUnavailable:
                 self._scheduler.note(f"again {said}")
             except Crash:
                 self._store = self._start()
@@ -75,7 +75,7 @@ class Reader:
         ask = self._scheduler.random.choice((self.lineage, self.lineage, self.fields, self.runs))
         try:
             ask(question)
-        except StoreAway:
+        except StoreUnavailable:
             self._scheduler.note("no answer")
         except CorruptRow as error:
             raise Violation("corrupt", f"{question}: {error}") from error
@@ -109,7 +109,7 @@ def contents_in(store: LineageStore, question: Question) -> frozenset[str]:
         answer = store.lineage(
             question.end_point, question.window, directions=(question.direction,), failed=question.failed
         )
-    except NeverSeen:
+    except NotFound:
         return frozenset()
     return checks.contents_told(answer, question)
 
@@ -120,7 +120,7 @@ def contents_of_field(store: LineageStore, question: Question) -> tuple[str, ...
         return store.field_lineage(
             question.end_point_field, question.window, direction=question.direction, failed=question.failed
         ).checksums
-    except NeverSeen:
+    except NotFound:
         return ()
 
 
@@ -135,7 +135,7 @@ def all_runs(store: LineageStore, question: Question, limit: int) -> list[Listed
             after = page.after
             if not after:
                 return found
-    except NeverSeen:
+    except NotFound:
         return found
 
 

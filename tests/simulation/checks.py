@@ -8,13 +8,13 @@ from dataclasses import replace
 from store import auditing
 
 from fll_hbase.keys import layout
-from fll_hbase.model import summary
-from fll_hbase.model.operations import EndPoint, Read, Write
+from fll_hbase.model import field_map as summary
+from fll_hbase.model.field_map import Relations
+from fll_hbase.model.operations import Dataset, Read, Write
 from fll_hbase.model.runs import Direction, RecordedRun
-from fll_hbase.model.summary import Relations
-from fll_hbase.store.catalogue import Catalogue
 from fll_hbase.store.lineage_store import ListedRun
-from fll_hbase.store.traversal import HighLevel
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.traversal import HighLevel
 from fll_hbase.tables import Put, Row, Table
 
 from .history import Possible
@@ -142,7 +142,7 @@ def _where(question: Question, document: RecordedRun) -> tuple[object, ...]:
     return document.run.start_ms, *(question.end_point in ends(document.info, d) for d in Direction)
 
 
-def _fields(document: RecordedRun) -> Iterable[tuple[EndPoint, str, Direction]]:
+def _fields(document: RecordedRun) -> Iterable[tuple[Dataset, str, Direction]]:
     for operation in document.info.operations:
         if isinstance(operation, Read):
             for field in operation.outputs:

@@ -14,7 +14,7 @@ class Faults:
     """The actor's process dies."""
 
     away: float = 0.0
-    """StoreAway, outcome unknown."""
+    """StoreUnavailable, outcome unknown."""
 
     late: float = 0.0
     """Per put in flight at a fault: lands later. One of the others lands at once, or never, by half."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fll_hbase.model.events import ToldEvent
+from fll_hbase.model.run_events import ToldEvent
 from fll_hbase.model.runs import RecordedRun
 
 

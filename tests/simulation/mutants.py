@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fll_hbase.errors import LineageError
 from fll_hbase.keys import layout
-from fll_hbase.model.horizons import Horizons
+from fll_hbase.model.retention_policy import Horizons
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import rows, sweep
+from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded, Recording
-from fll_hbase.store.rows import Truth
-from fll_hbase.store.window import Asked, WindowReader
+from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.read.window_query import Asked, WindowReader
+from fll_hbase.store.run_rows import Truth
+from fll_hbase.store.write.commit import Recorded, Recording
 from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 
@@ -177,8 +178,8 @@ class ResendsAnsweredAtOnce(LineageStore):
         return super().record(runs)
 
     def _said(self, run: RecordedRun) -> bool:
-        latest = rows.latest_document(self._table.get(layout.run_row(run.run.run)))
-        return latest is not None and latest.value == rows.encoded(Truth(run.info.checksum, run.run))
+        latest = run_rows.latest_document(self._table.get(layout.run_row(run.run.run)))
+        return latest is not None and latest.value == run_rows.encoded(Truth(run.info.checksum, run.run))
 
 
 class NoDeadline(Recording):
@@ -202,8 +203,8 @@ def recording(kind: type[Recording]) -> Make:
 def sweeping_young(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     """What nothing needs goes at once, though somebody may be about to need it."""
     horizons = Horizons(horizon_ms)
-    found = sweep.found(table, horizons, until_ms=clock())
-    sweep.remove(table, found, horizons, until_ms=clock())
+    found = garbage_collection.found(table, horizons, until_ms=clock())
+    garbage_collection.remove(table, found, horizons, until_ms=clock())
 
 
 def over(table_class: Callable[[Table], Table]) -> Make:

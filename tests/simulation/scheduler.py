@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from greenlet import getcurrent, greenlet
 
-from fll_hbase.errors import StoreAway
+from fll_hbase.errors import StoreUnavailable
 
 from .faults import CALM
 
@@ -116,7 +116,7 @@ class Scheduler:
         self._hub.switch()
 
     def step(self, doing: str, key: bytes) -> None:
-        """Let others come between, if an actor takes the step. Raises Crash or StoreAway by chance."""
+        """Let others come between, if an actor takes the step. Raises Crash or StoreUnavailable by chance."""
         actor = getcurrent()
         if actor not in self._names:
             return
@@ -133,7 +133,7 @@ class Scheduler:
             raise Crash
         if self.chance(self.faults.away * share):
             self.note("STORE AWAY", key)
-            raise StoreAway(f"{doing} {key!r}: simulated")
+            raise StoreUnavailable(f"{doing} {key!r}: simulated")
 
     def note(self, doing: str, key: bytes = b"") -> int:
         """A line in the trace; returns its moment."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from fll_hbase.errors import StoreAway
+from fll_hbase.errors import StoreUnavailable
 from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Sync
 from fll_hbase.tables.base import Columns
 
@@ -103,7 +103,7 @@ class SimTable:
         while waiting:
             try:
                 self._scheduler.step("put", waiting[-1][0].row)
-            except (Crash, StoreAway):
+            except (Crash, StoreUnavailable):
                 self._abandon(waiting)
                 raise
             puts = waiting.pop()

@@ -7,11 +7,11 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from fll_hbase.errors import StoreAway
-from fll_hbase.model.horizons import Horizons
+from fll_hbase.errors import StoreUnavailable
+from fll_hbase.model.retention_policy import Horizons
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import sweep
 from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Put, Table
 
 from . import checks, faults, quiet
@@ -61,9 +61,11 @@ def open_store(
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     """The sweep as it is."""
     horizons = Horizons(horizon_ms)
-    sweep.purge(table, horizons, until_ms=sweep.until_ms(clock(), GRACE_MS))
-    until_ms = sweep.until_ms(clock(), GRACE_MS)
-    sweep.remove(table, sweep.found(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms)
+    garbage_collection.purge(table, horizons, until_ms=garbage_collection.until_ms(clock(), GRACE_MS))
+    until_ms = garbage_collection.until_ms(clock(), GRACE_MS)
+    garbage_collection.remove(
+        table, garbage_collection.found(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms
+    )
 
 
 def run(
@@ -145,7 +147,7 @@ class Simulation:
                 if self.scheduler.chance(0.7):
                     self.scheduler.leap(GRACE_MS + self._random.randrange(GRACE_MS))
                 self._sweeper(self._table, clock, self._history.horizon_ms)
-        except (Crash, StoreAway):
+        except (Crash, StoreUnavailable):
             self.scheduler.note("sweeps no more")
 
     def _ask(self, reader: Reader) -> None:

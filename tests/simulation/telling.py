@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import chain, combinations
 from random import Random
 
-from fll_hbase.model import events, lineage, told
-from fll_hbase.model.events import Column, Event, Facts, Kind, Mention, Part, Taken, ToldEvent
+from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.run_events import Column, Event, Facts, Kind, Mention, Part, Taken, ToldEvent
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 
 from .actors import Client
 from .checks import Violation
@@ -42,8 +42,8 @@ def _part(number: int) -> Part:
 
 
 PARTS = tuple(map(_part, range(3)))
-INFOS = {part: lineage.partial(told.operations(part)) for part in PARTS}
-BY_DIGEST = {events.told("", 0, Kind.START, part, Facts()).event.part: part for part in PARTS}
+INFOS = {part: lineage.partial(event_operations.operations(part)) for part in PARTS}
+BY_DIGEST = {run_events.told("", 0, Kind.START, part, Facts()).event.part: part for part in PARTS}
 BY_CHECKSUM |= {info.checksum: info for info in INFOS.values()}
 OWN_FIELDS |= {info.checksum: f"told-{number}" for number, info in enumerate(INFOS.values())}
 
@@ -55,9 +55,9 @@ def come_to(said: Sequence[ToldEvent]) -> RecordedRun:
 
 @lru_cache(maxsize=100_000)
 def _come_to(run: str, said: frozenset[Event]) -> RecordedRun:
-    ordered = events.in_order(said)
+    ordered = run_events.in_order(said)
     last = BY_DIGEST[ordered[-1].part]
-    return RecordedRun(events.program_run(run, ordered, last, [Facts()] * len(ordered)), INFOS[last])
+    return RecordedRun(run_events.program_run(run, ordered, last, [Facts()] * len(ordered)), INFOS[last])
 
 
 class TellingWorld(World):
@@ -71,7 +71,7 @@ class TellingWorld(World):
 
     def document(self) -> ToldEvent:
         pick = self._random.choice
-        return events.told(pick(self._told_runs), pick(self._times), pick(KINDS), pick(PARTS), Facts())
+        return run_events.told(pick(self._told_runs), pick(self._times), pick(KINDS), pick(PARTS), Facts())
 
 
 class TellingHistory(History):

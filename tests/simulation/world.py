@@ -8,8 +8,8 @@ from random import Random
 from fll_hbase.model import lineage
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Field,
     InputField,
     Operation,
@@ -19,7 +19,7 @@ from fll_hbase.model.operations import (
 )
 from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, RecordedRun, State, Window
 
-A, B, C = EndPoint("n", "a"), EndPoint("n", "b"), EndPoint("n|a", "a|b")
+A, B, C = Dataset("n", "a"), Dataset("n", "b"), Dataset("n|a", "a|b")
 END_POINTS = (A, B, C)
 
 DAY = 19_675
@@ -38,7 +38,7 @@ COMMON = "x"
 
 
 def _content(
-    number: int, sources: tuple[EndPoint, ...], destinations: tuple[EndPoint, ...]
+    number: int, sources: tuple[Dataset, ...], destinations: tuple[Dataset, ...]
 ) -> FieldLineageInfo:
     """Every source gives `x` and a field of this content alone to every destination, by that very name."""
     names = (COMMON, own_field(number))
@@ -83,7 +83,7 @@ OWN_FIELDS = {info.checksum: own_field(number) for number, info in enumerate(CON
 FIELDS = tuple(OWN_FIELDS.values())
 
 
-def ends(info: FieldLineageInfo, direction: Direction) -> tuple[EndPoint, ...]:
+def ends(info: FieldLineageInfo, direction: Direction) -> tuple[Dataset, ...]:
     """What the content writes (backward) or reads (forward)."""
     return info.destinations if direction is Direction.BACKWARD else info.sources
 
@@ -92,15 +92,15 @@ def ends(info: FieldLineageInfo, direction: Direction) -> tuple[EndPoint, ...]:
 class Question:
     """One end point over one window; of the contents those that touch `field`, which is all where COMMON."""
 
-    end_point: EndPoint
+    end_point: Dataset
     window: Window
     failed: bool
     direction: Direction = Direction.BACKWARD
     field: str = COMMON
 
     @property
-    def end_point_field(self) -> EndPointField:
-        return EndPointField(self.end_point, self.field)
+    def end_point_field(self) -> DatasetField:
+        return DatasetField(self.end_point, self.field)
 
     def admits(self, document: RecordedRun) -> bool:
         """Whether a run that is what this document says belongs to the answer."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fll_hbase import answers
+from fll_hbase import rest_json
+from fll_hbase.model.dataset_metadata import Schema
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.schemas import Schema
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import Form
 
@@ -23,7 +23,7 @@ def told(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(recorded: RecordedRun) -> dict[str, Any]:
-    run, dry = recorded.run, answers.dry_run(recorded.info)
+    run, dry = recorded.run, rest_json.dry_run(recorded.info)
     return {
         "run": run.run,
         "namespace": run.namespace,

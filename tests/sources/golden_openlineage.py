@@ -9,21 +9,21 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.model import events, lineage, told
-from fll_hbase.model.events import ToldEvent
-from fll_hbase.model.schemas import Schema
-from fll_hbase.sources import naming, openlineage
+from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.run_events import ToldEvent
+from fll_hbase.sources import name_rules, openlineage
 
 
 def told_by(case: dict[str, Any]) -> dict[str, Any]:
     """What the events come to, as JSON; or what is wrong with them."""
-    rules = naming.parsed(case.get("rules", ""))
+    rules = name_rules.parsed(case.get("rules", ""))
     try:
         readings = [openlineage.read(event, rules=rules) for event in case["events"]]
     except UnreadableDocument as error:
-        return {"faults": answers.faults(error.faults)}
+        return {"faults": rest_json.faults(error.errors)}
     schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
     body: dict[str, Any] = {"schemas": [_schema(schema) for schema in schemas]}
     told_of = [reading.event for reading in readings if reading.event is not None]
@@ -33,11 +33,11 @@ def told_by(case: dict[str, Any]) -> dict[str, Any]:
 def _run(told_of: Sequence[ToldEvent]) -> dict[str, Any]:
     (run,) = {each.run for each in told_of}
     texts = {digest: text for each in told_of for digest, text in each.texts.items()}
-    ordered = events.in_order(each.event for each in told_of)
-    part = events.merged([events.parsed_part(texts[event.part]) for event in ordered])
-    facts = [events.parsed_facts(texts[event.facts]) for event in ordered]
-    of = events.program_run(run, ordered, part, facts)
-    dry = answers.dry_run(lineage.partial(told.operations(part)))
+    ordered = run_events.in_order(each.event for each in told_of)
+    part = run_events.merged([run_events.parsed_part(texts[event.part]) for event in ordered])
+    facts = [run_events.parsed_facts(texts[event.facts]) for event in ordered]
+    of = run_events.program_run(run, ordered, part, facts)
+    dry = rest_json.dry_run(lineage.partial(event_operations.operations(part)))
     assert not dry["warnings"]
     return {
         "run": of.run,
@@ -54,7 +54,7 @@ def _run(told_of: Sequence[ToldEvent]) -> dict[str, Any]:
     }
 
 
-def _facts(said: Iterable[events.Facts]) -> Iterable[dict[str, Any]]:
+def _facts(said: Iterable[run_events.Facts]) -> Iterable[dict[str, Any]]:
     """What is told of the run alone, event by event, without what is not said."""
     for facts in said:
         members = {name: getattr(facts, name) for name in facts.__struct_fields__}

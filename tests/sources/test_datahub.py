@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase import answers
+from fll_hbase import rest_json
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.model.operations import EndPoint, Field
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.operations import Dataset, Field
 from fll_hbase.model.runs import START_LIMIT_MS
-from fll_hbase.model.schemas import Schema
 from fll_hbase.sources.datahub import Counted, Counts, Form, Outcome
 
 from .datahub_messages import (
@@ -44,7 +44,7 @@ def pairs(document: Any, form: Form = Form.ENTITIES) -> set[tuple[Any, Any, Any,
     """The pairs of all runs of a message, each with its end points' names."""
     found = set()
     for run in ingested(document, form).runs:
-        for entry in answers.dry_run(run.info)["lineage"]:
+        for entry in rest_json.dry_run(run.info)["lineage"]:
             ends = [entry[side] and entry[side]["name"] for side in ("source", "destination")]
             found |= {(ends[0], pair["from"], ends[1], pair["to"]) for pair in entry["fieldmap"]}
             if entry.get("unknown"):
@@ -64,7 +64,7 @@ def faults(document: Any, form: Form = Form.ENTITIES) -> dict[str, str]:
     """What is wrong with a message, by place."""
     with pytest.raises(UnreadableDocument) as error:
         ingested(document, form)
-    return {fault.at: fault.detail for fault in error.value.faults}
+    return {fault.path: fault.detail for fault in error.value.errors}
 
 
 class TestEnvelopes:
@@ -149,7 +149,7 @@ class TestRuns:
         expected = bool(said["upstreams"] or any(map(names_any, said.get("fineGrainedLineages", []))))
         assert len(runs) == expected
         sources = {of for run in runs for of in run.info.sources}
-        assert {EndPoint("hive", each["dataset"].split(",")[1]) for each in said["upstreams"]} <= sources
+        assert {Dataset("hive", each["dataset"].split(",")[1]) for each in said["upstreams"]} <= sources
 
     def test_what_is_beside_lineage_is_kept_with_the_run(self) -> None:
         sure = derived(field(DAILY, "x"), field(ORDERS, "x"), confidenceScore=0.5, query="urn:li:query:2")
@@ -171,7 +171,7 @@ class TestRuns:
     def test_a_job_that_tells_one_side(self, side: str) -> None:
         said = {f"{side}Datasets": [ORDERS]}
         (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
-        assert EndPoint("hive", "orders") in (*run.info.sources, *run.info.destinations)
+        assert Dataset("hive", "orders") in (*run.info.sources, *run.info.destinations)
 
     def test_a_field_made_in_several_ways(self) -> None:
         ways = [derived(field(DAILY, "x"), field(ORDERS, "y"), transformOperation=each) for each in "abc"]
@@ -236,7 +236,7 @@ class TestPatches:
         quoted = source.replace("~", "~0").replace("/", "~1")
         patch = [{"op": "add", "path": f"/upstreams/{quoted}", "value": {"type": "COPY"}}]
         (run,) = ingested([entity(patch)], Form.PATCHES).runs
-        assert run.info.sources == (EndPoint("s3", "bucket/a~b"),)
+        assert run.info.sources == (Dataset("s3", "bucket/a~b"),)
 
     def test_whole_lists(self) -> None:
         patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in lineage().items()]
@@ -266,7 +266,7 @@ class TestPatches:
     def test_tags_of_fields_are_none_of_ours(self) -> None:
         patch = [{"op": "add", "path": "/schemaFieldInfo/a/globalTags/tags/t", "value": {"tag": "t"}}]
         assert ingested([entity(patch, "schemaMetadata")], Form.PATCHES).schemas == (
-            Schema(EndPoint("hive", "daily")),
+            Schema(Dataset("hive", "daily")),
         )
 
     def test_a_description(self) -> None:
@@ -282,7 +282,7 @@ class TestCatalogue:
         number = {"type": {"com.linkedin.schema.NumberType": {}}}
         said = {"fields": [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "type": number}]}
         (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
-        assert schema == Schema(EndPoint("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
+        assert schema == Schema(Dataset("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
 
     def test_a_bare_type_is_a_field_where_there_is_no_other(self) -> None:
         said = {"fields": [{"fieldPath": "[version=2.0].[type=string]", "nativeDataType": "string"}]}

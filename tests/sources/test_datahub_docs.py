@@ -10,8 +10,8 @@ import requests
 from faults.server import Server
 
 from api import create_app
-from fll_hbase.model.operations import EndPoint
-from fll_hbase.sources.datahub import paths, urns
+from fll_hbase.model.operations import Dataset
+from fll_hbase.sources.datahub import field_paths, urns
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -24,15 +24,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "datahub.md").read_text
     ("urn", "namespace", "name"), re.findall(r"^\| `(urn:.*?)` \| `(.*?)` \| `(.*?)` \|$", PAGE, re.M)
 )
 def test_urns(urn: str, namespace: str, name: str) -> None:
-    assert urns.end_point(urn) == EndPoint(namespace, name)
-    assert urns.urn(EndPoint(namespace, name)) == urn
+    assert urns.end_point(urn) == Dataset(namespace, name)
+    assert urns.urn(Dataset(namespace, name)) == urn
 
 
 def test_field_paths() -> None:
     (table,) = re.findall(r"\| field path \| field \|\n\|---\|---\|\n(.*?)\n\n", PAGE, re.S)
     rows = re.findall(r"^\| `(.*?)` \| `(.*?)` \|$", table, re.M)
     assert len(rows) == 5
-    assert all(paths.field_name(path) == name for path, name in rows)
+    assert all(field_paths.field_name(path) == name for path, name in rows)
 
 
 def test_every_route_is_told() -> None:

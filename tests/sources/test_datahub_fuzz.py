@@ -104,7 +104,7 @@ def tried(document: Any, form: Form) -> Ingested | None:
     try:
         return ingested(document, form)
     except (UnreadableDocument, InvalidLineage) as error:
-        if not error.faults:
+        if not error.errors:
             raise
         return None
 

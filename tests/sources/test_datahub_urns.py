@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from fll_hbase.model.operations import EndPoint
-from fll_hbase.sources.datahub import paths, urns
+from fll_hbase.model.operations import Dataset
+from fll_hbase.sources.datahub import field_paths, urns
 from fll_hbase.sources.datahub.urns import Field, Job
 
 _PIECES = st.sampled_from(
@@ -38,8 +38,8 @@ platforms = encoded.filter(lambda platform: not platform.startswith("urn:"))
     ],
 )
 def test_urns_as_datahub_writes_them(urn: str, namespace: str, name: str) -> None:
-    assert urns.end_point(urn) == EndPoint(namespace, name)
-    assert urns.urn(EndPoint(namespace, name)) == urn
+    assert urns.end_point(urn) == Dataset(namespace, name)
+    assert urns.urn(Dataset(namespace, name)) == urn
 
 
 @given(platforms, encoded, environments)
@@ -56,7 +56,7 @@ def test_every_urn_comes_back(platform: str, name: str, environment: str) -> Non
 def test_every_end_point_comes_back(namespace: str, name: str) -> None:
     assume(not namespace.endswith(":PROD") and not namespace.startswith(":"))
     assume(not namespace.startswith("urn:") or namespace == "urn:li:chart")
-    assert urns.end_point(urns.urn(EndPoint(namespace, name))) == EndPoint(namespace, name)
+    assert urns.end_point(urns.urn(Dataset(namespace, name))) == Dataset(namespace, name)
 
 
 @given(st.lists(st.tuples(platforms, encoded, environments), min_size=2, max_size=2, unique=True))
@@ -76,17 +76,17 @@ def test_parts_of_urns_come_back(text: str) -> None:
 @given(texts.filter(lambda text: not text.endswith(":PROD")), texts, texts)
 def test_fields_come_back(platform: str, name: str, path: str) -> None:
     assume(not platform.startswith((":", "urn:")))
-    of = Field(EndPoint(platform, name), path)
+    of = Field(Dataset(platform, name), path)
     assert urns.field(urns.field_urn(of)) == of
 
 
 @pytest.mark.parametrize("name", ["f(x)", "a,b", "a(b,c)d"])
 def test_names_that_nobody_encoded_are_read_and_told_as_they_should_be(name: str) -> None:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
-    assert urns.end_point(urn) == EndPoint("hive", name)
-    assert urns.urn(EndPoint("hive", name)) == urn.replace(name, urns.encoded(name))
+    assert urns.end_point(urn) == Dataset("hive", name)
+    assert urns.urn(Dataset("hive", name)) == urn.replace(name, urns.encoded(name))
     field = f"urn:li:schemaField:({urn},decimal(10,2))"
-    assert urns.field(field) == Field(EndPoint("hive", name), "decimal(10,2)")
+    assert urns.field(field) == Field(Dataset("hive", name), "decimal(10,2)")
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_jobs() -> None:
     ],
 )
 def test_field_paths(path: str, name: str) -> None:
-    assert paths.field_name(path) == name
-    assert paths.field_name(paths.field_path(name)) == name
+    assert field_paths.field_name(path) == name
+    assert field_paths.field_name(field_paths.field_path(name)) == name
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_field_paths(path: str, name: str) -> None:
     ],
 )
 def test_paths_of_names_are_as_plain_as_can_be(name: str, path: str) -> None:
-    assert paths.field_path(name) == path
+    assert field_paths.field_path(name) == path
 
 
 @given(texts | st.lists(st.sampled_from(["a", "/", ".", "[key]", "b", ".."]), min_size=1).map("".join))
@@ -166,7 +166,7 @@ def test_paths_of_names_are_as_plain_as_can_be(name: str, path: str) -> None:
 @example("[version=2.0].[type=string]")
 def test_every_name_comes_back(name: str) -> None:
     assume("[type=" not in name or name == "[version=2.0].[type=string]")
-    assert paths.field_name(paths.field_path(name)) == name
+    assert field_paths.field_name(field_paths.field_path(name)) == name
 
 
 names = st.lists(st.text("ab.- é", min_size=1, max_size=5), min_size=1, max_size=4)
@@ -176,4 +176,4 @@ tokens = st.lists(st.sampled_from(["[type=struct]", "[type=array]", "[type=a.B]"
 @given(names, st.data())
 def test_version_two_loses_no_name(names: list[str], data: st.DataObject) -> None:
     steps = [f"{'.'.join(data.draw(tokens))}.{name}" for name in names]
-    assert paths.field_name(".".join([paths.VERSION, *steps])) == "/".join(names)
+    assert field_paths.field_name(".".join([field_paths.VERSION, *steps])) == "/".join(names)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from fll_hbase import answers
-from fll_hbase.errors import FaultyInput
-from fll_hbase.model.operations import EndPoint
-from fll_hbase.sources import pipeline_config, sql
-from fll_hbase.sources.document import Reading
+from fll_hbase import rest_json
+from fll_hbase.errors import InputError
+from fll_hbase.model.operations import Dataset
+from fll_hbase.sources import cdap, sql
+from fll_hbase.sources.native.document import Reading
 from sources import golden_datahub, golden_openlineage
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -28,7 +28,7 @@ CATALOGUE = {"catalogued": ["amount", "day", "id"]}
 """What is known of end points without a word of the document."""
 
 
-def _columns(end_point: EndPoint) -> list[str] | None:
+def _columns(end_point: Dataset) -> list[str] | None:
     return CATALOGUE.get(end_point.name)
 
 
@@ -38,9 +38,9 @@ def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]
     def told(document: Any) -> dict[str, Any]:
         try:
             reading = read(document)
-        except FaultyInput as error:
-            return {"error": type(error).__name__, "faults": answers.faults(error.faults)}
-        return answers.dry_run(reading.operations.info, reading.warnings)
+        except InputError as error:
+            return {"error": type(error).__name__, "faults": rest_json.faults(error.errors)}
+        return rest_json.dry_run(reading.operations.info, reading.warnings)
 
     return told
 
@@ -48,7 +48,7 @@ def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]
 SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "datahub": golden_datahub.told,
     "openlineage": golden_openlineage.told_by,
-    "pipeline": _document(lambda document: pipeline_config.read(document, namespace="myns")),
+    "pipeline": _document(lambda document: cdap.read(document, namespace="myns")),
     "sql": _document(lambda document: sql.read(document, namespace="shop", columns=_columns)),
 }
 """What a case of each source comes to, as JSON."""

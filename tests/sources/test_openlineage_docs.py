@@ -15,7 +15,7 @@ from spark_agent.conftest import AGENT, HERE
 
 from api import create_app
 from fll_hbase.config import from_environment
-from fll_hbase.sources import naming
+from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -58,7 +58,7 @@ def test_the_python_shown_records(tmp_path: Path) -> None:
 
 def test_the_name_rules_shown_name() -> None:
     ((name, value),) = re.findall(r"^(FLL_\w+)='(.*)'$", PAGE, re.M)
-    rules = naming.parsed(from_environment({name: value}).name_rules)
+    rules = name_rules.parsed(from_environment({name: value}).name_rules)
     rows = re.findall(r"^\| `(/[^`]*)` \| `(/[^`]*)` \|$", PAGE, re.M)
     assert len(rows) == 3
     assert all(rules.named(physical) == logical for physical, logical in rows)

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api import create_app
-from fll_hbase.errors import Fault, UnreadableDocument
+from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.naming import NameRules, parsed
+from fll_hbase.sources.name_rules import NameRules, parsed
 from fll_hbase.sources.openlineage import Reading
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -148,13 +148,13 @@ def deep(levels: int, name: str) -> Any:
 
 def read(document: Any, rules: NameRules | None = None) -> Reading | None:
     """The reading; None where it was refused, with at least one fault that can be told."""
-    faults: Sequence[Fault] = ()
+    faults: Sequence[FieldError] = ()
     found: Reading | None = None
     began = time.process_time()
     try:
         found = openlineage.read(document, rules=rules)
     except UnreadableDocument as error:
-        faults = error.faults
+        faults = error.errors
     took = time.process_time() - began
     assert took <= SECONDS_MAX_PER_100_KB * max(1, len(json.dumps(document)) / BYTES)
     assert isinstance(found, Reading) or (faults and all(fault.detail for fault in faults))

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fll_hbase import answers
-from fll_hbase.errors import NeverSeen
+from fll_hbase import rest_json
+from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model.events import ToldEvent
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
+from fll_hbase.model.run_events import ToldEvent
 from fll_hbase.model.runs import START_LIMIT_MS, State, Window
 from fll_hbase.sources import openlineage
-from fll_hbase.store import rows
+from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
 from sources.openlineage_events import DATASETS, RUNS, run_events
@@ -45,20 +45,20 @@ def seen(table: Table) -> dict[str, Any]:
     store = LineageStore(table)
     found: dict[str, Any] = {}
     for run in RUNS:
-        found[f"truth of {run}"] = rows.truth_value(table.get(layout.run_row(run)))
+        found[f"truth of {run}"] = run_rows.truth_value(table.get(layout.run_row(run)))
         if found[f"truth of {run}"] is not None:
-            found[run] = answers.run_told(store.run(run), now_ms=NOW_MS)
-    for end_point in (EndPoint(*name) for name in DATASETS):
+            found[run] = rest_json.run_told(store.run(run), now_ms=NOW_MS)
+    for end_point in (Dataset(*name) for name in DATASETS):
         try:
             listed = store.runs(end_point, ALWAYS, limit=9).runs
             for failed in (False, True):
-                found[f"lineage of {end_point}, {failed}"] = answers.high_level(
+                found[f"lineage of {end_point}, {failed}"] = rest_json.high_level(
                     store.lineage(end_point, ALWAYS, level=3, failed=failed)
                 )
             fields = store.catalogue.fields(end_point) or ()
             found[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
-            found[f"runs of {end_point}"] = [answers.run(one, now_ms=NOW_MS) for one in listed]
-        except NeverSeen:
+            found[f"runs of {end_point}"] = [rest_json.run(one, now_ms=NOW_MS) for one in listed]
+        except NotFound:
             found[f"runs of {end_point}"] = None
     return found
 
@@ -165,11 +165,11 @@ def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() 
         with stores() as (table, (store, _)):
             for event in order:
                 store.record_one(event)
-            (entry,) = LineageStore(table).lineage(EndPoint("db", "orders"), ALWAYS).entries
-            assert answers.high_level(store.lineage(EndPoint("db", "orders"), ALWAYS))[0]["fieldmap"] == [
+            (entry,) = LineageStore(table).lineage(Dataset("db", "orders"), ALWAYS).entries
+            assert rest_json.high_level(store.lineage(Dataset("db", "orders"), ALWAYS))[0]["fieldmap"] == [
                 {"from": "z", "to": "x"}
             ]
-            assert entry.relation.source == EndPoint("db", "customers")
+            assert entry.relation.source == Dataset("db", "customers")
 
 
 def test_what_a_later_event_takes_back_was_still_heard_of() -> None:
@@ -183,8 +183,8 @@ def test_what_a_later_event_takes_back_was_still_heard_of() -> None:
         with stores() as (_, (store, _)):
             for call in calls:
                 store.record(call)
-            assert store.lineage(EndPoint("db", "customers"), ALWAYS).entries == ()
-            fields = store.catalogue.fields(EndPoint("db", "customers"))
+            assert store.lineage(Dataset("db", "customers"), ALWAYS).entries == ()
+            fields = store.catalogue.fields(Dataset("db", "customers"))
             assert [(field.name, field.read) for field in fields or ()] == [("y", True)]
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fll_hbase.errors import FaultyInput, TooLarge
-from fll_hbase.sources import pipeline_config, strict_json
-from fll_hbase.sources.document import Reading
+from fll_hbase.errors import InputError, TooLarge
+from fll_hbase.sources import cdap, strict_json
+from fll_hbase.sources.native.document import Reading
 
 from .pipelines import NAMES, SINK, Json, chain, document, known, record, source
 
@@ -76,11 +76,11 @@ def _places(value: Any) -> Any:
             yield from _places(inner)
 
 
-def outcome(said: Any) -> Reading | FaultyInput:
+def outcome(said: Any) -> Reading | InputError:
     """What it comes to: a run, or what is wrong with it, each fault at a place."""
     try:
-        return pipeline_config.read(said, namespace="ns")
-    except FaultyInput as error:
+        return cdap.read(said, namespace="ns")
+    except InputError as error:
         return error
 
 
@@ -92,8 +92,8 @@ def test_nearly_a_pipeline(said: Any) -> None:
         assert outcome(said) == first
         json.dumps([str(warning) for warning in first.warnings], ensure_ascii=False).encode()
     else:
-        assert first.faults
-        assert all(fault.detail for fault in first.faults)
+        assert first.errors
+        assert all(fault.detail for fault in first.errors)
 
 
 @settings(max_examples=100)

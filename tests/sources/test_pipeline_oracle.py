@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from fll_hbase import answers
-from fll_hbase.sources import pipeline_config
+from fll_hbase import rest_json
+from fll_hbase.sources import cdap
 
 from .pipelines import Fields, Json, Told, known
 
@@ -35,7 +35,7 @@ def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
 @given(known())
 def test_flattened_means_what_the_stages_mean(case: tuple[Json, Told]) -> None:
     said, told = case
-    reading = pipeline_config.read(said, namespace="ns")
-    lineage = answers.dry_run(reading.operations.info)["lineage"]
+    reading = cdap.read(said, namespace="ns")
+    lineage = rest_json.dry_run(reading.operations.info)["lineage"]
     assert written(lineage, [*told.written]) == told.written
     assert dropped(lineage) == told.dropped

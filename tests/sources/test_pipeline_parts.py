@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.operations import Field
-from fll_hbase.sources.pipeline_config import stages
-from fll_hbase.sources.pipeline_config.declared import Declared, Kind, Taken
-from fll_hbase.sources.pipeline_config.macros import DEPTH_MAX, Macros, Text
-from fll_hbase.sources.pipeline_config.schemas import NoSchema, TooManyFields, parse, type_text
+from fll_hbase.sources.cdap import stage_lint
+from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, Text
+from fll_hbase.sources.cdap.record_schema import NoSchema, TooManyFields, parse, type_text
+from fll_hbase.sources.cdap.stage_operations import Declared, Kind, Taken
 
 ARGUMENTS = {
     "a": "A",
@@ -173,20 +173,24 @@ class TestStages:
     """What is odd about operations in order, beyond what the ancestor's cases say."""
 
     def test_an_input_that_only_a_later_operation_makes_is_unknown(self) -> None:
-        found = stages.check([transform("one", "z", "d"), transform("two", "a", "z")], given="a".__contains__)
+        found = stage_lint.check(
+            [transform("one", "z", "d"), transform("two", "a", "z")], given="a".__contains__
+        )
         assert found.unknown_inputs == {"z": ["one"]}
 
     def test_an_input_counts_once_for_each_operation(self) -> None:
-        found = stages.check([transform("one", "zz", "a"), transform("two", "z", "b")], given="".__contains__)
+        found = stage_lint.check(
+            [transform("one", "zz", "a"), transform("two", "z", "b")], given="".__contains__
+        )
         assert found.unknown_inputs == {"z": ["one", "two"]}
 
     def test_what_is_taken_between_is_not_redundant(self) -> None:
         operations = [transform("one", "a", "x"), transform("two", "x", "y"), transform("three", "a", "x")]
-        assert stages.check(operations, given="a".__contains__).redundant_outputs == {}
+        assert stage_lint.check(operations, given="a".__contains__).redundant_outputs == {}
 
     def test_all_but_the_last_before_an_operation_takes_it_are_redundant(self) -> None:
         operations = [transform(str(number), "a", "x") for number in range(3)]
         operations.append(transform("last", "ax", "x"))
-        found = stages.check(operations, given="a".__contains__)
+        found = stage_lint.check(operations, given="a".__contains__)
         assert found.redundant_outputs == {"x": ["0", "1"]}
         assert found.unknown_inputs == {}

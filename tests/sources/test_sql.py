@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model.operations import EndPoint, Influence, Read, Transform, Write
+from fll_hbase.model.operations import Dataset, Influence, Read, Transform, Write
 from fll_hbase.sources import sql
-from fll_hbase.sources.document import Reading
+from fll_hbase.sources.native.document import Reading
 
 TABLES = {"s": ["id", "a", "b", "c"], "t": ["id", "x", "y"], "u": ["id", "z"]}
 Edges = dict[str, set[str]]
@@ -179,8 +179,8 @@ class TestOperations:
         reading = read(
             "CREATE TABLE O AS SELECT A, s.B FROM S; INSERT INTO o SELECT b, a FROM S", schema=TABLES
         )
-        assert reading.operations.info.sources == (EndPoint("ns", "s"),)
-        assert reading.operations.info.destinations == (EndPoint("ns", "O"),)
+        assert reading.operations.info.sources == (Dataset("ns", "s"),)
+        assert reading.operations.info.destinations == (Dataset("ns", "O"),)
         assert direct(reading) == {"O.A": {"s.a", "s.b"}, "O.B": {"s.a", "s.b"}}
 
     def test_a_column_named_twice_is_one(self) -> None:
@@ -251,7 +251,7 @@ class TestResolution:
         (source,) = (one for one in reading.operations.info.operations if isinstance(one, Read))
         assert write.inputs == ()
         assert [field.name for field in source.outputs] == ["a", "b"]
-        assert reading.operations.info.field_map.unwritten == (EndPoint("ns", "o"),)
+        assert reading.operations.info.field_map.unwritten == (Dataset("ns", "o"),)
 
     def test_an_alias_beside_columns_that_are_not_known(self) -> None:
         text = "CREATE TABLE o AS SELECT a + 1 AS x, x * 2 AS y FROM far"
@@ -297,14 +297,14 @@ class TestDocuments:
         wrong = {"run": {}, "sql": "SELECT FROM FROM", "dialect": "cobol", "schema": {"t": [5], "u": 1}}
         with pytest.raises(UnreadableDocument) as caught:
             sql.read(wrong, namespace="ns", columns=lambda _: None)
-        places = {fault.at for fault in caught.value.faults}
+        places = {fault.path for fault in caught.value.errors}
         assert places >= {"run.application", "run.run", "dialect", "schema.t.0", "schema.u", "sql"}
 
     @pytest.mark.parametrize("text", [5, None, "", [], {"a": 1}])
     def test_sql_that_is_no_text(self, text: Any) -> None:
         with pytest.raises(UnreadableDocument) as caught:
             sql.read(document(text), namespace="ns", columns=lambda _: None)
-        assert [fault.at for fault in caught.value.faults] == ["sql"]
+        assert [fault.path for fault in caught.value.errors] == ["sql"]
 
     def test_sql_that_is_missing_and_no_object(self) -> None:
         for said in ({"run": document("x")["run"]}, 5, [], None):

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fll_hbase.errors import FaultyInput
+from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
 from fll_hbase.sources import sql
-from fll_hbase.sources.document import Reading
+from fll_hbase.sources.native.document import Reading
 
 ROOT = Path(__file__).parents[1]
 _WORD = re.compile(r"\w+|'[^']*'|\S")
@@ -47,11 +47,11 @@ def mangled(draw: st.DrawFn) -> str:
     return " ".join(words)
 
 
-def told(document: Any) -> Reading | FaultyInput:
+def told(document: Any) -> Reading | InputError:
     """What a document comes to."""
     try:
         return sql.read(document, namespace="ns", columns=lambda _: None)
-    except FaultyInput as error:
+    except InputError as error:
         return error
 
 
@@ -60,8 +60,8 @@ def read(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
     run = {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1}
     said = {"run": run, "sql": text, "dialect": dialect, "schema": schema or {}}
     reading = told(said)
-    if isinstance(reading, FaultyInput):
-        assert reading.faults
+    if isinstance(reading, InputError):
+        assert reading.errors
         return
     assert lineage.partial(reading.operations.info.operations) == reading.operations.info
 

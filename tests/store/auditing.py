@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fll_hbase.store.audit import mending
-from fll_hbase.store.audit.auditor import Auditor, pages
-from fll_hbase.store.audit.confirm import Confirming, Differing
-from fll_hbase.store.audit.findings import Finding, Kind, Mend
-from fll_hbase.store.audit.said import EXPECTED, FOUND, TOLD, Said, differs, mark
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit import repair
+from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FOUND, TOLD, Said, differs, mark
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Mend
+from fll_hbase.store.maintenance.audit.recheck import Confirming, Differing
+from fll_hbase.store.maintenance.audit.row_facts import Auditor, pages
 from fll_hbase.tables import Table
 
 WHOLE = b"", b"\xff"
@@ -57,8 +57,8 @@ def repaired(table: Table) -> list[Finding]:
     """Mend what can be mended; what is found then."""
     tried: set[Mend] = set()
     left = findings(table)
-    while mends := mending.due(left, tried):
-        mending.mend(table, LineageStore(table), mends)
+    while mends := repair.due(left, tried):
+        repair.mend(table, LineageStore(table), mends)
         tried |= mends
         left = findings(table)
     return left

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulation.mutants import Through
 
-from fll_hbase.errors import StoreAway
+from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 from fll_hbase.tables import Table, open_table
 from store.test_recording import copying
 
@@ -31,7 +31,7 @@ class Ending(Through):
     def write(self, batches: object, **said: object) -> None:
         for batch in batches:  # type: ignore[attr-defined]
             if self._left == 0:
-                raise StoreAway("gone")
+                raise StoreUnavailable("gone")
             self._left -= 1
             super().write([batch])
 
@@ -51,7 +51,7 @@ def test_a_call_cut_off_anywhere_and_sent_again_comes_to_the_same_rows(
 ) -> None:
     once, twice = open_table("sqlite:///:memory:"), open_table("sqlite:///:memory:")
     LineageStore(once).record(call)
-    with suppress(StoreAway):
+    with suppress(StoreUnavailable):
         LineageStore(Ending(twice, batches)).record(call)
     LineageStore(twice).record(call)
     assert values(once) == values(twice)

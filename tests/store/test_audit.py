@@ -13,15 +13,15 @@ from simulation.world import STARTS_MS
 from strategies import recorded_runs
 
 from fll_hbase.keys import layout
-from fll_hbase.model import events
-from fll_hbase.model.events import Facts
-from fll_hbase.model.events import Kind as Told
-from fll_hbase.model.horizons import Horizons
+from fll_hbase.model import run_events
+from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.run_events import Facts
+from fll_hbase.model.run_events import Kind as Told
 from fll_hbase.model.runs import DAY_MS, Direction
-from fll_hbase.store import rows
-from fll_hbase.store.audit.findings import Kind, Mend
+from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Said
+from fll_hbase.store.maintenance.audit.findings import Kind, Mend
+from fll_hbase.store.write.commit import Said
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
 from .auditing import confirmed, differing, findings, repaired, wrong
@@ -32,7 +32,7 @@ LATER_MS = 4_000_000_000_000
 
 _parts = st.sampled_from([part("a"), part("a", "b"), part("b", aliases=(ALIAS,))])
 told_events = st.builds(
-    events.told,
+    run_events.told,
     st.sampled_from(["run", "other|run"]),
     st.sampled_from(STARTS_MS),
     st.sampled_from(Told),
@@ -61,7 +61,7 @@ def essential(table: Table) -> dict[CellKey, bytes]:
             if not column.startswith(layout.TRUTH):
                 kept[CellKey(key, column)] = b"" if key.startswith(b"i|") else cell.value
         if key.startswith(b"r|"):
-            kept[CellKey(key, layout.TRUTH)] = rows.truth_value(row) or b""
+            kept[CellKey(key, layout.TRUTH)] = run_rows.truth_value(row) or b""
     return kept
 
 
@@ -91,8 +91,8 @@ def once(history: Sequence[Said]) -> list[Said]:
     """Each run told by one document or one event."""
     return [
         replace(one, run=replace(one.run, run=f"run {number}"))
-        if not isinstance(one, events.ToldEvent)
-        else events.ToldEvent(f"told {number}", one.event, one.texts)
+        if not isinstance(one, run_events.ToldEvent)
+        else run_events.ToldEvent(f"told {number}", one.event, one.texts)
         for number, one in enumerate(history)
     ]
 
@@ -144,7 +144,7 @@ def table() -> Table:
     """Two runs told by events, of one content, with a further name."""
     said = part("a", "b", aliases=(ALIAS,))
     told = [
-        events.told(run, NOW_MS + later_ms, kind, said, Facts())
+        run_events.told(run, NOW_MS + later_ms, kind, said, Facts())
         for run in ("one", "two")
         for later_ms, kind in ((0, Told.START), (5, Told.COMPLETE))
     ]
@@ -243,8 +243,8 @@ def test_a_key_or_column_that_nothing_writes_is_unreadable(table: Table, row: by
 
 def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     first, second = part("a"), part("a", "b")
-    table = made([events.told("run", NOW_MS, Told.START, first, Facts())])
-    LineageStore(table).record([events.told("run", NOW_MS - DAY_MS, Told.START, second, Facts())])
+    table = made([run_events.told("run", NOW_MS, Told.START, first, Facts())])
+    LineageStore(table).record([run_events.told("run", NOW_MS - DAY_MS, Told.START, second, Facts())])
     assert {one.kind for one in findings(table)} == {
         Kind.REFERENCE_DISOWNED,
         Kind.INDEX_WITHOUT_WITNESS,
@@ -283,7 +283,7 @@ def test_two_truths_of_one_count_are_settled(table: Table) -> None:
     truth = next(c for c in keys(table, b"r|") if c.column.startswith(layout.TRUTH))
     value = cells(table)[truth].replace(b"COMPLETE", b"FAIL")
     number = int(truth.column[4:12], 16)
-    table.write([[rows.truth_put(truth.row, number, value)]])
+    table.write([[run_rows.truth_put(truth.row, number, value)]])
     assert wrong(findings(table)) <= {Kind.TRUTHS_DISAGREE, Kind.UNTRUE}
     assert wrong(findings(table))
     assert repaired(table) == []
@@ -315,7 +315,7 @@ class Between:
 @pytest.mark.parametrize("after", range(1, 12))
 def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, after: int) -> None:
     def happens() -> None:
-        told = events.told("one", NOW_MS - DAY_MS, Told.START, part("z"), Facts())
+        told = run_events.told("one", NOW_MS - DAY_MS, Told.START, part("z"), Facts())
         LineageStore(table).record([told])
 
     changing = Between(table, after, happens)
@@ -329,7 +329,7 @@ def test_writers_at_work_cause_no_alarm() -> None:
     def write() -> None:
         for number in range(150):
             said = part(*"abc"[: number % 3 + 1])
-            told = events.told(f"run {number % 20}", NOW_MS - number, Told.RUNNING, said, Facts())
+            told = run_events.told(f"run {number % 20}", NOW_MS - number, Told.RUNNING, said, Facts())
             LineageStore(table).record([told])
         done.set()
 

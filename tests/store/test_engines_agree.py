@@ -14,11 +14,11 @@ from sources.openlineage_events import run_events
 from strategies import recorded_runs
 
 from fll_hbase import sample
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, RecordedRun, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Said
+from fll_hbase.store.write.commit import Said
 from fll_hbase.tables import Table, open_table
 
 SAMPLE_END_MS = 1_700_000_000_000
@@ -63,7 +63,7 @@ def test_what_an_agent_sent_is_the_same_rows_and_answers(hbase: Hbase) -> None:
             store = LineageStore(table)
             for event in told:
                 assert store.record_one(event).recorded
-            asked = EndPoint("file", "/warehouse/silver/orders_enriched")
+            asked = Dataset("file", "/warehouse/silver/orders_enriched")
             answered = store.lineage(asked, Window(0, START_LIMIT_MS), level=5)
             listed = store.runs(asked, Window(0, START_LIMIT_MS), limit=1_000)
             found.append((bytes_of(table), answered, listed))

@@ -6,22 +6,22 @@ import pytest
 
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
-from fll_hbase.model import events, lineage, told
-from fll_hbase.model.events import Column, Facts, Kind, Mention, Part, Taken, ToldEvent
-from fll_hbase.model.operations import EndPoint, EndPointField, Field
+from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.operations import Dataset, DatasetField, Field
+from fll_hbase.model.run_events import Column, Facts, Kind, Mention, Part, Taken, ToldEvent
 from fll_hbase.model.runs import DAY_MS, ProgramRun, RecordedRun, State, Window
-from fll_hbase.model.schemas import Schema
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
-from fll_hbase.store.rows import CELL_BYTES_MAX
+from fll_hbase.store.run_rows import CELL_BYTES_MAX
+from fll_hbase.store.write.commit import Recorded
 from fll_hbase.tables import Put, open_table
 
-SOURCE, TARGET, ALIAS = EndPoint("db", "orders"), EndPoint("db", "daily"), EndPoint("hive", "daily")
+SOURCE, TARGET, ALIAS = Dataset("db", "orders"), Dataset("db", "daily"), Dataset("hive", "daily")
 NOW_MS = 20_000 * DAY_MS
 WINDOW = Window(NOW_MS, NOW_MS + DAY_MS)
 
 
-def part(*fields: str, job: str = "nightly", aliases: tuple[EndPoint, ...] = ()) -> Part:
+def part(*fields: str, job: str = "nightly", aliases: tuple[Dataset, ...] = ()) -> Part:
     """Each field of the target is made of that of the source."""
     columns = tuple(Column(name, (Taken(1, name, True, "", "IDENTITY"),)) for name in sorted(fields))
     named = tuple((alias.namespace, alias.name) for alias in aliases)
@@ -30,7 +30,7 @@ def part(*fields: str, job: str = "nightly", aliases: tuple[EndPoint, ...] = ())
 
 
 def event(kind: Kind, said: Part, *, run: str = "run", later_ms: int = 0) -> ToldEvent:
-    return events.told(run, NOW_MS + later_ms, kind, said, Facts())
+    return run_events.told(run, NOW_MS + later_ms, kind, said, Facts())
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def store() -> LineageStore:
     return LineageStore(open_table("sqlite:///:memory:"))
 
 
-def pairs(store: LineageStore, end_point: EndPoint, *, failed: bool = False) -> set[object]:
+def pairs(store: LineageStore, end_point: Dataset, *, failed: bool = False) -> set[object]:
     answer = store.lineage(end_point, WINDOW, failed=failed)
     return {pair for entry in answer.entries for pair in entry.relation.direct}
 
@@ -58,7 +58,7 @@ def test_answers_are_in_the_order_sent_whatever_run_they_are_of(store: LineageSt
 
 
 def test_a_document_between_events_says_all_of_its_run(store: LineageStore) -> None:
-    info = lineage.partial(told.operations(part("z")))
+    info = lineage.partial(event_operations.operations(part("z")))
     document = RecordedRun(ProgramRun("jobs", "a", "", "t", "p", "run", NOW_MS), info)
     store.record([event(Kind.START, part("a")), document, event(Kind.FAIL, part("b"), later_ms=1)])
     assert pairs(store, TARGET) == {("z", "z")}
@@ -91,7 +91,7 @@ def test_an_end_point_answers_to_each_of_its_names(store: LineageStore) -> None:
     assert [run.run.run for run in store.runs(ALIAS, WINDOW, limit=5).runs] == ["told-both", "by-path"]
     assert [field.name for field in store.catalogue.fields(ALIAS) or ()] == ["a", "b"]
     for field in ("a", "b"):
-        graphs = [store.field_lineage(EndPointField(name, field), WINDOW).graph for name in (ALIAS, TARGET)]
+        graphs = [store.field_lineage(DatasetField(name, field), WINDOW).graph for name in (ALIAS, TARGET)]
         assert graphs[0] == graphs[1]
         assert graphs[0].connections
     downstream = Part(
@@ -105,7 +105,7 @@ def test_an_end_point_answers_to_each_of_its_names(store: LineageStore) -> None:
         ),
     )
     store.record_one(event(Kind.COMPLETE, downstream, run="downstream", later_ms=2))
-    two_hops = store.lineage(EndPoint("db", "report"), WINDOW, level=2)
+    two_hops = store.lineage(Dataset("db", "report"), WINDOW, level=2)
     assert SOURCE in {entry.relation.source for entry in two_hops.entries}
 
 
@@ -158,5 +158,5 @@ def test_operations_never_share_a_name() -> None:
     columns = tuple(Column(name, ()) for name in ("a", "a#2"))
     ends = (("one", "t"), ("two", "t"))
     mentions = tuple(Mention(place, True, columns=columns) for place in (0, 1))
-    names = [operation.name for operation in told.operations(Part("j", "j", "", ends, mentions))]
+    names = [operation.name for operation in event_operations.operations(Part("j", "j", "", ends, mentions))]
     assert len(names) == len(set(names)) == 6

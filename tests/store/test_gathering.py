@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fll_hbase.errors import CorruptRow, LineageError, StoreAway, TooLarge
+from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store import gathering
-from fll_hbase.store.gathering import GATHERED_MAX, Gathering
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write import group_commit
+from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.group_commit import GATHERED_MAX, Gathering
 from fll_hbase.tables import open_table
 
 from .test_recording import DAY, DESTINATION, copying
@@ -88,21 +88,23 @@ def test_an_unreadable_row_is_told_to_the_run_that_has_it() -> None:
     assert [str(answer) for answer in answers] == ["run0", "run1", "no row", "run3"]
 
 
-@pytest.mark.parametrize("error", [StoreAway("away"), ZeroDivisionError("away")], ids=["away", "a bug"])
+@pytest.mark.parametrize(
+    "error", [StoreUnavailable("away"), ZeroDivisionError("away")], ids=["away", "a bug"]
+)
 def test_what_no_run_is_at_fault_for_is_told_to_all(error: BaseException) -> None:
     answers = asked(Door(error, of="run2"), 4)
     assert [str(answer) for answer in answers] == ["run0", "away", "away", "away"]
 
 
 def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "STUCK_SECONDS", 0.05)
+    monkeypatch.setattr(group_commit, "STUCK_SECONDS", 0.05)
     door = Door()
     gathered = Gathering(door.record)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(gathered.record, copying("run0"))
         door.entered.wait()
         second = threads.submit(gathered.record, copying("run1"))
-        assert isinstance(second.exception(), StoreAway)
+        assert isinstance(second.exception(), StoreUnavailable)
         door.open.set()
         assert first.result().run == "run0"
     assert door.together == [1]

@@ -7,13 +7,13 @@ import pytest
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import EndPoint, EndPointField, Field, InputField, Read, Write
+from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField, Read, Write
 from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.recording import Recorded
+from fll_hbase.store.write.commit import Recorded
 from fll_hbase.tables import Put, Table, open_table
 
-SOURCE, DESTINATION = EndPoint("ns", "source"), EndPoint("ns", "destination")
+SOURCE, DESTINATION = Dataset("ns", "source"), Dataset("ns", "destination")
 DAY = Window(0, DAY_MS)
 
 
@@ -85,7 +85,7 @@ def test_a_dead_witness_hides_no_other_run_of_its_day(table: Table) -> None:
     store.record([kept])
     store.record([moved])
     store.record([copying("moved", start_ms=6, field="g")])
-    answer = store.field_lineage(EndPointField(DESTINATION, "f"), DAY)
+    answer = store.field_lineage(DatasetField(DESTINATION, "f"), DAY)
     assert answer.checksums == (kept.info.checksum,)
     newest = store.lineage(DESTINATION, Window(6, 7), directions=[Direction.BACKWARD])
     assert {pair for entry in newest.entries for pair in entry.relation.direct} == {("g", "g")}

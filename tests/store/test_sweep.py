@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
 
 from fll_hbase.keys import layout
-from fll_hbase.model.horizons import Horizons
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
+from fll_hbase.model.retention_policy import Horizons
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State, Window
-from fll_hbase.store import sweep
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
 
 LATER_MS = 4_000_000_000_000
@@ -58,18 +58,18 @@ def recorded(history: Sequence[RecordedRun]) -> tuple[Table, LineageStore]:
 
 
 def swept(table: Table, horizons: Horizons = Horizons()) -> None:  # noqa: B008
-    sweep.purge(table, horizons, until_ms=LATER_MS)
-    found = sweep.found(table, horizons, until_ms=LATER_MS)
-    sweep.remove(table, found, horizons, until_ms=LATER_MS)
+    garbage_collection.purge(table, horizons, until_ms=LATER_MS)
+    found = garbage_collection.found(table, horizons, until_ms=LATER_MS)
+    garbage_collection.remove(table, found, horizons, until_ms=LATER_MS)
 
 
-def listed(store: LineageStore, end_point: EndPoint, window: Window = ALWAYS) -> list[object]:
+def listed(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> list[object]:
     if not store.catalogue.knows(end_point):
         return []
     return list(store.runs(end_point, window, limit=1_000).runs)
 
 
-def related(store: LineageStore, end_point: EndPoint, window: Window = ALWAYS) -> object:
+def related(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> object:
     if not store.catalogue.knows(end_point):
         return ()
     return store.lineage(end_point, window, failed=True).entries
@@ -136,10 +136,12 @@ def test_a_purge_of_everything_leaves_nothing(history: list[RecordedRun]) -> Non
 def test_what_is_young_stays(tmp_path: Path) -> None:
     table, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
     before = set(cells(table))
-    until_ms = sweep.until_ms(1, 0)
-    assert sweep.purge(table, Horizons(LATER_MS), until_ms=until_ms) == sweep.NOTHING
-    found = sweep.found(table, Horizons(LATER_MS), until_ms=until_ms)
-    sweep.remove(table, found, Horizons(LATER_MS), until_ms=until_ms)
+    until_ms = garbage_collection.until_ms(1, 0)
+    assert (
+        garbage_collection.purge(table, Horizons(LATER_MS), until_ms=until_ms) == garbage_collection.NOTHING
+    )
+    found = garbage_collection.found(table, Horizons(LATER_MS), until_ms=until_ms)
+    garbage_collection.remove(table, found, Horizons(LATER_MS), until_ms=until_ms)
     noted = {cell for cell in cells(table) if cell[1].startswith(layout.HORIZON)}
     assert set(cells(table)) - noted == before
 
@@ -161,7 +163,7 @@ def test_sizes_are_told(tmp_path: Path) -> None:
         run = ProgramRun("n", "a", "", "t", "p", "run", 5)
         LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
         row = table.get(layout.run_row("run"))
-        removed = sweep.purge(table, Horizons(6), until_ms=LATER_MS)
+        removed = garbage_collection.purge(table, Horizons(6), until_ms=LATER_MS)
         assert removed.rows == 1
         assert removed.cells == len(row)
         assert removed.bytes > sum(len(cell.value) for cell in row.values())
@@ -185,7 +187,7 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
     old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
     while store._recording._clock() <= old_ms + 1:
         continue
-    sweep.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
+    garbage_collection.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
     assert store.run("run").truth.checksum == touch.info.checksum
     documents_ = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
     assert len(documents_) == 2

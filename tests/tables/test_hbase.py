@@ -14,10 +14,10 @@ import happybase
 import pytest
 from engines import Hbase
 
-from fll_hbase.errors import BadSetting, StoreAway, TooLarge
-from fll_hbase.tables import Put, addresses, open_table
+from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
+from fll_hbase.tables import Put, hbase_url, open_table
 from fll_hbase.tables.base import Table
-from fll_hbase.tables.gateways import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS
+from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS
 
 from .gates import Gate
 
@@ -40,7 +40,7 @@ def gate(hbase: Hbase) -> Iterator[Gate]:
 def through(*gates: Gate | str, url: str) -> str:
     """The URL of the same table behind these gates."""
     hosts = ",".join(gate if isinstance(gate, str) else gate.address for gate in gates)
-    return f"hbase://{hosts}/{addresses.parsed(url).table}"
+    return f"hbase://{hosts}/{hbase_url.parsed(url).table}"
 
 
 @contextmanager
@@ -63,7 +63,7 @@ class TestTheTable:
     def test_none(self, hbase: Hbase) -> None:
         with opened(hbase.url("never_made")) as table:
             for _ in range(2):
-                with pytest.raises(BadSetting, match=r"no table 'never_made'; `fll table create`"):
+                with pytest.raises(ConfigurationError, match=r"no table 'never_made'; `fll table create`"):
                     table.get(b"a")
 
     @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ class TestTheTable:
         self, hbase: Hbase, families: dict[str, dict[str, object]], mends: str
     ) -> None:
         url = hbase.unused()
-        place = addresses.parsed(url)
+        place = hbase_url.parsed(url)
         with closing(happybase.Connection(*place.gateways[0])) as connection:
             connection.create_table(place.table, families)
         with opened(url) as table:
-            with pytest.raises(BadSetting) as caught:
+            with pytest.raises(ConfigurationError) as caught:
                 table.write([[put(b"a")]])
             assert f"alter '{place.table}', {mends}" in str(caught.value)
 
@@ -95,7 +95,7 @@ class TestTheTable:
         with opened(url) as table:
             table.write([[put(b"a")]])
             hbase.drop(url)
-            with pytest.raises(StoreAway) as caught:
+            with pytest.raises(StoreUnavailable) as caught:
                 table.get(b"a")
             assert "TableNotFoundException" in str(caught.value)
             hbase.make(url)
@@ -137,7 +137,7 @@ class TestConnections:
         with opened(through(gate, url=url), timeout_ms=400) as table:
             table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
             gate.delay_seconds = 0.8
-            with pytest.raises(StoreAway, match="did not answer in time"):
+            with pytest.raises(StoreUnavailable, match="did not answer in time"):
                 table.get(b"a")
             gate.delay_seconds = 0.0
             for _ in range(5):
@@ -170,11 +170,11 @@ class TestConnections:
         gone.shut()
         with opened(through(gate, gone, url=url)) as table:
             table.write([[put(b"a")]])
-            with Gate(addresses.parsed(url).gateways[0]) as other:
+            with Gate(hbase_url.parsed(url).gateways[0]) as other:
                 gate.shut()
                 gate.end_connections()
                 began = time.monotonic()
-                with pytest.raises(StoreAway) as caught:
+                with pytest.raises(StoreUnavailable) as caught:
                     table.get(b"a")
                 assert time.monotonic() - began < 3
                 assert "Connection refused" in str(caught.value)
@@ -197,7 +197,7 @@ class TestConnections:
                 try:
                     table.get(b"a")
                     outcomes.append("answered")
-                except StoreAway:
+                except StoreUnavailable:
                     outcomes.append("away")
                 assert time.monotonic() - began < 6
             assert outcomes.count("away") <= 3
@@ -211,7 +211,7 @@ class TestConnections:
                 _ask_in_vain(table)
             time.sleep(STUCK_SECONDS + 0.2)
             began = time.monotonic()
-            with pytest.raises(StoreAway):
+            with pytest.raises(StoreUnavailable):
                 table.get(b"a")
             assert time.monotonic() - began < STUCK_SECONDS + 2
             gate.delay_seconds = 0.0
@@ -238,7 +238,7 @@ class TestConnections:
             _ask_in_vain(table)
             time.sleep(0.2)
             began = time.monotonic()
-            with pytest.raises(StoreAway, match="all 1 connections"):
+            with pytest.raises(StoreUnavailable, match="all 1 connections"):
                 table.get(b"a")
             assert time.monotonic() - began < CONNECT_SECONDS + 2
             gate.end_connections()
@@ -257,7 +257,7 @@ def _ask_in_vain(table: Table) -> None:
     """Ask in a thread, for as long as it takes."""
 
     def ask() -> None:
-        with suppress(StoreAway):
+        with suppress(StoreUnavailable):
             table.get(b"a")
 
     threading.Thread(target=ask, daemon=True).start()

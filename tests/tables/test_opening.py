@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import BadSetting
+from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables import Put, open_table
 
 
@@ -32,7 +32,7 @@ def test_another_url_is_refused_and_told_the_form(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadSetting) as caught:
+    with pytest.raises(ConfigurationError) as caught:
         open_table(url)
     assert repr(url) in str(caught.value)
     assert "sqlite:///path/to/file.db" in str(caught.value)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.errors import BadSetting, StoreAway
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables import Put, Table
 from fll_hbase.tables.sqlite import SqliteTable
 
@@ -35,9 +35,9 @@ def impatient(path: Path) -> Iterator[Table]:
 
 @contextmanager
 def gives_up() -> Iterator[None]:
-    """Whatever is tried raises StoreAway, after the bounded wait and not before."""
+    """Whatever is tried raises StoreUnavailable, after the bounded wait and not before."""
     began = time.monotonic()
-    with pytest.raises(StoreAway, match="try again"):
+    with pytest.raises(StoreUnavailable, match="try again"):
         yield
     assert BUSY_SECONDS * 0.9 <= time.monotonic() - began < LONG_SECONDS
 
@@ -130,7 +130,7 @@ def test_a_killed_writer_leaves_no_part_of_a_batch(path: Path) -> None:
 
 def test_a_write_that_fails_in_the_middle_leaves_nothing(impatient: Table) -> None:
     broken = [Put(b"x", b"d:x", b"1"), Put(b"y", b"d:x", None), Put(b"z", b"d:x", b"1")]  # type: ignore[arg-type]
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         impatient.write([broken])
     assert [key for key, _ in impatient.scan(b"", b"\xff")] == [b"before"]
     impatient.write([batch(1)])
@@ -163,7 +163,7 @@ def foreign(path: Path, version: int) -> bytes:
 @pytest.mark.parametrize("version", [2, 99])
 def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
     foreign(path, version)
-    with pytest.raises(BadSetting, match=rf"is of version {version}, this program reads 1"):
+    with pytest.raises(ConfigurationError, match=rf"is of version {version}, this program reads 1"):
         SqliteTable(str(path))
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
@@ -172,14 +172,14 @@ def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
 
 def test_a_file_of_another_version_is_left_alone(path: Path) -> None:
     content = foreign(path, 99)
-    with pytest.raises(BadSetting):
+    with pytest.raises(ConfigurationError):
         SqliteTable(str(path))
     assert path.read_bytes() == content
 
 
 def test_what_is_no_database_is_away_and_says_which_file(path: Path) -> None:
     path.write_bytes(b"name,age\n" * 1_000)
-    with pytest.raises(StoreAway, match=r"cells\.db: file is not a database; check the file"):
+    with pytest.raises(StoreUnavailable, match=r"cells\.db: file is not a database; check the file"):
         SqliteTable(str(path))
     assert path.read_bytes() == b"name,age\n" * 1_000
 
@@ -188,7 +188,7 @@ def test_a_folder_is_made_and_a_file_in_its_place_is_told(tmp_path: Path) -> Non
     deep = tmp_path / "not" / "there" / "cells.db"
     with closing(SqliteTable(str(deep))) as table:
         table.write([batch(1)])
-    with pytest.raises(StoreAway, match="check the file and its disk"):
+    with pytest.raises(StoreUnavailable, match="check the file and its disk"):
         SqliteTable(str(deep / "cells.db"))
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.tables import turn as turns
-from fll_hbase.tables.turn import Turn
+from fll_hbase.tables import write_lock as turns
+from fll_hbase.tables.write_lock import Turn
 
 from .workers import go_on, heard, holds_a_turn, process, stopped, takes_a_turn
 

@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from fll_hbase.tables import Put, open_table
-from fll_hbase.tables.turn import Turn
+from fll_hbase.tables.write_lock import Turn
 
 WAIT_SECONDS = 30
 CELLS_A_BATCH = 500

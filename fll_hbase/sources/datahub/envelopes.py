@@ -14,9 +14,9 @@ from typing import Any
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.runs import START_LIMIT_MS
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
 from fll_hbase.sources.datahub import query_parser
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, told
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
@@ -34,20 +34,20 @@ class Form(Enum):
     FILE = "ingestFile"
 
 
-def proposals(checks: Checks, document: object, form: Form) -> Iterator[Proposal]:
+def proposals(checks: Validator, document: object, form: Form) -> Iterator[Proposal]:
     """The proposals of a message, in order; what is wrong with its envelope goes to `checks`."""
     return _FORMS[form](checks, document)
 
 
-def _proposal(checks: Checks, document: object) -> Iterator[Proposal]:
+def _proposal(checks: Validator, document: object) -> Iterator[Proposal]:
     said = told(checks, document, "")
     if "proposal" not in said:
-        checks.fault("proposal", "missing")
+        checks.error("proposal", "missing")
     else:
         yield from _change(checks, _unescaped(said["proposal"]), "proposal")
 
 
-def _proposals(checks: Checks, document: object) -> Iterator[Proposal]:
+def _proposals(checks: Validator, document: object) -> Iterator[Proposal]:
     said = told(checks, document, "")
     for item, at in each(checks.items(said, "proposals", "", required=True), "proposals"):
         yield from _change(checks, item, at)
@@ -61,7 +61,7 @@ def _unescaped(proposal: object) -> object:
     return {**proposal, "entityUrn": urn}
 
 
-def _change(checks: Checks, item: object, at: str) -> Iterator[Proposal]:
+def _change(checks: Validator, item: object, at: str) -> Iterator[Proposal]:
     said = told(checks, item, at)
     if not isinstance(item, dict):
         return
@@ -82,29 +82,29 @@ def _change(checks: Checks, item: object, at: str) -> Iterator[Proposal]:
         yield Proposal(urn, aspect, change, value, inside(place, "value"), urn_at, observed_ms)
 
 
-def _parsed(checks: Checks, holder: dict[str, Any], at: str) -> object:
+def _parsed(checks: Validator, holder: dict[str, Any], at: str) -> object:
     """The aspect in an envelope, which is JSON in a text."""
-    before = len(checks.faults)
+    before = len(checks.errors)
     text = checks.required(holder, "value", at)
-    if len(checks.faults) > before:
+    if len(checks.errors) > before:
         return {}
     try:
         return strict_json.parse(text.encode())
     except UnreadableDocument as error:
-        for fault in error.faults:
-            checks.fault(inside(at, "value"), fault.detail)
+        for fault in error.errors:
+            checks.error(inside(at, "value"), fault.detail)
     return {}
 
 
-def _entities(change: str) -> Callable[[Checks, object], Iterator[Proposal]]:
-    def read(checks: Checks, document: object) -> Iterator[Proposal]:
+def _entities(change: str) -> Callable[[Validator, object], Iterator[Proposal]]:
+    def read(checks: Validator, document: object) -> Iterator[Proposal]:
         for item, at in each(document if isinstance(document, list) else [document], ""):
             yield from _entity(checks, item, at if isinstance(document, list) else "", change)
 
     return read
 
 
-def _entity(checks: Checks, item: object, at: str, change: str) -> Iterator[Proposal]:
+def _entity(checks: Validator, item: object, at: str, change: str) -> Iterator[Proposal]:
     said = told(checks, item, at)
     if not isinstance(item, dict):
         return
@@ -119,14 +119,14 @@ def _entity(checks: Checks, item: object, at: str, change: str) -> Iterator[Prop
             observed_ms = _observed_ms(checks, holder, place)
             yield Proposal(urn, aspect, change, holder["value"], inside(place, "value"), urn_at, observed_ms)
         elif isinstance(wrapped, dict):
-            checks.fault(inside(place, "value"), "missing")
+            checks.error(inside(place, "value"), "missing")
 
 
-def _snapshot(checks: Checks, document: object) -> Iterator[Proposal]:
+def _snapshot(checks: Validator, document: object) -> Iterator[Proposal]:
     yield from _ingested(checks, document, "")
 
 
-def _snapshots(checks: Checks, document: object) -> Iterator[Proposal]:
+def _snapshots(checks: Validator, document: object) -> Iterator[Proposal]:
     said = told(checks, document, "")
     metadata = checks.items(said, "systemMetadata", "")
     for item, at in each(checks.items(said, "entities", "", required=True), "entities"):
@@ -135,7 +135,7 @@ def _snapshots(checks: Checks, document: object) -> Iterator[Proposal]:
         yield from _ingested(checks, {"entity": item, "systemMetadata": system}, at)
 
 
-def _ingested(checks: Checks, document: object, at: str) -> Iterator[Proposal]:
+def _ingested(checks: Validator, document: object, at: str) -> Iterator[Proposal]:
     said = told(checks, document, at)
     if isinstance(document, dict):
         holder = told(checks, said.get("entity"), inside(at, "entity"))
@@ -143,10 +143,10 @@ def _ingested(checks: Checks, document: object, at: str) -> Iterator[Proposal]:
         yield from _aspects(checks, value, inside(at, "entity.value"), _observed_ms(checks, said, at))
 
 
-def _aspects(checks: Checks, snapshots: dict[str, Any], at: str, observed_ms: int) -> Iterator[Proposal]:
+def _aspects(checks: Validator, snapshots: dict[str, Any], at: str, observed_ms: int) -> Iterator[Proposal]:
     """The aspects of a snapshot, which stands under the name of its class."""
     if len(snapshots) != 1:
-        checks.fault(at, "must hold one snapshot under the name of its class")
+        checks.error(at, "must hold one snapshot under the name of its class")
     for name, snapshot in snapshots.items():
         place = inside(at, name)
         said = told(checks, snapshot, place)
@@ -161,7 +161,7 @@ def _aspects(checks: Checks, snapshots: dict[str, Any], at: str, observed_ms: in
                 yield Proposal(urn, aspect, UPSERT, value, inside(where, kind), urn_at, observed_ms)
 
 
-def _file(checks: Checks, document: object) -> Iterator[Proposal]:
+def _file(checks: Validator, document: object) -> Iterator[Proposal]:
     if query_parser.is_pairs(document):
         yield from query_parser.proposals(checks, document)
         return
@@ -177,16 +177,16 @@ def _file(checks: Checks, document: object) -> Iterator[Proposal]:
         elif "urn" in said:
             yield from _entity(checks, item, place, UPSERT)
         elif isinstance(item, dict):
-            checks.fault(place, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+            checks.error(place, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
 
 
-def _observed_ms(checks: Checks, holder: dict[str, Any], at: str) -> int:
+def _observed_ms(checks: Validator, holder: dict[str, Any], at: str) -> int:
     place = inside(at, "systemMetadata")
     said = told(checks, holder.get("systemMetadata", {}), place)
     return checks.integer(said, "lastObserved", place, below=START_LIMIT_MS) if "lastObserved" in said else 0
 
 
-_FORMS: dict[Form, Callable[[Checks, object], Iterator[Proposal]]] = {
+_FORMS: dict[Form, Callable[[Validator, object], Iterator[Proposal]]] = {
     Form.PROPOSAL: _proposal,
     Form.PROPOSALS: _proposals,
     Form.ENTITIES: _entities(UPSERT),

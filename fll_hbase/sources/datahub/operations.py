@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Field,
     Influence,
     InputField,
@@ -21,7 +20,8 @@ from fll_hbase.model.operations import (
     Transform,
     Write,
 )
-from fll_hbase.sources.datahub.edges import Derivation, Edges
+from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.sources.datahub.lineage_edges import Derivation, Edges
 
 NAMED_FIELDS_MAX = 3
 
@@ -34,7 +34,7 @@ class Told:
     confidences: dict[str, float]
 
 
-def operations_of(edges: Edges, *, dataset: EndPoint | None) -> Told:
+def operations_of(edges: Edges, *, dataset: Dataset | None) -> Told:
     """The operations that edges come to; `dataset` is what the aspect belongs to, None for that of a job.
 
     A field that comes under its own name and by no operation that anyone named goes from READ to WRITE.
@@ -45,9 +45,9 @@ def operations_of(edges: Edges, *, dataset: EndPoint | None) -> Told:
     flow.reads = {read.source: read.name for read in reads if read.outputs}
     for derivation in derivations:
         flow.derive(derivation)
-    destinations = edges.destinations | {made.end_point for each in derivations for made in each.downstreams}
+    destinations = edges.destinations | {made.dataset for each in derivations for made in each.downstreams}
     shaping = [
-        InputField(flow.reads[each.end_point], each.name, Influence.INDIRECT) for each in edges.constraints
+        InputField(flow.reads[each.dataset], each.name, Influence.INDIRECT) for each in edges.constraints
     ]
     writes = [
         Write(flow.names.unique(f"write {of}"), "", of, "", _inputs([*flow.written.get(of, ()), *shaping]))
@@ -58,18 +58,18 @@ def operations_of(edges: Edges, *, dataset: EndPoint | None) -> Told:
 
 def _reads(edges: Edges, names: UniqueNames) -> list[Read]:
     """A READ of each source with the fields that lead on; without fields where it is not known which do."""
-    used: dict[EndPoint, set[str]] = {}
-    blind: set[EndPoint] = set(edges.sources)
+    used: dict[Dataset, set[str]] = {}
+    blind: set[Dataset] = set(edges.sources)
     for derivation in edges.derivations:
         blind.update(derivation.whole)
         for upstream in derivation.upstreams:
             if derivation.downstreams:
-                used.setdefault(upstream.end_point, set()).add(upstream.name)
+                used.setdefault(upstream.dataset, set()).add(upstream.name)
             else:
-                blind.add(upstream.end_point)
+                blind.add(upstream.dataset)
     whole = {of for each in edges.derivations for of in each.whole}
     for constraint in edges.constraints:
-        used.setdefault(constraint.end_point, set()).add(constraint.name)
+        used.setdefault(constraint.dataset, set()).add(constraint.name)
     reads = [
         Read(names.unique(f"read {of}"), "", of, "", tuple(Field(name) for name in sorted(fields)))
         for of, fields in sorted(used.items())
@@ -84,11 +84,11 @@ def _reads(edges: Edges, names: UniqueNames) -> list[Read]:
 class _Flow:
     """Derivations on their way to operations."""
 
-    dataset: EndPoint | None
+    dataset: Dataset | None
     names: UniqueNames = field(default_factory=UniqueNames)
-    reads: dict[EndPoint, str] = field(default_factory=dict)
+    reads: dict[Dataset, str] = field(default_factory=dict)
     transforms: list[Transform] = field(default_factory=list)
-    written: dict[EndPoint, list[InputField]] = field(default_factory=dict)
+    written: dict[Dataset, list[InputField]] = field(default_factory=dict)
     confidences: dict[str, float] = field(default_factory=dict)
 
     def derive(self, derivation: Derivation) -> None:
@@ -96,7 +96,7 @@ class _Flow:
         if derivation.whole and not derivation.upstreams:
             return
         inputs = _inputs(
-            InputField(self.reads[upstream.end_point], upstream.name) for upstream in derivation.upstreams
+            InputField(self.reads[upstream.dataset], upstream.name) for upstream in derivation.upstreams
         )
         if _is_copy(derivation):
             self._write(derivation.downstreams[0], inputs)
@@ -109,8 +109,8 @@ class _Flow:
         if derivation.confidence < 1:
             self.confidences[name] = derivation.confidence
 
-    def _write(self, made: EndPointField, inputs: Sequence[InputField]) -> None:
-        self.written.setdefault(made.end_point, []).extend(inputs)
+    def _write(self, made: DatasetField, inputs: Sequence[InputField]) -> None:
+        self.written.setdefault(made.dataset, []).extend(inputs)
 
 
 def _is_copy(derivation: Derivation) -> bool:
@@ -119,11 +119,9 @@ def _is_copy(derivation: Derivation) -> bool:
     return plain and len(derivation.downstreams) == 1 and bool(derivation.upstreams) and len(names) == 1
 
 
-def _about(downstreams: Sequence[EndPointField], dataset: EndPoint | None) -> str:
+def _about(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> str:
     """What is derived, in few words: the fields, with their end point where that is not the program's."""
-    said = [
-        each.name if each.end_point == dataset else f"{each.end_point}.{each.name}" for each in downstreams
-    ]
+    said = [each.name if each.dataset == dataset else f"{each.dataset}.{each.name}" for each in downstreams]
     if len(said) <= NAMED_FIELDS_MAX:
         return ", ".join(said)
     return f"{', '.join(said[:NAMED_FIELDS_MAX])} and {len(said) - NAMED_FIELDS_MAX} more"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase.sources.checks import Checks
+from fll_hbase.sources.validation import Validator
 
 UPSERT = "UPSERT"
 PATCH = "PATCH"
@@ -29,7 +29,7 @@ class Proposal:
     observed_ms: int
 
 
-def told(checks: Checks, value: object, at: str) -> dict[str, Any]:
+def told(checks: Validator, value: object, at: str) -> dict[str, Any]:
     """A JSON object without its nulls; members that nobody here knows are no fault."""
     if isinstance(value, dict):
         return {name: member for name, member in value.items() if member is not None}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fll_hbase.model.operations import EndPoint
-from fll_hbase.sources.checks import Checks, each, inside
+from fll_hbase.model.operations import Dataset
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, told
+from fll_hbase.sources.validation import Validator, each, inside
 
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
@@ -24,13 +24,13 @@ def is_pairs(document: object) -> bool:
     return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
 
 
-def proposals(checks: Checks, document: object) -> Iterator[Proposal]:
+def proposals(checks: Validator, document: object) -> Iterator[Proposal]:
     """One proposal for each table written, in the form of the aspect that seed 001 proposed."""
     pairs = [document] if _is_pair(document) else document
     written: dict[str, dict[str, dict[str, Any]]] = {}
     for item, at in each(pairs if isinstance(pairs, list) else [], ""):
         if not _is_pair(item):
-            checks.fault(at, "must be a list of a `Left` or `Right` and of what it is made of")
+            checks.error(at, "must be a list of a `Left` or `Right` and of what it is made of")
             continue
         place = "" if _is_pair(document) else at
         _add(checks, written, item, place)
@@ -39,7 +39,7 @@ def proposals(checks: Checks, document: object) -> Iterator[Proposal]:
         yield Proposal(urn, ASPECT, UPSERT, value, "", "", 0)
 
 
-def _add(checks: Checks, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], at: str) -> None:
+def _add(checks: Validator, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], at: str) -> None:
     of_table = "Left" in pair[0]
     side = "Left" if of_table else "Right"
     target_at, made_at = inside(inside(at, 0), side), inside(at, 1)
@@ -63,13 +63,13 @@ def _nothing() -> dict[str, Any]:
     return {"fields": [], "constraints": []}
 
 
-def _table(checks: Checks, said: dict[str, Any], at: str, prefix: str) -> str:
+def _table(checks: Validator, said: dict[str, Any], at: str, prefix: str) -> str:
     """The urn of a table; a schema that only repeats the table's name is no part of it."""
     names = [checks.optional(said, f"{prefix}{part}", at) for part in _PARTS]
     names[2] = checks.required(said, f"{prefix}TableName", at)
     if names[1] == names[2]:
         names[1] = ""
-    return urns.urn(EndPoint(PLATFORM, ".".join(filter(None, names))))
+    return urns.urn(Dataset(PLATFORM, ".".join(filter(None, names))))
 
 
 def _is_pair(item: object) -> bool:

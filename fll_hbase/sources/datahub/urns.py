@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from fll_hbase.model.operations import EndPoint
+from fll_hbase.model.operations import Dataset
 
 PROD = "PROD"
 _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za-z0-9_]+)\)", re.DOTALL)
@@ -31,26 +31,26 @@ _ENCODED = re.compile(r"%((?:25)*)(2C|28|29|E2%90%9F)")
 class Field(NamedTuple):
     """What a schemaField urn names: a field path as DataHub has it, in an end point."""
 
-    end_point: EndPoint
+    end_point: Dataset
     path: str
 
 
 @lru_cache(1_024)
-def end_point(urn: str) -> EndPoint:
+def end_point(urn: str) -> Dataset:
     """The end point that a urn names. Raises ValueError for what is no urn of an entity."""
     dataset = _DATASET.fullmatch(urn)
     if dataset and not dataset[1].startswith("urn:"):
         platform, name, environment = decoded(dataset[1]), decoded(dataset[2]), dataset[3]
-        return EndPoint(_namespace(platform, environment), name)
+        return Dataset(_namespace(platform, environment), name)
     entity = _ENTITY.fullmatch(urn)
     if entity:
-        return EndPoint(entity[1], entity[2])
+        return Dataset(entity[1], entity[2])
     raise ValueError(
         f"{urn[:200]!r} is no urn of a dataset: urn:li:dataset:(urn:li:dataPlatform:…,name,PROD)"
     )
 
 
-def urn(of: EndPoint) -> str:
+def urn(of: Dataset) -> str:
     """The urn that names an end point; `end_point` is its inverse but for a needless `:PROD`."""
     if _ENTITIES.fullmatch(of.namespace):
         return f"{of.namespace}:{of.name}"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from fll_hbase.model import events
-from fll_hbase.model.events import Column, Mention, Taken
-from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
-from fll_hbase.sources.naming import NameRules
-from fll_hbase.sources.openlineage import columns
-from fll_hbase.sources.openlineage.objects import facet, listed, members, text
+from fll_hbase.model import run_events
+from fll_hbase.model.run_events import Column, Mention, Taken
+from fll_hbase.sources.name_rules import NameRules
+from fll_hbase.sources.openlineage import column_lineage
+from fll_hbase.sources.openlineage.json_access import facet, listed, members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a dataset."""
@@ -22,7 +22,7 @@ JOB = "JOB"
 SPARK = "/integration/spark"
 """What the name of the Spark agent ends with where it says who produced an event."""
 
-_LINEAGES = {"columnLineage": columns.COLUMN_LINEAGE, "lineage": columns.LINEAGE}
+_LINEAGES = {"columnLineage": column_lineage.COLUMN_LINEAGE, "lineage": column_lineage.LINEAGE}
 _TWICE = re.compile(r"(/[^/]+)\1(?=/)")
 """A directory named twice in a row: so the Spark agent tells of a table that was dropped."""
 
@@ -35,7 +35,7 @@ class _Dataset:
     written: bool
     at: str
     fields: dict[str, str] | None = None
-    lineages: list[tuple[columns.Shape, dict[str, Any], str]] = field(default_factory=list)
+    lineages: list[tuple[column_lineage.Shape, dict[str, Any], str]] = field(default_factory=list)
     aliases: set[Name] = field(default_factory=set)
     lifecycle: str = ""
     previous: Name | None = None
@@ -45,7 +45,7 @@ class _Dataset:
 class Datasets:
     """Gathers the datasets of one event. `physical` tells namespace, logical and physical name."""
 
-    def __init__(self, checks: Checks, rules: NameRules, *, producer: str) -> None:
+    def __init__(self, checks: Validator, rules: NameRules, *, producer: str) -> None:
         self._checks = checks
         self._rules = rules
         self._doubles = SPARK in producer
@@ -89,7 +89,7 @@ class Datasets:
     def add_entry(self, said: dict[str, Any], at: str) -> None:
         """One dataset that the lineage facet of a job tells of."""
         found = _Dataset(self._named(said, at), True, at)
-        found.lineages.append((columns.LINEAGE, said, at))
+        found.lineages.append((column_lineage.LINEAGE, said, at))
         self._found.append(found)
 
     def mentions(self) -> tuple[Mention, ...]:
@@ -104,7 +104,7 @@ class Datasets:
             merged[name, False] = Mention(self._place(name), False)
         ordered = {name: place for place, name in enumerate(self.end_points())}
         places = [ordered[name] for name in self._places]
-        moved = (events.moved(mention, places) for mention in merged.values())
+        moved = (run_events.moved(mention, places) for mention in merged.values())
         return tuple(sorted(moved, key=lambda one: (one.place, one.written)))
 
     def end_points(self) -> tuple[Name, ...]:
@@ -135,24 +135,24 @@ class Datasets:
         self,
         dataset: _Dataset,
         paths: dict[Name, dict[str, str]],
-        shape: columns.Shape,
+        shape: column_lineage.Shape,
         said: dict[str, Any],
         at: str,
-    ) -> columns.Lineage:
+    ) -> column_lineage.Lineage:
         def source(said: dict[str, Any], at: str) -> tuple[int, str] | None:
             if said.get("type") == JOB:
                 return None
             name = self._named(said, at)
             place = self._place(name)
-            if shape is columns.LINEAGE and said.get("field") is None:
+            if shape is column_lineage.LINEAGE and said.get("field") is None:
                 self._read.add(name)
                 return None
             taken = self._checks.required(said, "field", at, bytes_max=NAME_BYTES_MAX)
             return place, paths.get(name, {}).get(taken, taken)
 
-        found = columns.read(self._checks, said, at, source, shape)
+        found = column_lineage.read(self._checks, said, at, source, shape)
         own = paths.get(dataset.name, {})
-        return columns.Lineage(
+        return column_lineage.Lineage(
             tuple(Column(own.get(each.name, each.name), each.takes) for each in found.columns), found.whole
         )
 
@@ -177,7 +177,7 @@ class Datasets:
     def _typed(self, holder: dict[str, Any], at: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         items = listed(self._checks, holder, "fields", at)
         if items and not depth:
-            self._checks.fault(at, f"nested more than {DEPTH_MAX} deep")
+            self._checks.error(at, f"nested more than {DEPTH_MAX} deep")
             return
         for item, place in each(items, inside(at, "fields")):
             said = members(self._checks, item, place)

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.errors import Fault, UnreadableDocument
-from fll_hbase.model import events, told
+from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.events import Facts, Kind, Part, ToldEvent
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.run_events import Facts, Kind, Part, ToldEvent
 from fll_hbase.model.runs import START_LIMIT_MS
-from fll_hbase.model.schemas import Schema
-from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, inside
-from fll_hbase.sources.naming import NameRules
+from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.datasets import Datasets
-from fll_hbase.sources.openlineage.objects import members, text
+from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
 
 KINDS = {kind.value for kind in Kind}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ def parse(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableDocument([Fault("", f"not JSON: {error}")]) from error
+        raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
 
 
 def read(document: object, *, rules: NameRules | None = None) -> Reading:
@@ -45,10 +45,10 @@ def read(document: object, *, rules: NameRules | None = None) -> Reading:
 
     A job event or a dataset event with lineage is a run of its own, at the time of the event.
     """
-    checks = Checks()
+    checks = Validator()
     said = members(checks, document, "")
-    if checks.faults:
-        raise UnreadableDocument(checks.faults)
+    if checks.errors:
+        raise UnreadableDocument(checks.errors)
     time_ms = _time_ms(checks, said)
     producer = text(checks, said, "producer", "")
     datasets = Datasets(checks, rules or NameRules(), producer=producer)
@@ -60,15 +60,15 @@ def read(document: object, *, rules: NameRules | None = None) -> Reading:
     elif "job" in said:
         found = _job_event(checks, said, datasets, time_ms)
     else:
-        checks.fault("", "none of run, job and dataset: an event tells of one of them")
-    if checks.faults or found is None:
-        raise UnreadableDocument(checks.faults)
+        checks.error("", "none of run, job and dataset: an event tells of one of them")
+    if checks.errors or found is None:
+        raise UnreadableDocument(checks.errors)
     part, event = found
-    return Reading(event, tuple(told.schemas(part)))
+    return Reading(event, tuple(event_operations.schemas(part)))
 
 
 def _run_event(
-    checks: Checks, said: dict[str, Any], datasets: Datasets, time_ms: int
+    checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
 ) -> tuple[Part, ToldEvent]:
     kind = Kind(checks.choice(said, "eventType", "", KINDS, Kind.OTHER.value))
     about = members(checks, said.get("run"), "run")
@@ -79,11 +79,11 @@ def _run_event(
     facts = facets.facts(checks, of_run, datasets.physical)
     if own:
         run, time_ms, facts = own.run.run, own.run.start_ms, own.facts(facts)
-    return part, events.told(run, time_ms, kind, part, facts)
+    return part, run_events.told(run, time_ms, kind, part, facts)
 
 
 def _job_event(
-    checks: Checks, said: dict[str, Any], datasets: Datasets, time_ms: int
+    checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
 ) -> tuple[Part, ToldEvent | None]:
     part = _part(checks, said, datasets, "")
     return part, _observed(part, time_ms, datasets) if part.mentions else None
@@ -98,7 +98,7 @@ def _dataset_event(said: dict[str, Any], datasets: Datasets, time_ms: int) -> tu
     return part, _observed(part, time_ms, datasets) if known else None
 
 
-def _part(checks: Checks, said: dict[str, Any], datasets: Datasets, operations: str) -> Part:
+def _part(checks: Validator, said: dict[str, Any], datasets: Datasets, operations: str) -> Part:
     job = members(checks, said.get("job"), "job")
     namespace = checks.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
     name = checks.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
@@ -115,19 +115,21 @@ def _part(checks: Checks, said: dict[str, Any], datasets: Datasets, operations: 
     )
 
 
-def _listed(checks: Checks, said: dict[str, Any], name: str) -> list[Any]:
+def _listed(checks: Validator, said: dict[str, Any], name: str) -> list[Any]:
     return [] if said.get(name) is None else checks.items(said, name, "")
 
 
 def _observed(part: Part, time_ms: int, datasets: Datasets) -> ToldEvent:
     """What is told without a run: each time it is told is a run that is complete."""
     facts = Facts(names=tuple(sorted(datasets.physical)))
-    event = events.told("", time_ms, Kind.COMPLETE, part, facts)
+    event = run_events.told("", time_ms, Kind.COMPLETE, part, facts)
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.part}".encode())
-    return ToldEvent(f"{(part.type or events.UNTYPED).lower()}-{name}-{time_ms}", event.event, event.texts)
+    return ToldEvent(
+        f"{(part.type or run_events.UNTYPED).lower()}-{name}-{time_ms}", event.event, event.texts
+    )
 
 
-def _time_ms(checks: Checks, said: dict[str, Any]) -> int:
+def _time_ms(checks: Validator, said: dict[str, Any]) -> int:
     """Milliseconds since 1970, rounded down; a time without a zone is UTC."""
     given = text(checks, said, "eventTime", "", required=True)
     if "eventTime" not in said or not isinstance(said["eventTime"], str):
@@ -138,9 +140,9 @@ def _time_ms(checks: Checks, said: dict[str, Any]) -> int:
         elapsed = time - _EPOCH
     except (ValueError, OverflowError):
         if said["eventTime"]:
-            checks.fault("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
+            checks.error("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
         return 0
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
     if not 0 <= time_ms < START_LIMIT_MS:
-        checks.fault("eventTime", f"{given[:100]!r} is before 1970")
+        checks.error("eventTime", f"{given[:100]!r} is before 1970")
     return max(time_ms, 0)

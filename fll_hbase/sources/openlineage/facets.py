@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from fll_hbase.errors import Fault, FaultyInput
+from fll_hbase.errors import FieldError, InputError
 from fll_hbase.model import checksum
-from fll_hbase.model.events import Facts
 from fll_hbase.model.lineage import partial
+from fll_hbase.model.run_events import Facts
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.sources.checks import ID_BYTES_MAX, NAME_BYTES_MAX, Checks, each, inside
-from fll_hbase.sources.document import read_operations, read_run
-from fll_hbase.sources.openlineage.objects import facet, listed, members, text
+from fll_hbase.sources.native.document import read_operations, read_run
+from fll_hbase.sources.openlineage.json_access import facet, listed, members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
 
 RUN, JOB = "run.facets", "job.facets"
 OWN = "fll_run"
@@ -39,7 +39,7 @@ class Own:
         return msgspec.structs.replace(said, program=program)
 
 
-def facts(checks: Checks, of_run: dict[str, Any], physical: Iterable[tuple[str, str, str]]) -> Facts:
+def facts(checks: Validator, of_run: dict[str, Any], physical: Iterable[tuple[str, str, str]]) -> Facts:
     """What the facets of a run say of that run alone."""
     parent = facet(checks, of_run, "parent", RUN) or {}
     nominal = facet(checks, of_run, "nominalTime", RUN) or {}
@@ -54,18 +54,18 @@ def facts(checks: Checks, of_run: dict[str, Any], physical: Iterable[tuple[str, 
     )
 
 
-def integration(checks: Checks, of_job: dict[str, Any]) -> str:
+def integration(checks: Validator, of_job: dict[str, Any]) -> str:
     """What kind of program it is, as its job type says; empty where it says nothing."""
     said = facet(checks, of_job, "jobType", JOB) or {}
     return text(checks, said, "integration", inside(JOB, "jobType"))
 
 
-def sql(checks: Checks, of_job: dict[str, Any]) -> str:
+def sql(checks: Validator, of_job: dict[str, Any]) -> str:
     """The statement that the job runs."""
     return text(checks, facet(checks, of_job, "sql", JOB) or {}, "query", inside(JOB, "sql"))
 
 
-def entries(checks: Checks, of_job: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def entries(checks: Validator, of_job: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The datasets that the lineage facet of a job tells of; jobs that feed jobs carry no fields."""
     said = facet(checks, of_job, "lineage", JOB) or {}
     at = inside(JOB, "lineage")
@@ -75,27 +75,27 @@ def entries(checks: Checks, of_job: dict[str, Any]) -> Iterator[tuple[dict[str, 
             yield entry, place
 
 
-def own_operations(checks: Checks, of_run: dict[str, Any]) -> Own | None:
+def own_operations(checks: Validator, of_run: dict[str, Any]) -> Own | None:
     """The run that a store like this exported; its faults are told at its place."""
     said = facet(checks, of_run, OWN, RUN)
     if not said:
         return None
-    own = Checks()
+    own = Validator()
     run = read_run(own, said, own.required(said, "namespace", "", bytes_max=ID_BYTES_MAX))
     try:
-        if not own.faults:
+        if not own.errors:
             info = read_operations(said, run.namespace, of=partial).info
             return Own(run, "\n".join(map(checksum.canonical, info.operations)))
-        faults: Iterable[Fault] = own.faults
-    except FaultyInput as error:
-        faults = error.faults
+        faults: Iterable[FieldError] = own.errors
+    except InputError as error:
+        faults = error.errors
     at = inside(RUN, OWN)
     for fault in faults:
-        checks.fault(inside(at, fault.at), fault.detail)
+        checks.error(inside(at, fault.path), fault.detail)
     return None
 
 
-def _error(checks: Checks, of_run: dict[str, Any]) -> str:
+def _error(checks: Validator, of_run: dict[str, Any]) -> str:
     """Why the run failed; of the Spark agent, which says nothing else, the head of the stack trace."""
     said = facet(checks, of_run, "errorMessage", RUN)
     if said is not None:
@@ -104,7 +104,7 @@ def _error(checks: Checks, of_run: dict[str, Any]) -> str:
     return text(checks, said, "stackTrace", inside(RUN, SPARK_EXCEPTION)).partition("\n")[0]
 
 
-def _reference(checks: Checks, holder: dict[str, Any], at: str) -> tuple[str, str, str] | None:
+def _reference(checks: Validator, holder: dict[str, Any], at: str) -> tuple[str, str, str] | None:
     """Namespace and name of a job, and its run; None where nothing is said of a run."""
     run = members(checks, holder.get("run"), inside(at, "run"), optional=True)
     job = members(checks, holder.get("job"), inside(at, "job"), optional=True)

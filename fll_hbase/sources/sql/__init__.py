@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fll_hbase.sources.sql.document import read
-from fll_hbase.sources.sql.parsing import DIALECTS
-from fll_hbase.sources.sql.tables import Lookup
+from fll_hbase.sources.sql.parser import DIALECTS
+from fll_hbase.sources.sql.query_lineage import read_query
+from fll_hbase.sources.sql.table_schemas import Lookup, Tables
 
-__all__ = ["DIALECTS", "Lookup", "read"]
+__all__ = ["DIALECTS", "Lookup", "Tables", "read", "read_query"]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fll_hbase.errors import Fault, InvalidLineage, UnreadableDocument
+from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Field, Operation, end_point_of, outputs_of
 from fll_hbase.model.runs import details
-from fll_hbase.sources.checks import NAME_BYTES_MAX, Checks, each, inside
-from fll_hbase.sources.document import Reading, ReadOperations, read_namespace, read_run
-from fll_hbase.sources.parts import read_field
+from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
+from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.operations import operations_of
-from fll_hbase.sources.sql.parsing import DIALECTS, Script, parse
-from fll_hbase.sources.sql.session import Session
+from fll_hbase.sources.sql.parser import DIALECTS, Script, parse
+from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.source_text import Texts
 from fll_hbase.sources.sql.statements import read_all
-from fll_hbase.sources.sql.tables import Lookup, Tables
-from fll_hbase.sources.sql.texts import Texts
+from fll_hbase.sources.sql.table_schemas import Lookup, Tables
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
 NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
 
@@ -28,10 +28,10 @@ def read(document: object, *, namespace: str | None, columns: Lookup) -> Reading
     `namespace` is that of the URL; without one the document must name its own. Raises UnreadableDocument for
     what is no such document or no SQL, InvalidLineage where nothing is written.
     """
-    checks = Checks()
+    checks = Validator()
     members = checks.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
-    if checks.faults:
-        raise UnreadableDocument(checks.faults)
+    if checks.errors:
+        raise UnreadableDocument(checks.errors)
     namespace = read_namespace(checks, members, namespace)
     run = read_run(checks, members, namespace)
     dialect = checks.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
@@ -40,18 +40,18 @@ def read(document: object, *, namespace: str | None, columns: Lookup) -> Reading
     try:
         script = parse(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
-        raise UnreadableDocument([*checks.faults, *error.faults]) from error
-    if checks.faults or script is None:
-        raise UnreadableDocument(checks.faults)
+        raise UnreadableDocument([*checks.errors, *error.errors]) from error
+    if checks.errors or script is None:
+        raise UnreadableDocument(checks.errors)
     told = _told(script, Tables(namespace, schema, columns))
     return Reading(replace(run, details=details(sql=sql)), told, tuple(checks.warnings))
 
 
-def _schema(checks: Checks, members: dict[str, Any]) -> dict[str, list[Field]]:
+def _schema(checks: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
     """The columns of tables, by the names the SQL has for them."""
     said = members.get("schema", {})
     if not isinstance(said, dict):
-        checks.fault("schema", "must be an object of tables, each with an array of its columns")
+        checks.error("schema", "must be an object of tables, each with an array of its columns")
         return {}
     found = {}
     for table in said:
@@ -67,8 +67,13 @@ def _told(script: Script, tables: Tables) -> ReadOperations:
     try:
         read_all(session)
     except RecursionError as error:
-        raise UnreadableDocument([Fault("sql", "nested too deeply")]) from error
-    operations = operations_of(session.writings, tables)
+        raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
+    return build_operations(session)
+
+
+def build_operations(session: Session) -> ReadOperations:
+    """Build the operations of all writes of a script; raises UnreadableDocument for names out of bounds."""
+    operations = operations_of(session.writings, session.tables)
     _check(operations)
     return ReadOperations(lineage.partial(operations), session.warnings)
 
@@ -76,13 +81,13 @@ def _told(script: Script, tables: Tables) -> ReadOperations:
 def _check(operations: list[Operation]) -> None:
     """Names come from the SQL, where they may be anything."""
     if not operations:
-        raise InvalidLineage([Fault("sql", NO_WRITE)])
-    checks = Checks()
+        raise InvalidLineage([FieldError("sql", NO_WRITE)])
+    checks = Validator()
     for operation in operations:
         for field in outputs_of(operation):
             checks.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
         end_point = end_point_of(operation)
         if end_point is not None:
             checks.name(end_point.name, "sql", bytes_max=NAME_BYTES_MAX)
-    if checks.faults:
-        raise UnreadableDocument(checks.faults)
+    if checks.errors:
+        raise UnreadableDocument(checks.errors)

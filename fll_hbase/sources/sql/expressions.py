@@ -7,20 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from fll_hbase.model.operations import EndPointField
-from fll_hbase.sources.sql.influence import Part
-from fll_hbase.sources.sql.influence import parts as parts_of
-from fll_hbase.sources.sql.scopes import Scope, resolve
-from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import (
-    STEPS_MAX,
-    UNKNOWN,
-    Effects,
-    Made,
-    Result,
-    Shaping,
-    shaped,
-)
+from fll_hbase.model.operations import DatasetField
+from fll_hbase.sources.sql.expression_inputs import Part
+from fll_hbase.sources.sql.expression_inputs import parts as parts_of
+from fll_hbase.sources.sql.provenance import STEPS_MAX, UNKNOWN, Effects, Made, Result, Shaping, shaped
+from fll_hbase.sources.sql.scope import Scope, resolve
+from fll_hbase.sources.sql.script_state import Session
 
 Answer = Callable[[Session, exp.Expr, Scope], Result]
 """Gives the result of a query inside an expression."""
@@ -32,7 +24,7 @@ QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 class Gathered:
     """What was found in an expression, and where in the script it stands."""
 
-    direct: set[EndPointField] = field(default_factory=set)
+    direct: set[DatasetField] = field(default_factory=set)
     indirect: set[Shaping] = field(default_factory=set)
     steps: dict[str, Made] = field(default_factory=dict)
     effects: Effects = field(default_factory=Effects)

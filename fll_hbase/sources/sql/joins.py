@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from fll_hbase.sources.sql.expressions import Answer, gather
-from fll_hbase.sources.sql.scopes import Scope
-from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import UNKNOWN, Effects, Made, Relation, merged, shaped
+from fll_hbase.sources.sql.provenance import UNKNOWN, Effects, Made, Relation, merged, shaped
+from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql.script_state import Session
 
 _HIDING = {"SEMI", "ANTI"}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fll_hbase.model.names import UniqueNames
 from fll_hbase.model.operations import (
-    EndPoint,
-    EndPointField,
+    Dataset,
+    DatasetField,
     Field,
     Influence,
     InputField,
@@ -17,9 +16,10 @@ from fll_hbase.model.operations import (
     Transform,
     Write,
 )
-from fll_hbase.sources.sql.session import Writing
-from fll_hbase.sources.sql.tables import Tables
-from fll_hbase.sources.sql.values import Made, Shaping, cut, described, merged
+from fll_hbase.model.unique_names import UniqueNames
+from fll_hbase.sources.sql.provenance import Made, Shaping, cut, described, merged
+from fll_hbase.sources.sql.script_state import Writing
+from fll_hbase.sources.sql.table_schemas import Tables
 
 
 def operations_of(writings: Sequence[Writing], tables: Tables) -> list[Operation]:
@@ -33,8 +33,8 @@ class _Run:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._names = UniqueNames()
-        self._reads: dict[EndPoint, str] = {}
-        self._read: dict[EndPoint, set[str]] = {}
+        self._reads: dict[Dataset, str] = {}
+        self._read: dict[Dataset, set[str]] = {}
 
     def of(self, writings: Sequence[Writing]) -> list[Operation]:
         told = [(writing, _told(writing)) for writing in writings]
@@ -42,11 +42,11 @@ class _Run:
             for end_point in writing.effects.reads:
                 self._read.setdefault(end_point, set())
             for leaf in _leaves(writing, fields):
-                self._read.setdefault(leaf.end_point, set()).add(leaf.name)
+                self._read.setdefault(leaf.dataset, set()).add(leaf.name)
         reads = [self._make_read(end_point) for end_point in sorted(self._read)]
         transforms: list[Transform] = []
-        taken: dict[EndPoint, dict[InputField, None]] = {}
-        said: dict[EndPoint, dict[str, None]] = {}
+        taken: dict[Dataset, dict[InputField, None]] = {}
+        said: dict[Dataset, dict[str, None]] = {}
         for writing, fields in told:
             inputs = taken.setdefault(writing.target, {})
             types = self._tables.types(writing.target)
@@ -64,21 +64,21 @@ class _Run:
         ]
         return [*reads, *transforms, *writes]
 
-    def _make_read(self, end_point: EndPoint) -> Read:
+    def _make_read(self, end_point: Dataset) -> Read:
         name = self._reads[end_point] = self._names.unique(f"read {end_point.name}")
         types = self._tables.types(end_point)
         outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
         return Read(name, "", end_point, "", outputs)
 
-    def _transform(self, target: EndPoint, field: Field, made: Made) -> Transform:
-        direct = (InputField(self._reads[leaf.end_point], leaf.name) for leaf in sorted(made.direct))
+    def _transform(self, target: Dataset, field: Field, made: Made) -> Transform:
+        direct = (InputField(self._reads[leaf.dataset], leaf.name) for leaf in sorted(made.direct))
         inputs = (*direct, *self._indirect(made.indirect))
         said = described(made) or (made.origin.name if made.origin else "")
         return Transform(self._names.unique(f"{target.name}.{field.name}"), said, inputs, (field,))
 
     def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
         for leaf, kind in sorted(shaping):
-            yield InputField(self._reads[leaf.end_point], leaf.name, Influence.INDIRECT, kind)
+            yield InputField(self._reads[leaf.dataset], leaf.name, Influence.INDIRECT, kind)
 
 
 def _told(writing: Writing) -> list[tuple[str, Made]]:
@@ -90,7 +90,7 @@ def _told(writing: Writing) -> list[tuple[str, Made]]:
     return [(name, merged(every)) for name, every in by_name.items()]
 
 
-def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[EndPointField]:
+def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[DatasetField]:
     yield from (leaf for leaf, _ in writing.effects.whole)
     yield from writing.seen
     for _, made in fields:

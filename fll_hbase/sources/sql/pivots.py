@@ -7,11 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.columns import Selected
 from fll_hbase.sources.sql.expressions import Answer, gather
-from fll_hbase.sources.sql.scopes import Scope
-from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import (
+from fll_hbase.sources.sql.provenance import (
     GENERATED,
     UNKNOWN,
     Columns,
@@ -21,6 +18,9 @@ from fll_hbase.sources.sql.values import (
     merged,
     shaped,
 )
+from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.select_list import Selected
 
 
 def pivoted(session: Session, scope: Scope, answer: Answer, relation: Relation, node: exp.Expr) -> Relation:

@@ -6,26 +6,26 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from fll_hbase.errors import Fault, UnreadableDocument
-from fll_hbase.sources.sql import changes, writes
-from fll_hbase.sources.sql.columns import Selected
-from fll_hbase.sources.sql.queries import answer, with_queries
-from fll_hbase.sources.sql.scopes import Scope
-from fll_hbase.sources.sql.session import Session
-from fll_hbase.sources.sql.values import Columns, Effects, Relation, Result
+from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql import dml, inserts
+from fll_hbase.sources.sql.provenance import Columns, Effects, Relation, Result
+from fll_hbase.sources.sql.query import answer, with_queries
+from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.select_list import Selected
 
 Statement = Callable[[Session, exp.Expr, Scope], None]
 
 _STATEMENTS: dict[type[exp.Expr], Statement] = {
-    exp.Insert: writes.insert,
-    exp.MultitableInserts: writes.insert_many,
-    exp.Create: writes.create,
-    exp.Cache: writes.cache,
-    exp.LoadData: writes.load,
-    exp.Copy: writes.copy,
-    exp.Update: changes.update,
-    exp.Delete: changes.delete,
-    exp.Merge: changes.merge,
+    exp.Insert: inserts.insert,
+    exp.MultitableInserts: inserts.insert_many,
+    exp.Create: inserts.create,
+    exp.Cache: inserts.cache,
+    exp.LoadData: inserts.load,
+    exp.Copy: inserts.copy,
+    exp.Update: dml.update,
+    exp.Delete: dml.delete,
+    exp.Merge: dml.merge,
 }
 
 _SILENT = (
@@ -50,14 +50,14 @@ def read_all(session: Session) -> None:
             _read(session, number, statement)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             told = f"statement {number} ({statement.key.upper()}) has a form that is not understood: {error}"
-            raise UnreadableDocument([Fault("sql", told)]) from error
+            raise UnreadableDocument([FieldError("sql", told)]) from error
 
 
 def _read(session: Session, number: int, node: exp.Expr) -> None:
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](session, node, Scope({}))
     elif isinstance(node, exp.Select) and node.args.get("into"):
-        writes.select_into(session, node, Scope({}))
+        inserts.select_into(session, node, Scope({}))
     elif isinstance(node, exp.Use):
         _use(session, node)
     elif isinstance(node, exp.Declare):

@@ -1,0 +1,43 @@
+"""What does DataHub's client get that asks for an aspect: what the catalogue knows, in DataHub's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.sources.datahub import field_paths, urns
+
+KEY = "datasetKey"
+SCHEMA = "schemaMetadata"
+
+
+def key(of: Dataset) -> dict[str, Any]:
+    """The key aspect of a dataset: the client takes it for a proof that the dataset is there."""
+    platform, environment = urns.parts(of.namespace)
+    said = {"platform": f"urn:li:dataPlatform:{platform}", "name": of.name, "origin": environment}
+    return _aspect("com.linkedin.metadata.key.DatasetKey", said)
+
+
+def schema(of: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
+    """The fields of a dataset, with the types that their platform calls them; DataHub's own are not kept."""
+    said = {
+        "schemaName": of.name,
+        "platform": f"urn:li:dataPlatform:{urns.parts(of.namespace)[0]}",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.Schemaless": {}},
+        "fields": [
+            {
+                "fieldPath": field_paths.field_path(field.name),
+                "nativeDataType": field.type,
+                "type": {"type": {"com.linkedin.schema.NullType": {}}},
+            }
+            for field in fields
+        ],
+    }
+    return _aspect("com.linkedin.schema.SchemaMetadata", said)
+
+
+def _aspect(kind: str, said: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 0, "aspect": {kind: said}}

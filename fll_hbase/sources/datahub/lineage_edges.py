@@ -1,0 +1,70 @@
+"""What can DataHub say of lineage: edges between end points, and derivations of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fll_hbase.model.operations import Dataset, DatasetField
+
+_T = TypeVar("_T", Dataset, DatasetField)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One fine-grained entry: each of `downstreams` is made of all `upstreams`, and of `whole` end points.
+
+    All are sorted, and nothing stands twice. `operation` and `query` are empty where nobody named them.
+    """
+
+    downstreams: tuple[DatasetField, ...]
+    operation: str
+    query: str
+    upstreams: tuple[DatasetField, ...]
+    whole: tuple[Dataset, ...]
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """All that one aspect says of lineage, in no order that matters.
+
+    `fields` are named without a word on what became of them, `constraints` decided which rows there are in
+    every destination. `newest_ms` is the newest audit stamp, else 0.
+    """
+
+    sources: frozenset[Dataset]
+    destinations: frozenset[Dataset]
+    derivations: tuple[Derivation, ...] = ()
+    fields: frozenset[DatasetField] = frozenset()
+    constraints: frozenset[DatasetField] = frozenset()
+    queries: frozenset[str] = frozenset()
+    newest_ms: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was read and nothing made."""
+        return not (self.sources or self.destinations or self.derivations)
+
+
+def joined(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
+    """Sorted; entries that differ in their upstreams alone are one, for patches tell source by source."""
+    grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
+    for each_of in derivations:
+        key = each_of.downstreams, each_of.operation, each_of.query
+        grouped.setdefault(key, []).append(each_of)
+    return tuple(
+        Derivation(
+            *key,
+            upstreams=in_order(field for entry in entries for field in entry.upstreams),
+            whole=in_order(of for entry in entries for of in entry.whole),
+            confidence=min(entry.confidence for entry in entries),
+        )
+        for key, entries in sorted(grouped.items(), key=lambda item: item[0])
+    )
+
+
+def in_order(items: Iterable[_T]) -> tuple[_T, ...]:
+    """Sorted, and nothing twice."""
+    return tuple(sorted(set(items)))

@@ -1,0 +1,54 @@
+"""What a worker holds of a store between two parts: the open table, and what was decoded of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.store.factory import table_of
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import Contents
+from fll_hbase.store.read.event_merge import Folds
+from fll_hbase.store.read.window_query import WindowReader
+from fll_hbase.store.write.commit import Recording
+from fll_hbase.tables import Table
+
+_FILE = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A store as its parts."""
+
+    table: Table
+    folds: Folds
+    contents: Contents
+    windows: WindowReader
+    catalogue: Catalogue
+    recording: Recording
+
+
+def holding(table: Table, settings: Settings) -> Held:
+    """The parts of a store over a table, bounded as the settings say."""
+    folds = Folds(table)
+    contents = Contents(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
+    windows = WindowReader(table, contents, folds, clock=_now_ms, grace_ms=settings.grace_ms)
+    recording = Recording(table, folds, clock=_now_ms, grace_ms=settings.grace_ms)
+    return Held(table, folds, contents, windows, Catalogue(table), recording)
+
+
+@lru_cache(maxsize=2)
+def held(settings: Settings) -> Held:
+    """The store of the settings, opened once in a process. Raises ConfigurationError where there is none."""
+    path = settings.store.removeprefix(_FILE)
+    if settings.store.startswith(_FILE) and not Path(path).exists():
+        raise ConfigurationError(f"there is no store at {settings.store}, seen from {Path.cwd()}")
+    return holding(table_of(settings), settings)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

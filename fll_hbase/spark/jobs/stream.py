@@ -1,0 +1,142 @@
+"""Lineage as it comes, batch by batch: what one batch wrote, a second go of the same batch writes again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark import line_frames as frames
+from fll_hbase.spark.jobs.load import counted, rejected, write_numbered
+from fll_hbase.spark.rejects import make_room
+from fll_hbase.spark.shutdown import Stop
+from fll_hbase.spark.stats import Counts
+from fll_hbase.spark.stream_sources import Arrivals
+from fll_hbase.spark.stream_stats import Batch, Streamed
+from fll_hbase.spark.worker_ingest import Target, recorded
+
+POLL_SECONDS = 0.1
+BATCH = "batch="
+"""Rejected lines of each batch have a folder, by which Spark knows `batch` as a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where a stream keeps how far it is, and what it rejected; both belong to one source and one store."""
+
+    checkpoint: str
+    rejects: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a batch begins at most; `once`: whether all there is is taken, and then no more."""
+
+    interval_seconds: float = 1.0
+    once: bool = False
+
+
+def stream(
+    spark: SparkSession,
+    arrivals: Arrivals,
+    target: Target,
+    *,
+    kept: Kept,
+    pace: Pace,
+    tell: Callable[[Batch], None],
+    stop: Stop,
+) -> Streamed:
+    """Record what arrives until it is asked to stop, or with `pace.once` until no more is there.
+
+    Each batch is told when all of it is recorded. Raises what a batch failed of: started again with the same
+    checkpoint the stream goes on with that batch. Raises ConfigurationError, before anything is recorded, for a
+    source that cannot be read and for folders that cannot be written, or that the stream would read.
+    """
+    began = time.monotonic()
+    for folder in (kept.checkpoint, kept.rejects):
+        if arrivals.holds(spark, folder):
+            raise ConfigurationError(f"{folder!r} is in the folder that is read; name another one")
+    arriving = arrivals.arriving(spark)
+    make_room(spark, kept.rejects, inputs=(), written=("_", ".", BATCH))
+    batches = _Batches(arrivals, target, kept.rejects, tell, stop)
+    trigger = {"availableNow": True} if pace.once else {"processingTime": f"{pace.interval_seconds} seconds"}
+    writer = arriving.writeStream.foreachBatch(batches)
+    query = writer.option("checkpointLocation", kept.checkpoint).trigger(**trigger).start()
+    _follow(query, stop)
+    error = batches.error or query.exception()
+    if error is not None and not isinstance(error, _Stopped):
+        raise error
+    return Streamed(batches.done, batches.counts, time.monotonic() - began, kept.rejects)
+
+
+def _follow(query: StreamingQuery, stop: Stop) -> None:
+    """Until the query ends; when it is asked to and no batch is under way it is stopped."""
+    while query.isActive:
+        if stop.asked and not query.status["isTriggerActive"]:
+            query.stop()
+        time.sleep(POLL_SECONDS)
+
+
+class _Stopped(Exception):
+    """A batch that was not begun; the one before it is done, and the checkpoint says so."""
+
+
+class _Batches:
+    """Records batches; keeps what they came to, and the error that ended it."""
+
+    def __init__(
+        self, arrivals: Arrivals, target: Target, rejects: str, tell: Callable[[Batch], None], stop: Stop
+    ) -> None:
+        self._arrivals = arrivals
+        self._target = target
+        self._rejects = rejects
+        self._tell = tell
+        self._stop = stop
+        self.done = 0
+        self.counts = Counts()
+        self.error: Exception | None = None
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        try:
+            self._record(batch, number)
+        except Exception as error:
+            self.error = error
+            raise
+
+    def _record(self, batch: DataFrame, number: int) -> None:
+        context = batch.sparkSession.sparkContext
+        if self._stop.asked:
+            context.setLogLevel("OFF")  # Spark knows no end between two batches but by an error, and logs it
+            raise _Stopped
+        began = time.monotonic()
+        lines = frames.not_blank(self._arrivals.lines(batch))
+        met = frames.met(lines, parts=context.defaultParallelism)
+        outcomes = recorded(met, self._target).persist(StorageLevel.DISK_ONLY)
+        try:
+            counts = counted(outcomes)
+            self._keep(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts)
+        finally:
+            outcomes.unpersist()
+        self.done += 1
+        self.counts += counts
+        self._tell(Batch(number, counts, time.monotonic() - began))
+
+    def _keep(self, outcomes: DataFrame, batch: DataFrame, folder: str, counts: Counts) -> None:
+        """Put the rejects of a batch in place of those of an earlier go."""
+        if counts.rejected:
+            write_numbered(self._arrivals.numbered(rejected(outcomes), batch), folder)
+        else:
+            _remove(batch.sparkSession, folder)
+
+
+def _remove(spark: SparkSession, folder: str) -> None:
+    """Remove a folder of any file system that Spark knows, where it is there."""
+    java: Any = spark._jvm
+    path = java.org.apache.hadoop.fs.Path(folder)
+    path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(path, True)

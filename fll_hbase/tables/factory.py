@@ -1,0 +1,42 @@
+"""Which engine is it: a store URL to an open table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.tables import hbase_url
+from fll_hbase.tables.base import Table
+from fll_hbase.tables.sqlite import SqliteTable
+
+SQLITE = "sqlite:///"
+FORMS = "sqlite:///path/to/file.db, sqlite:///:memory: or hbase://host:9090/table"
+TIMEOUT_MS, CONNECTIONS_MAX = 10_000, 16
+
+
+def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int = CONNECTIONS_MAX) -> Table:
+    """The table behind a store URL. Raises ConfigurationError for any other URL, StoreUnavailable if it will not open.
+
+    No call waits longer than `timeout_ms`; `connections_max` bounds connections to a server, of each process.
+    """
+    if url.startswith(SQLITE) and url != SQLITE:
+        return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000)
+    if url.startswith(hbase_url.SCHEME):
+        place = hbase_url.parsed(url)
+        table: Table = hbase_engine().HbaseTable(
+            place, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
+        )
+        return table
+    raise ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
+
+
+def hbase_engine() -> Any:
+    """The module of the HBase engine, whose library is an extra. Raises ConfigurationError without it."""
+    try:
+        return import_module("fll_hbase.tables.hbase")
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"HBase needs {error.name}, which is not installed: pip install '.[hbase]' in the source tree,"
+            " or the wheel with [hbase] behind its name"
+        ) from error
