@@ -1,0 +1,42 @@
+"""The catalog: columns of relations with their types, as dbt found them in the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fll_hbase.model.operations import Field
+from fll_hbase.sources.dbt.artifact import CATALOG, Artifact
+from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, inside
+
+
+def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Field, ...]]:
+    """The columns of each node and source by unique id, in the order the table has them."""
+    fields: dict[str, tuple[Field, ...]] = {}
+    for member in ("nodes", "sources"):
+        path = inside(CATALOG.member, member)
+        for unique_id, value in members(validator, artifact.data.get(member), path, optional=True).items():
+            table_path = inside(path, unique_id)
+            columns = members(validator, value, table_path).get("columns")
+            columns_path = inside(table_path, "columns")
+            fields[unique_id] = _fields(
+                validator, members(validator, columns, columns_path, optional=True), columns_path
+            )
+    return {unique_id: columns for unique_id, columns in fields.items() if columns}
+
+
+def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[Field, ...]:
+    indexed: list[tuple[int, Field]] = []
+    for key, value in columns.items():
+        column_path = inside(path, key)
+        column = members(validator, value, column_path)
+        if isinstance(value, dict):
+            name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
+            indexed.append((_index(column), Field(name, text(validator, column, "type", column_path))))
+    return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))
+
+
+def _index(column: dict[str, Any]) -> int:
+    """The ordinal of a column; some adapters write none."""
+    index = column.get("index")
+    return index if isinstance(index, int) else 0

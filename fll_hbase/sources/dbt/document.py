@@ -1,0 +1,138 @@
+"""dbt documents: manifest, catalog and run results in one object, read as the runs of one invocation.
+
+docs/sources/dbt.md describes the document and what becomes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.sources import sql
+from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, STANDARD_SQL, dialect_of
+from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, read_artifact
+from fll_hbase.sources.dbt.catalog import read_catalog
+from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
+from fll_hbase.sources.dbt.model_lineage import Project, build_tables
+from fll_hbase.sources.dbt.run_results import RunResults, read_run_results
+from fll_hbase.sources.dbt.runs import build_runs, count_warning, read_invocation
+from fll_hbase.sources.native.document import read_namespace
+from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
+
+WARNINGS_MAX = 200
+
+_MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", "datasetNamespace")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedArtifacts:
+    """One run for each node that dbt built, upstream nodes first, and the metadata of all datasets."""
+
+    runs: tuple[RecordedRun, ...]
+    metadata: tuple[Schema, ...]
+    warnings: tuple[FieldError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """The artifacts of a document and its namespaces: of the runs, and of the datasets."""
+
+    namespace: str
+    dataset_namespace: str
+    manifest: Manifest
+    catalog: dict[str, tuple[Field, ...]]
+    run_results: RunResults | None
+
+
+def read(document: object, *, namespace: str | None, columns: sql.Lookup) -> ParsedArtifacts:
+    """Read the runs that dbt's artifacts tell of.
+
+    `namespace` is that of the URL; without one the document must name its own. `columns` are the fields of a
+    dataset as the catalogue of the store has them. Raises UnreadableDocument with every fault; a model whose
+    SQL cannot be read is no fault, but loses its column lineage.
+    """
+    validator = Validator()
+    artifacts = _read_document(validator, document, namespace)
+    manifest = artifacts.manifest
+    project = Project(
+        nodes=manifest.nodes,
+        namespace=artifacts.dataset_namespace,
+        dialect=_dialect(validator, manifest.adapter),
+        tables=build_tables(
+            manifest.nodes, artifacts.catalog, namespace=artifacts.dataset_namespace, columns=columns
+        ),
+    )
+    invocation = read_invocation(validator, manifest, artifacts.run_results)
+    runs = tuple(build_runs(validator, project, manifest, invocation, namespace=artifacts.namespace))
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    metadata = tuple(_metadata(project, artifacts.catalog))
+    return ParsedArtifacts(runs, metadata, _bound(validator.warnings))
+
+
+def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
+    """Raises UnreadableDocument with every fault of every artifact."""
+    members = validator.members(document, "", _MEMBERS)
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    namespace = read_namespace(validator, members, namespace)
+    manifest = read_manifest(validator, read_artifact(validator, members, MANIFEST))
+    catalog: dict[str, tuple[Field, ...]] = {}
+    if members.get(CATALOG.member) is not None:
+        catalog = read_catalog(validator, read_artifact(validator, members, CATALOG))
+    run_results: RunResults | None = None
+    if members.get(RUN_RESULTS.member) is not None:
+        run_results = read_run_results(validator, read_artifact(validator, members, RUN_RESULTS), BUILT)
+    dataset_namespace = _dataset_namespace(validator, members, manifest.adapter, namespace)
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    if not catalog:
+        detail = "missing: the columns of seeds and sources may not be known; write it with `dbt docs generate --no-compile`"
+        validator.warnings.append(FieldError(CATALOG.member, detail))
+    if manifest.ignored:
+        validator.warnings.append(count_warning(MANIFEST.member, "ignored", manifest.ignored))
+    return _Document(namespace, dataset_namespace, manifest, catalog, run_results)
+
+
+def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
+    """The namespace that OpenLineage's dbt integration gives datasets; artifacts do not name the database."""
+    given = validator.optional(members, "datasetNamespace", "", bytes_max=ID_BYTES_MAX)
+    if given or adapter in FIXED_NAMESPACES:
+        return given or FIXED_NAMESPACES[adapter]
+    detail = f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {adapter}://host:port"
+    validator.warnings.append(FieldError("datasetNamespace", detail))
+    return namespace
+
+
+def _dialect(validator: Validator, adapter: str) -> str:
+    dialect = dialect_of(adapter)
+    if dialect is None:
+        path = f"{MANIFEST.member}.metadata.adapter_type"
+        validator.warnings.append(
+            FieldError(path, f"{adapter[:100]!r} has no dialect here: read as standard SQL")
+        )
+    return STANDARD_SQL if dialect is None else dialect
+
+
+def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[Schema]:
+    """Fields of the catalog, else as the project declares them; a source goes by its identifier, too."""
+    for node in project.nodes.values():
+        fields = catalog.get(node.unique_id, node.fields)
+        aliases: tuple[Dataset, ...] = ()
+        if node.type == "source" and node.relation.lower() != node.name.lower():
+            aliases = (Dataset(project.namespace, node.relation),)
+        if (node.is_built or node.type == "source") and (fields or node.description or aliases):
+            yield Schema(project.dataset(node), fields, node.description, aliases)
+
+
+def _bound(warnings: list[FieldError]) -> tuple[FieldError, ...]:
+    """At most WARNINGS_MAX warnings, and how many more there are."""
+    if len(warnings) <= WARNINGS_MAX:
+        return tuple(warnings)
+    more = FieldError("", f"{len(warnings) - WARNINGS_MAX} more warnings are left out")
+    return (*warnings[:WARNINGS_MAX], more)

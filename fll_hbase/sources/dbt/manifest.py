@@ -1,0 +1,202 @@
+"""The manifest: models, seeds, snapshots and sources of a project, as dbt resolved them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fll_hbase.model.operations import Field
+from fll_hbase.sources.dbt.adapters import dataset_name, unquote_relation
+from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
+from fll_hbase.sources.openlineage.json_access import listed, members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
+
+BUILT = ("model", "seed", "snapshot")
+"""Types of nodes that dbt writes a relation for."""
+
+EPHEMERAL = "ephemeral"
+_COUNTED = {
+    "exposures": "exposure",
+    "functions": "function",
+    "metrics": "metric",
+    "saved_queries": "saved query",
+    "semantic_models": "semantic model",
+    "unit_tests": "unit test",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotConfig:
+    """How a snapshot recognises a new version of a row; `columns` are its own names of dbt's columns."""
+
+    strategy: str
+    unique_key: tuple[str, ...]
+    updated_at: str
+    hard_deletes: str
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A model, seed, snapshot or source.
+
+    `name` is that of its dataset, `relation` what SQL calls it; both are without quotes. `fields` are the
+    columns that the project declares, all of them where `contract` is true. `code` is the compiled SQL, with
+    ephemeral models as CTEs; empty where dbt did not compile the node.
+    """
+
+    unique_id: str
+    path: str
+    type: str
+    name: str
+    relation: str
+    fields: tuple[Field, ...]
+    description: str
+    package: str = ""
+    materialization: str = ""
+    language: str = ""
+    code: str = ""
+    file: str = ""
+    depends_on: tuple[str, ...] = ()
+    contract: bool = False
+    snapshot: SnapshotConfig | None = None
+
+    @property
+    def is_built(self) -> bool:
+        """Whether dbt writes a relation for it."""
+        return self.type in BUILT and self.materialization != EPHEMERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is read of a manifest; `nodes` are those of BUILT and the sources, `ignored` counts all else."""
+
+    artifact: Artifact
+    adapter: str
+    project: str
+    dbt_version: str
+    nodes: dict[str, Node]
+    ignored: Counter[str]
+
+
+def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
+    """Read the nodes of a manifest of schema v9 to v12; faults go into `validator`."""
+    path = inside(MANIFEST.member, "metadata")
+    adapter = text(validator, artifact.metadata, "adapter_type", path, required=bool(artifact.metadata))
+    ignored: Counter[str] = Counter()
+    nodes: dict[str, Node] = {}
+    for unique_id, data, node_path in _objects(
+        validator, artifact.data, "nodes", required=bool(artifact.data)
+    ):
+        resource_type = validator.required(data, "resource_type", node_path)
+        if resource_type in BUILT:
+            nodes[unique_id] = _read_node(validator, data, node_path, resource_type, unique_id)
+        else:
+            ignored[resource_type] += 1
+    for unique_id, data, node_path in _objects(validator, artifact.data, "sources"):
+        nodes[unique_id] = _read_source(validator, data, node_path, unique_id)
+    for member, word in _COUNTED.items():
+        ignored[word] += len(
+            members(validator, artifact.data.get(member), inside(MANIFEST.member, member), optional=True)
+        )
+    return Manifest(
+        artifact=artifact,
+        adapter=adapter,
+        project=text(validator, artifact.metadata, "project_name", path),
+        dbt_version=text(validator, artifact.metadata, "dbt_version", path),
+        nodes=nodes,
+        ignored=+ignored,
+    )
+
+
+def _objects(
+    validator: Validator, data: dict[str, Any], member: str, *, required: bool = False
+) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Each object of a member by its unique id, with its path."""
+    path = inside(MANIFEST.member, member)
+    for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
+        node_path = inside(path, unique_id)
+        node = members(validator, value, node_path)
+        if isinstance(value, dict):
+            yield validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX), node, node_path
+
+
+def _read_node(validator: Validator, data: dict[str, Any], path: str, type_: str, unique_id: str) -> Node:
+    config = members(validator, data.get("config"), inside(path, "config"), optional=True)
+    contract = members(validator, config.get("contract"), inside(path, "config.contract"), optional=True)
+    name = _dataset_name(validator, data, path, validator.required(data, "alias", path))
+    materialization = text(validator, config, "materialized", inside(path, "config"))
+    return Node(
+        unique_id=unique_id,
+        path=path,
+        type=type_,
+        name=name,
+        relation=unquote_relation(text(validator, data, "relation_name", path)) or name,
+        fields=_fields(validator, data, path),
+        description=text(validator, data, "description", path),
+        package=text(validator, data, "package_name", path),
+        materialization=materialization or type_,
+        language=text(validator, data, "language", path),
+        code=text(validator, data, "compiled_code", path),
+        file=text(validator, data, "original_file_path", path),
+        depends_on=_dependencies(validator, data, path),
+        contract=contract.get("enforced") is True,
+        snapshot=_snapshot(validator, config, inside(path, "config")) if type_ == "snapshot" else None,
+    )
+
+
+def _read_source(validator: Validator, data: dict[str, Any], path: str, unique_id: str) -> Node:
+    """A source's dataset goes by its name in the project, the SQL by its identifier."""
+    name = validator.required(data, "name", path)
+    identifier = text(validator, data, "identifier", path) or name
+    relation = unquote_relation(text(validator, data, "relation_name", path))
+    return Node(
+        unique_id=unique_id,
+        path=path,
+        type="source",
+        name=_dataset_name(validator, data, path, name),
+        relation=relation or _dataset_name(validator, data, path, identifier),
+        fields=_fields(validator, data, path),
+        description=text(validator, data, "description", path),
+    )
+
+
+def _dataset_name(validator: Validator, data: dict[str, Any], path: str, table: str) -> str:
+    name = dataset_name(text(validator, data, "database", path), text(validator, data, "schema", path), table)
+    return validator.name(name, path, bytes_max=NAME_BYTES_MAX)
+
+
+def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
+    columns_path = inside(path, "columns")
+    columns = members(validator, data.get("columns"), columns_path, optional=True)
+    fields = []
+    for key, value in columns.items():
+        column_path = inside(columns_path, key)
+        column = members(validator, value, column_path)
+        if isinstance(value, dict):
+            name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
+            fields.append(Field(name, text(validator, column, "data_type", column_path)))
+    return tuple(fields)
+
+
+def _dependencies(validator: Validator, data: dict[str, Any], path: str) -> tuple[str, ...]:
+    depends_on = members(validator, data.get("depends_on"), inside(path, "depends_on"), optional=True)
+    nodes_path = inside(path, "depends_on.nodes")
+    items = listed(validator, depends_on, "nodes", inside(path, "depends_on"))
+    return tuple(validator.name(item, inside(nodes_path, number)) for number, item in enumerate(items))
+
+
+def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> SnapshotConfig:
+    key = config.get("unique_key")
+    keys = listed(validator, config, "unique_key", path) if isinstance(key, list) else [key] if key else []
+    names_path = inside(path, "snapshot_meta_column_names")
+    names = members(validator, config.get("snapshot_meta_column_names"), names_path, optional=True)
+    return SnapshotConfig(
+        strategy=text(validator, config, "strategy", path),
+        unique_key=tuple(validator.name(item, inside(path, "unique_key")) for item in keys),
+        updated_at=text(validator, config, "updated_at", path),
+        hard_deletes=text(validator, config, "hard_deletes", path),
+        columns={name: text(validator, names, name, names_path) or name for name in names},
+    )

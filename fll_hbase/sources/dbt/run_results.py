@@ -1,0 +1,97 @@
+"""Run results: which nodes one invocation of dbt built, when, and how that ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from fll_hbase.model.runs import State
+from fll_hbase.sources.dbt.artifact import RUN_RESULTS, Artifact, read_time_ms
+from fll_hbase.sources.openlineage.json_access import listed, members, text
+from fll_hbase.sources.validation import Validator, each, inside
+
+_BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
+"""Commands that write run results though they only compile: `docs generate` calls itself `generate`."""
+
+_STATES = {
+    "success": State.COMPLETE,
+    "partial success": State.COMPLETE,
+    "error": State.FAIL,
+    "fail": State.FAIL,
+    "runtime error": State.FAIL,
+}
+"""By status; a partial success has written some batches. Any other status (skipped, no-op) built nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """One node as it was built; `code` is empty where the results do not carry it (before dbt 1.7)."""
+
+    unique_id: str
+    path: str
+    state: State
+    start_ms: int
+    message: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResults:
+    """What one invocation built; `passed_over` counts results by status that built nothing."""
+
+    artifact: Artifact
+    command: str
+    results: dict[str, NodeResult]
+    passed_over: Counter[str]
+
+    @property
+    def builds(self) -> bool:
+        """Whether the command builds anything at all."""
+        return self.command not in _BUILDS_NOTHING
+
+
+def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str, ...]) -> RunResults:
+    """Read the results of nodes of these types; v4 to v6 differ in members that nothing here depends on."""
+    args_path, path = inside(RUN_RESULTS.member, "args"), inside(RUN_RESULTS.member, "results")
+    args = members(validator, artifact.data.get("args"), args_path, optional=True)
+    items = validator.items(artifact.data, "results", RUN_RESULTS.member, required=bool(artifact.data))
+    results: dict[str, NodeResult] = {}
+    passed_over: Counter[str] = Counter()
+    for item, result_path in each(items, path):
+        data = members(validator, item, result_path)
+        if not isinstance(item, dict):
+            continue
+        unique_id, status = (validator.required(data, name, result_path) for name in ("unique_id", "status"))
+        if unique_id.partition(".")[0] not in types:
+            continue
+        if status not in _STATES:
+            passed_over[status] += 1
+        elif unique_id in results:
+            validator.error(result_path, f"{unique_id!r} has a result already: {results[unique_id].path}")
+        else:
+            results[unique_id] = _read_result(validator, data, result_path, artifact.generated_at_ms)
+    return RunResults(artifact, text(validator, args, "which", args_path), results, passed_over)
+
+
+def _read_result(validator: Validator, data: dict[str, Any], path: str, generated_at_ms: int) -> NodeResult:
+    return NodeResult(
+        unique_id=data["unique_id"],
+        path=path,
+        state=_STATES[data["status"]],
+        start_ms=_start_ms(validator, data, path) or generated_at_ms,
+        message=text(validator, data, "message", path),
+        code=text(validator, data, "compiled_code", path),
+    )
+
+
+def _start_ms(validator: Validator, data: dict[str, Any], path: str) -> int:
+    """When the node was executed, else compiled; 0 for one that failed before either."""
+    starts: dict[str, int] = {}
+    for number, item in enumerate(listed(validator, data, "timing", path)):
+        timing_path = inside(path, f"timing.{number}")
+        timing = members(validator, item, timing_path)
+        if timing.get("started_at") is not None:
+            name = text(validator, timing, "name", timing_path)
+            starts[name] = read_time_ms(validator, timing, "started_at", timing_path)
+    return starts.get("execute") or starts.get("compile") or 0

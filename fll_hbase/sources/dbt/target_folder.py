@@ -1,0 +1,73 @@
+"""The target folder of a dbt project: its artifacts as one document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fll_hbase.errors import FieldError, TooLarge, UnreadableDocument
+from fll_hbase.sources import strict_json
+from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS
+
+FILE_BYTES_MAX = 512 * 2**20
+"""Of one artifact; a manifest has some 20 kB for each model, most of which is left out of the document."""
+
+_FILES = {
+    "manifest.json": MANIFEST.member,
+    "catalog.json": CATALOG.member,
+    "run_results.json": RUN_RESULTS.member,
+}
+_LEFT_OUT = ("macros", "docs", "parent_map", "child_map", "group_map", "disabled", "selectors", "groups")
+"""Members of a manifest that tell nothing of lineage, and are most of its size in small projects."""
+
+_LEFT_OUT_OF_NODES = (
+    "raw_code",
+    "docs",
+    "fqn",
+    "refs",
+    "sources",
+    "metrics",
+    "extra_ctes",
+    "unrendered_config",
+)
+
+
+def read_target(path: Path, *, bytes_max: int = FILE_BYTES_MAX) -> dict[str, Any]:
+    """Read manifest.json, and catalog.json and run_results.json where they are, as the document of `read`.
+
+    Parts that `read` does not look at are left out. Raises UnreadableDocument for a folder without a
+    manifest and for what is not JSON, TooLarge for a file of more than `bytes_max` bytes.
+    """
+    document = {
+        member: _read_file(path / name, bytes_max)
+        for name, member in _FILES.items()
+        if member == MANIFEST.member or (path / name).is_file()
+    }
+    _prune(document[MANIFEST.member])
+    return document
+
+
+def _read_file(path: Path, bytes_max: int) -> Any:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(bytes_max + 1)
+    except OSError as error:
+        detail = f"{error.strerror}: give the target folder of a dbt project, where dbt has written it"
+        raise UnreadableDocument([FieldError(str(path), detail)]) from error
+    if len(raw) > bytes_max:
+        raise TooLarge(f"{path} is larger than {bytes_max} bytes")
+    try:
+        return strict_json.parse(raw)
+    except UnreadableDocument as error:
+        raise UnreadableDocument([FieldError(str(path), fault.detail) for fault in error.errors]) from error
+
+
+def _prune(manifest: Any) -> None:
+    if not isinstance(manifest, dict):
+        return
+    for member in _LEFT_OUT:
+        manifest.pop(member, None)
+    nodes = manifest.get("nodes")
+    for node in nodes.values() if isinstance(nodes, dict) else ():
+        for member in _LEFT_OUT_OF_NODES if isinstance(node, dict) else ():
+            node.pop(member, None)
