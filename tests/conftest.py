@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from clusters import Cluster
@@ -13,6 +14,23 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+TESTS = Path(__file__).parent
+
+JAVA_FIXTURES = frozenset({"hbase", "spark"})
+JAVA_FOLDERS = frozenset({"spark", "spark_agent"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a JDK by its fixtures, parameters and folder; other modules mark themselves."""
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if (
+            JAVA_FIXTURES & set(getattr(item, "fixturenames", ()))
+            or "hbase" in parameters
+            or JAVA_FOLDERS & set(item.path.relative_to(TESTS).parts)
+        ):
+            item.add_marker(pytest.mark.java)
 
 
 @pytest.fixture(scope="session")

@@ -84,12 +84,14 @@ def test_without_a_jdk_it_says_what_to_install(asked: list[str], tmp_path: Path)
     assert "JAVA_HOME" in line
 
 
+@pytest.mark.java
 def test_what_is_not_there_is_told(asked: list[str], tmp_path: Path) -> None:
     line = failed([FLL, *LOAD, str(tmp_path / "nowhere"), *asked[3:]], code=1)
     assert "PATH_NOT_FOUND" in line
     assert "nowhere" in line
 
 
+@pytest.mark.java
 def test_rejects_that_cannot_be_written_are_told(asked: list[str], tmp_path: Path) -> None:
     below = str(tmp_path / "in" / "rejects")
     line = failed([FLL, *LOAD, asked[2], "--rejects", below, *asked[5:]], code=2)
@@ -97,6 +99,7 @@ def test_rejects_that_cannot_be_written_are_told(asked: list[str], tmp_path: Pat
     assert below in line
 
 
+@pytest.mark.java
 def test_parquet_without_the_column_is_told(asked: list[str], tmp_path: Path) -> None:
     pq.write_table(pa.table({"other": ["x"]}), tmp_path / "in")
     line = failed([FLL, *asked, "--format", "parquet"], code=1)

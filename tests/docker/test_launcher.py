@@ -19,6 +19,8 @@ from clusters import LAUNCHER, TABLE, Cluster
 
 from fll_hbase.tables import hbase_schema
 
+pytestmark = pytest.mark.java
+
 LOOPBACK = "0100007F"
 LISTENS = "0A"
 START_SECONDS = 120

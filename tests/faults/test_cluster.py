@@ -20,6 +20,8 @@ from .loading import Input, Load, puts_into, rejected, same_rows
 from .processes import connected, eventually
 from .server import Server
 
+pytestmark = pytest.mark.java
+
 Tell = Callable[[str], None]
 
 STOPPED_SECONDS = (8.0, 20.0)

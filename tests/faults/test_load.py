@@ -12,6 +12,8 @@ from fll_hbase.tables import open_table
 from . import checks
 from .loading import Input, Load, Rows, count, rejected, rows
 
+pytestmark = pytest.mark.java
+
 RUNS = 6_000
 UNDER_WAY = 300
 
