@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kafka.broker import Broker, connector
 
-from pipeline.following import Following, documents, online, put, rejected, rows
+from spark.stream_process import Following, documents, online, put, rejected, rows
 
 TOPIC, PARTITIONS = "lineage", 2
 

@@ -24,7 +24,7 @@ from fll_hbase.spark.stream_sources import Folder, Topics
 from fll_hbase.spark.stream_stats import Batch
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.tables import open_table
-from pipeline.following import Following, documents, online, put, rejected, rows
+from spark.stream_process import Following, documents, online, put, rejected, rows
 
 
 class Here:

@@ -28,7 +28,7 @@ from fll_hbase.spark.jobs.load import TEXT, Loaded, load
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from pipeline.following import Rows, rows, rows_of
+from spark.stream_process import Rows, rows, rows_of
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
-from fll_hbase.model.field_map import Relation
+from fll_hbase.model.field_map import DatasetLineage
 from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
@@ -21,7 +21,7 @@ from fll_hbase.spark.datasource import schemas
 from fll_hbase.spark.datasource.options import TableName
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, open_table
-from pipeline.conftest import SAMPLE_END_MS
+from spark.conftest import SAMPLE_END_MS
 
 RECORDS = Dataset("hospital", "PatientRecords")
 WEEK = Window(SAMPLE_END_MS - 7 * DAY_MS, SAMPLE_END_MS)
@@ -51,7 +51,7 @@ def sample(sample_url: str) -> Iterator[LineageStore]:
     store.close()
 
 
-def pairs(relations: list[Relation]) -> set[tuple[Any, ...]]:
+def pairs(relations: list[DatasetLineage]) -> set[tuple[Any, ...]]:
     """Backward relations as source, source field, destination field and influence."""
     found: set[tuple[Any, ...]] = set()
     for one in relations:

@@ -27,8 +27,8 @@ from fll_hbase.spark.jobs.load import PARQUET
 from fll_hbase.spark.stats import Counts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from pipeline.following import documents, online, rows, rows_of
-from pipeline.loading import Loads, encoded, histories, in_one_call, parquet, plain, spread
+from spark.stream_process import documents, online, rows, rows_of
+from spark.load_inputs import Loads, encoded, histories, in_one_call, parquet, plain, spread
 
 EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
 GOLDEN = Path(__file__).parents[1] / "golden" / "datahub"

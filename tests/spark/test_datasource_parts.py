@@ -28,7 +28,7 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
 from fll_hbase.keys import layout
 from fll_hbase.model import field_map, lineage
-from fll_hbase.model.field_map import Relation
+from fll_hbase.model.field_map import DatasetLineage
 from fll_hbase.model.operations import Dataset, Influence
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.spark.datasource import partitions, rows, schemas
@@ -71,7 +71,7 @@ def read(table: Table, name: TableName, bounds: Bounds = Bounds(), *, parts: int
     return [row for part in partitions.parts(wanted, table) for row in rows.read(held, wanted, part)]
 
 
-def told(relation: Relation) -> Iterator[tuple[str | None, ...]]:
+def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
     """A relation as the last columns of edges."""
     source, destination = (
         (end.namespace, end.name) if end else (None, None) for end in (relation.source, relation.destination)

@@ -7,9 +7,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from pipeline.cluster import BARE_PYTHON, Standalone, archive
-from pipeline.following import documents, rows
-from pipeline.loading import in_one_call, plain, spread
+from spark.cluster import BARE_PYTHON, Standalone, archive
+from spark.stream_process import documents, rows
+from spark.load_inputs import in_one_call, plain, spread
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pipeline" / "load.md").read_text(encoding="utf-8")
 

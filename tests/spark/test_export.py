@@ -23,7 +23,7 @@ from fll_hbase.cli import main
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import lineage
-from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.dataset_metadata import DatasetMetadata
 from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField, Read, Write
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.sources import openlineage
@@ -31,7 +31,7 @@ from fll_hbase.spark.datasource import schemas
 from fll_hbase.spark.jobs.export import Exported, Format, Wanted, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from pipeline.conftest import SAMPLE_END_MS
+from spark.conftest import SAMPLE_END_MS
 
 ALWAYS = Window(0, START_LIMIT_MS)
 MONTH = Window(SAMPLE_END_MS - 30 * DAY_MS, SAMPLE_END_MS)
@@ -186,7 +186,7 @@ def test_events_recorded_again_give_the_same_answers(
     else:
         end_point = Dataset("ns", "seen by nobody")
         fields = (Field("a", "int"), Field("b/c"))
-        opened(url).describe([Schema(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
+        opened(url).describe([DatasetMetadata(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
     done = exported(spark, url, tmp_path / "out", Format.OPENLINEAGE)
     store, again = opened(url), entered(tmp_path / "out/events")
     assert list(all_answers(again)) == list(all_answers(store))
