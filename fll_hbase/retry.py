@@ -1,0 +1,56 @@
+"""Retry policy for stores and servers that may be unavailable: exponential waits with jitter, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_any,
+    stop_before_delay,
+)
+from tenacity.stop import stop_base
+from tenacity.wait import wait_exponential_jitter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Limits of retrying one operation; a limit that is None does not apply.
+
+    No wait begins that would end after `timeout_seconds`, counted from the first attempt. Waits start at
+    `wait_first_seconds`, double each time and have random extra time, so that clients do not retry in step.
+    """
+
+    attempts_max: int | None = None
+    timeout_seconds: float | None = None
+    wait_first_seconds: float = 0.25
+    wait_seconds_max: float = 10.0
+
+    def retrying(self, *errors: type[Exception]) -> Retrying:
+        """Return a caller `retrying(operation, *args)` that retries on `errors` and raises the last of them.
+
+        An error with an attribute `retry_after_seconds` is waited for at least that long.
+        """
+        limits: list[stop_base] = []
+        if self.attempts_max is not None:
+            limits.append(stop_after_attempt(self.attempts_max))
+        if self.timeout_seconds is not None:
+            limits.append(stop_before_delay(self.timeout_seconds))
+        return Retrying(
+            retry=retry_if_exception_type(errors), stop=stop_any(*limits), wait=self._wait(), reraise=True
+        )
+
+    def _wait(self) -> Callable[[RetryCallState], float]:
+        backoff = wait_exponential_jitter(
+            initial=self.wait_first_seconds, max=self.wait_seconds_max, jitter=self.wait_first_seconds
+        )
+
+        def wait_seconds(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            return max(backoff(state), getattr(error, "retry_after_seconds", 0.0))
+
+        return wait_seconds
