@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -12,6 +13,7 @@ from gunicorn.app.base import BaseApplication
 from api.app import create_app
 from api.gunicorn_worker import EvenWorker
 from fll_hbase.config import Settings
+from fll_hbase.errors import LineageError
 from fll_hbase.store.factory import open_store
 
 _IN_MEMORY = "sqlite:///:memory:"
@@ -20,12 +22,24 @@ _IN_MEMORY = "sqlite:///:memory:"
 def serve(settings: Settings, *, begin: Callable[[], None]) -> None:
     """Serve until told to stop; `begin` is called once the store has answered.
 
-    Raises ConfigurationError or StoreUnavailable before anything listens.
+    Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
     """
     with closing(open_store(settings)) as store:
         store.ready()
+    _check_address(settings.host, settings.port)
     begin()
     _Server(settings).run()
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise LineageError unless a server can listen there; gunicorn would log and retry for five seconds."""
+    try:
+        family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]
+        advice = "choose another port with --port or FLL_PORT, with make: PORT="
+        raise LineageError(f"cannot listen on {host}:{port}: {reason}; {advice}") from error
 
 
 class _Server(BaseApplication):  # type: ignore[misc]

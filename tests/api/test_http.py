@@ -324,7 +324,9 @@ class TestHealth:
 class TestAStoreThatIsAway:
     """503 with `Retry-After`, and nothing is lost or half done."""
 
-    @pytest.fixture(params=["the file was removed", "no gateway", "no table"])
+    @pytest.fixture(
+        params=["the file was removed", "no gateway", pytest.param("no table", marks=pytest.mark.java)]
+    )
     def away(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FlaskClient]:
         """A client of an app whose store is not there."""
         urls = {

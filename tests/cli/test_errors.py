@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from pathlib import Path
 
@@ -43,6 +44,16 @@ def test_what_was_not_said_right(command: tuple[str, ...], told: str) -> None:
     assert result.exit_code == 2
     assert told in result.stderr.splitlines()[-1]
     assert result.stdout == ""
+
+
+def test_a_port_in_use_is_reported_before_serving(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        line = complaint("serve", "--store", f"sqlite:///{tmp_path}/store.db", "--port", port, code=1)
+    assert line.startswith(
+        f"fll: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port"
+    )
+    assert "PORT=" in line
 
 
 def test_each_time_that_cannot_be_read_is_told(sampled: str) -> None:
