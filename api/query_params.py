@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import time
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +15,7 @@ from marshmallow import ValidationError, validate
 from webargs.flaskparser import FlaskParser
 
 from api.path_params import decoded
-from fll_hbase import time_window
+from fll_hbase import clock, time_window
 from fll_hbase.errors import FieldError, InvalidQuery
 from fll_hbase.model.runs import Direction, Window
 from fll_hbase.store.lineage_store import BOTH
@@ -219,5 +218,5 @@ def _ascii(text: str) -> str:
 def now_ms() -> int:
     """One moment for all times of a question."""
     if "now_ms" not in g:
-        g.now_ms = time.time_ns() // 1_000_000
+        g.now_ms = clock.now_ms()
     return int(g.now_ms)

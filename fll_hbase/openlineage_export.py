@@ -13,18 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from fll_hbase.json_types import Json
 from fll_hbase.model import field_map as summary
-from fll_hbase.model.checksum import described
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.field_map import FieldMap, Relation
+from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.field_map import DatasetLineage, FieldMap
 from fll_hbase.model.operations import Dataset, Influence, Operation, Read, Transform, Write, outputs_of
-from fll_hbase.model.run_events import Facts
+from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.sources.openlineage.facets import OWN
 from fll_hbase.store.read.content_cache import Content
-from fll_hbase.store.write.commit import RunTold
-
-Json = dict[str, Any]
+from fll_hbase.store.write.commit import RunDetails
 
 PRODUCER = "https://github.com/fll-hbase"
 _SPEC = "https://openlineage.io/spec/"
@@ -41,9 +40,9 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 """The further names of end points, for those that have any."""
 
 
-def event(told: RunTold, content: Content, aliases: Aliases) -> Json:
+def event(told: RunDetails, content: Content, aliases: Aliases) -> Json:
     """The run as one event, at its start, of the kind that its state is."""
-    run, field_map = told.truth.run, content.field_map
+    run, field_map = told.committed.run, content.field_map
     return {
         "eventType": run.state.value,
         "eventTime": _time(run.start_ms),
@@ -56,12 +55,12 @@ def event(told: RunTold, content: Content, aliases: Aliases) -> Json:
     }
 
 
-def events(told: Iterable[tuple[RunTold, Content]], aliases: Aliases) -> list[Json]:
+def events(told: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
     """The runs of a page, one event each, in its order."""
     return [event(one, content, aliases) for one, content in told]
 
 
-def catalogued(schema: Schema, *, time_ms: int) -> Json:
+def catalogued(schema: DatasetMetadata, *, time_ms: int) -> Json:
     """What is known of an end point whatever runs did to it, as an event of that dataset."""
     facets: Json = {}
     if schema.fields:
@@ -70,7 +69,7 @@ def catalogued(schema: Schema, *, time_ms: int) -> Json:
         facets["symlinks"] = _symlinks(schema.aliases)
     if schema.description:
         facets["documentation"] = _standard("1-1-0/DocumentationDatasetFacet", description=schema.description)
-    end_point = schema.end_point
+    end_point = schema.dataset
     return {
         "eventTime": _time(time_ms),
         "producer": PRODUCER,
@@ -79,14 +78,14 @@ def catalogued(schema: Schema, *, time_ms: int) -> Json:
     }
 
 
-def end_points(told: Iterable[tuple[RunTold, Content]]) -> set[Dataset]:
+def end_points(told: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
     """Every end point that the runs of a page read or wrote."""
     maps = [content.field_map for _, content in told]
     return {end_point for one in maps for end_point in (*one.sources, *one.destinations)}
 
 
-def _run_facets(told: RunTold, content: Content) -> Iterator[tuple[str, Json]]:
-    run = told.truth.run
+def _run_facets(told: RunDetails, content: Content) -> Iterator[tuple[str, Json]]:
+    run = told.committed.run
     yield OWN, _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=_operations(content))
     for name, schema, said in (
         ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in told.facts]),
@@ -98,8 +97,8 @@ def _run_facets(told: RunTold, content: Content) -> Iterator[tuple[str, Json]]:
             yield name, _standard(schema, **latest)
 
 
-def _job_facets(told: RunTold) -> Iterator[tuple[str, Json]]:
-    run = told.truth.run
+def _job_facets(told: RunDetails) -> Iterator[tuple[str, Json]]:
+    run = told.committed.run
     yield (
         "jobType",
         _standard("2-0-4/JobTypeJobFacet", processingType="BATCH", integration=run.type, jobType="JOB"),
@@ -123,7 +122,7 @@ def _run(run: ProgramRun) -> Json:
 
 
 def _operations(content: Content) -> list[Json]:
-    return [described(operation) for operation in content.operations]
+    return [operation_to_dict(operation) for operation in content.operations]
 
 
 def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
@@ -136,21 +135,21 @@ def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
 
 def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
     """None where nothing is known of how the fields came to be."""
-    found = summary.relations(field_map, destination, backward=True, pairs_max=PAIRS_MAX).by_ends.values()
+    found = summary.dataset_relations(field_map, destination, backward=True, pairs_max=PAIRS_MAX).by_datasets.values()
     fields: dict[str, list[Json]] = {}
     whole: list[Json] = []
     for relation in sorted(found, key=lambda one: str(one.source)):
         for name, taken in _taken(relation):
             fields.setdefault(name, []).extend(taken)
         if relation.source is not None:
-            whole += [_input(relation.source, name, "INDIRECT") for name in sorted(relation.whole)]
+            whole += [_input(relation.source, name, "INDIRECT") for name in sorted(relation.dataset_wide)]
     if not fields and not whole:
         return None
     made = {name: {"inputFields": taken} for name, taken in sorted(fields.items())}
     return _standard("1-2-0/ColumnLineageDatasetFacet", fields=made, dataset=whole)
 
 
-def _taken(relation: Relation) -> Iterator[tuple[str, list[Json]]]:
+def _taken(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
     """Per field what it takes of the relation's source; nothing where it was generated."""
     for pairs, type_ in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
         for start, end in sorted(pairs, key=str):
@@ -218,7 +217,7 @@ def _job_run(reference: tuple[str, str, str]) -> Json:
     return {"run": {"runId": _run_id(run)}, "job": {"namespace": namespace, "name": name}}
 
 
-def _nominal(facts: Facts) -> Json | None:
+def _nominal(facts: EventRunFacts) -> Json | None:
     if not facts.nominal_start:
         return None
     end = {"nominalEndTime": facts.nominal_end} if facts.nominal_end else {}

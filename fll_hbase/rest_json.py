@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
 
 from fll_hbase.errors import FieldError
+from fll_hbase.json_types import Json
 from fll_hbase.model import field_map
-from fll_hbase.model.checksum import described
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.field_map import Relation, Relations
+from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.field_map import DatasetLineage, DatasetLineageSet
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_graph import Graph, Node, NodeId
+from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
 from fll_hbase.model.operations import (
     Dataset,
     Influence,
@@ -21,17 +21,17 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    end_point_of,
+    dataset_of,
     inputs_of,
     outputs_of,
     type_of,
 )
-from fll_hbase.model.run_events import Facts
+from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, State, Window
-from fll_hbase.store.lineage_store import BOTH, FieldAnswer, FieldWays, ListedRun
+from fll_hbase.store.lineage_store import BOTH, FieldLineageResult, Derivations, ListedRun
 from fll_hbase.store.read.catalogue import CataloguedEndPoint, CataloguedField, Found
-from fll_hbase.store.read.traversal import Entry, HighLevel, in_order
-from fll_hbase.store.write.commit import Recorded, RunTold
+from fll_hbase.store.read.traversal import LineageEntry, DatasetLineageResult, in_order
+from fll_hbase.store.write.commit import CommitResult, RunDetails
 
 WHOLE = "*"
 DRY_RUN_PAIRS_MAX = 250_000
@@ -39,15 +39,14 @@ DRY_RUN_PAIRS_MAX = 250_000
 SILENT_MS = DAY_MS
 """A run that was not heard of for so long is not said to run, whether or not it ever ended."""
 
-Json = dict[str, Any]
 
 
-def high_level(answer: HighLevel) -> list[Json]:
+def high_level(answer: DatasetLineageResult) -> list[Json]:
     """The entries of a high-level question."""
     return [_entry(entry) for entry in answer.entries]
 
 
-def field_lineage(answer: FieldAnswer) -> Json:
+def field_lineage(answer: FieldLineageResult) -> Json:
     """The graph of a detailed question, in either view."""
     graph = answer.graph
     body: Json = {
@@ -64,7 +63,7 @@ def field_lineage(answer: FieldAnswer) -> Json:
     return body
 
 
-def field_ways(field: str, window: Window, answer: FieldWays) -> Json:
+def field_ways(field: str, window: Window, answer: Derivations) -> Json:
     """The paths of the first design's question."""
     body: Json = {
         "fieldName": field,
@@ -72,7 +71,7 @@ def field_ways(field: str, window: Window, answer: FieldWays) -> Json:
         "endTimeInSeconds": _seconds(window.stop_ms),
         "paths": [
             {"operations": [_step(operation) for operation in way.operations], "runs": list(way.runs)}
-            for way in answer.ways
+            for way in answer.derivations
         ],
         "truncated": bool(answer.truncated_by),
     }
@@ -89,18 +88,18 @@ def run(listed: ListedRun, *, now_ms: int) -> Json:
     return body
 
 
-def run_told(told: RunTold, *, now_ms: int) -> Json:
+def run_told(told: RunDetails, *, now_ms: int) -> Json:
     """All that was told of one run."""
-    body = _run(told.truth.run, now_ms)
-    body |= {name: fact for name, fact in _details(told.truth.run).items() if name not in body}
-    body["checksum"] = told.truth.checksum
+    body = _run(told.committed.run, now_ms)
+    body |= {name: fact for name, fact in _details(told.committed.run).items() if name not in body}
+    body["checksum"] = told.committed.checksum
     if told.part is None:
         return body
     if told.part.sql:
         body["sql"] = told.part.sql
     for facts in told.facts:
         body |= _facts(facts)
-    physical = sorted({name for facts in told.facts for name in facts.names})
+    physical = sorted({name for facts in told.facts for name in facts.physical_names})
     if physical:
         body["physicalNames"] = [
             {"namespace": namespace, "name": name, "physicalName": of} for namespace, name, of in physical
@@ -130,7 +129,7 @@ def _details(of: ProgramRun) -> Json:
     return dict(json.loads(of.details)) if of.details else {}
 
 
-def _facts(facts: Facts) -> Json:
+def _facts(facts: EventRunFacts) -> Json:
     said = {
         "parentJob": _job(facts.parent),
         "root": _job(facts.root),
@@ -172,7 +171,7 @@ def found(result: Found) -> Json:
     return body
 
 
-def recorded(answer: Recorded, warnings: Sequence[FieldError] = ()) -> Json:
+def recorded(answer: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
     """The acknowledgement of one run."""
     body: Json = {"checksum": answer.checksum, "run": answer.run, "recorded": answer.recorded}
     if answer.replaced:
@@ -182,9 +181,9 @@ def recorded(answer: Recorded, warnings: Sequence[FieldError] = ()) -> Json:
     return body
 
 
-def catalogued(schemas: Sequence[Schema]) -> Json:
+def catalogued(schemas: Sequence[DatasetMetadata]) -> Json:
     """The acknowledgement of what told of end points alone, and of no run."""
-    return {"recorded": bool(schemas), "endpoints": [_end_point(schema.end_point) for schema in schemas]}
+    return {"recorded": bool(schemas), "endpoints": [_end_point(schema.dataset) for schema in schemas]}
 
 
 def events_recorded(received: int, refused: Mapping[int, Json]) -> Json:
@@ -220,16 +219,16 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
     backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
     entries = [
-        Entry(relation, 1, Direction.FORWARD) for found in forward for relation in found.by_ends.values()
+        LineageEntry(relation, 1, Direction.FORWARD) for found in forward for relation in found.by_datasets.values()
     ]
     entries += [
-        Entry(relation, 1, Direction.BACKWARD)
+        LineageEntry(relation, 1, Direction.BACKWARD)
         for found in backward
-        for relation in found.by_ends.values()
+        for relation in found.by_datasets.values()
         if relation.source is None
     ]
     body: Json = {
-        "operations": [described(operation) for operation in info.operations],
+        "operations": [operation_to_dict(operation) for operation in info.operations],
         "checksum": info.checksum,
         "lineage": [_entry(entry) for entry in in_order(entries)],
         "warnings": faults(warnings),
@@ -244,12 +243,12 @@ def faults(said: Iterable[FieldError]) -> list[Json]:
     return [{"at": fault.path, "detail": fault.detail} for fault in said]
 
 
-def _relations(info: FieldLineageInfo, of: Dataset, direction: Direction) -> Relations:
+def _relations(info: FieldLineageInfo, of: Dataset, direction: Direction) -> DatasetLineageSet:
     backward = direction is Direction.BACKWARD
-    return field_map.relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
+    return field_map.dataset_relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
 
 
-def _entry(entry: Entry) -> Json:
+def _entry(entry: LineageEntry) -> Json:
     relation = entry.relation
     body: Json = {
         "source": None if relation.source is None else _end_point(relation.source),
@@ -263,7 +262,7 @@ def _entry(entry: Entry) -> Json:
     return body
 
 
-def _pairs(relation: Relation) -> list[Json]:
+def _pairs(relation: DatasetLineage) -> list[Json]:
     indirect = relation.indirect - relation.direct
     keyed = [((start or "", end or "", ""), {"from": start, "to": end}) for start, end in relation.direct]
     keyed += [
@@ -275,7 +274,7 @@ def _pairs(relation: Relation) -> list[Json]:
             (start, WHOLE, "dataset"),
             {"from": start, "to": WHOLE, "influence": Influence.INDIRECT.value, "scope": "dataset"},
         )
-        for start in relation.whole
+        for start in relation.dataset_wide
     ]
     return [pair for _, pair in sorted(keyed, key=lambda item: item[0])]
 
@@ -305,16 +304,16 @@ def _node(node: Node) -> Json:
 
 def _operation(name: str, operation: Operation) -> Json:
     body: Json = {"name": name, "description": operation.description, "type": type_of(operation)}
-    of = end_point_of(operation)
+    of = dataset_of(operation)
     if of is not None:
         body["endPoint"] = _end_point(of)
     return body
 
 
-def _connections(graph: Graph) -> Iterable[Json]:
+def _connections(graph: OperationGraph) -> Iterable[Json]:
     for (start, end, name), influence in graph.connections.items():
         yield _connection(start, end, influence, {"operation": name})
-    for (start, end), way in graph.ways.items():
+    for (start, end), way in graph.paths.items():
         said = {"operation": ", ".join(way.operations), "operations": list(way.operations)}
         yield _connection(start, end, way.influence, said)
 

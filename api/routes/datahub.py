@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -25,13 +24,13 @@ from api.openapi.datahub import (
 )
 from api.query_params import NoQuery
 from api.routes.blueprint import Blueprint, settings, store
-from fll_hbase import rest_json
+from fll_hbase import clock, rest_json
 from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
 from fll_hbase.model.operations import Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub, strict_json
 from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, aspect_responses, urns
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.commit import CommitResult
 
 blueprint = Blueprint("datahub", __name__, description="As DataHub's clients speak; docs/sources/datahub.md")
 
@@ -159,14 +158,14 @@ def _body() -> bytes:
 
 
 def _read(form: Form) -> Ingested:
-    return datahub.read(strict_json.parse(_body()), form=form, now_ms=time.time_ns() // 1_000_000)
+    return datahub.read(strict_json.parse(_body()), form=form, now_ms=clock.now_ms())
 
 
 def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
     """Record all; what became of it, by entity. Raises the first refusal, then sending all again is safe."""
     recorded = _record(ingested.runs)
     store().describe(ingested.schemas)
-    _count(ingested.counted)
+    _count(iput_metadatacounted)
     told = {run.run.run: run.run.program for run in ingested.runs}
     entities = _entities(ingested.counted)
     for answer in recorded:
@@ -174,7 +173,7 @@ def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
     return list(entities.values())
 
 
-def _record(runs: Sequence[RecordedRun]) -> list[Recorded]:
+def _record(runs: Sequence[RecordedRun]) -> list[CommitResult]:
     if len(runs) == 1:
         return [store().record_one(runs[0])]
     recorded = []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import click
+
+from fll_hbase.clock import now_ms as system_now_ms
 
 
 def now_ms() -> int:
     """Milliseconds since 1970, by the context's clock where it has one (`main(obj=clock)`)."""
     clock: Callable[[], int] | None = click.get_current_context().find_root().obj
-    return clock() if clock else time.time_ns() // 1_000_000
+    return clock() if clock else system_now_ms()

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fll_hbase.json_types import Json
 from fll_hbase.model import topology
-from fll_hbase.model.checksum import described
+from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.operations import Field, Operation, Read
 from fll_hbase.model.runs import State
 from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
 from fll_hbase.sources.native import document
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ def of(run: Run, parts: Sequence[Part], *, namespace: str) -> Json:
     if len(parts) == 1:
         return head | _first_design(parts[0])
     each = [document.read_operations(_first_design(part), namespace).info.operations for part in parts]
-    return head | {"operations": [described(operation) for operation in _joined(each)]}
+    return head | {"operations": [operation_to_dict(operation) for operation in _joined(each)]}
 
 
 def pipeline(run: Run, config: Json, arguments: Mapping[str, str], *, namespace: str) -> Json:

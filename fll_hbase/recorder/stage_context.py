@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.json_types import Json
 from fll_hbase.model.operations import Field
 from fll_hbase.recorder.payloads import described_field, described_operation
 from fll_hbase.recorder.types import FieldOperation, Source, many
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

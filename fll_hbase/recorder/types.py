@@ -5,12 +5,12 @@ Making them never fails, whatever they are given: what is wrong with them is tol
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from fll_hbase.clock import now_ms
 from fll_hbase.model.operations import Field
 from fll_hbase.model.runs import State
 
@@ -73,7 +73,7 @@ class Run:
     version: str = ""
     namespace: str = ""
     run: str = field(default_factory=lambda: str(uuid.uuid4()))
-    start_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    start_ms: int = field(default_factory=now_ms)
     state: State = State.COMPLETE
 
     def ended(self, state: State = State.COMPLETE) -> Run:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-Json = dict[str, Any]
+from fll_hbase.json_types import Json
 
 
 def read(name: str, description: str, source: Json, outputs: str) -> Json:

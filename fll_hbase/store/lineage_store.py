@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import groupby, repeat
 from typing import ParamSpec, TypeVar
 
+from fll_hbase.clock import now_ms
 from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import operation_graph, simple_view, topology
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.field_map import Relations
-from fll_hbase.model.operation_graph import Graph
+from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.field_map import DatasetLineageSet
+from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Dataset, DatasetField, Operation
 from fll_hbase.model.runs import Direction, ProgramRun, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import Content, Contents, Gone
+from fll_hbase.store.read.content_cache import Content, ContentCache, ContentMissing
 from fll_hbase.store.read.event_merge import Folds
-from fll_hbase.store.read.traversal import Entry, HighLevel, in_order, walk
+from fll_hbase.store.read.traversal import LineageEntry, DatasetLineageResult, in_order, walk
 from fll_hbase.store.read.window_query import Asked, WindowReader, place_of
-from fll_hbase.store.run_rows import Truth
-from fll_hbase.store.write.commit import Recorded, Recording, RunTold, Said
-from fll_hbase.store.write.group_commit import Gathering
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.write.commit import CommitResult, RunCommitter, RunDetails, RunInput
+from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.tables import Table
 
 P = ParamSpec("P")
@@ -53,16 +53,16 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldAnswer:
+class FieldLineageResult:
     """The answer to a detailed question: one graph of all contents that touch the field."""
 
-    graph: Graph
+    graph: OperationGraph
     checksums: tuple[str, ...]
     truncated_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldWay:
+class Derivation:
     """One distinct way a field was made, and the runs that made it so, newest first."""
 
     operations: tuple[Operation, ...]
@@ -70,10 +70,10 @@ class FieldWay:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldWays:
+class Derivations:
     """All ways a field was made, newest first."""
 
-    ways: tuple[FieldWay, ...]
+    derivations: tuple[Derivation, ...]
     truncated_by: tuple[str, ...]
 
 
@@ -102,7 +102,7 @@ def _asked_again(question: Callable[P, A]) -> Callable[P, A]:
         for _ in range(TRIES_MAX - 1):
             try:
                 return question(*args, **said)
-            except Gone:
+            except ContentMissing:
                 continue
         return question(*args, **said)
 
@@ -120,38 +120,38 @@ class LineageStore:
         self, table: Table, *, limits: Limits | None = None, clock: Callable[[], int] | None = None
     ) -> None:
         limits = limits or Limits()
-        clock = clock or _now_ms
+        clock = clock or now_ms
         self._table = table
         self._limits = limits
-        self._contents = Contents(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
+        self._contents = ContentCache(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
         folds = Folds(table)
-        self._recording = Recording(table, folds, clock=clock, grace_ms=limits.grace_ms)
-        self._gathering = Gathering(self._recording.record)
+        self._recording = RunCommitter(table, folds, clock=clock, grace_ms=limits.grace_ms)
+        self._gathering = GroupCommit(self._recording.record)
         self._windows = WindowReader(table, self._contents, folds, clock=clock, grace_ms=limits.grace_ms)
         self.catalogue = Catalogue(table)
 
-    def record(self, runs: Sequence[Said]) -> list[Recorded | LineageError]:
+    def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events that tell of runs, in order; one answer for each, durable when this returns.
 
         Raises StoreUnavailable: then any of them may have landed, and sending all again is safe.
         """
         return self._recording.record(runs)
 
-    def record_one(self, run: Said) -> Recorded:
+    def record_one(self, run: RunInput) -> CommitResult:
         """Record one run or event, together with those of other threads; durable when this returns.
 
         Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreUnavailable as `record` does.
         """
         return self._gathering.record(run)
 
-    def settle(self, runs: Sequence[str]) -> dict[str, LineageError]:
+    def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
         """Make what is stored of runs true once more: hints and truths. Returns why some cannot be.
 
         Raises StoreUnavailable: doing it again is safe.
         """
-        return self._recording.settle(runs)
+        return self._recording.recommit(runs)
 
-    def describe(self, schemas: Iterable[Schema]) -> None:
+    def put_metadata(self, schemas: Iterable[DatasetMetadata]) -> None:
         """Put what is known of end points without any run into the catalogue; durable when this returns."""
         puts = run_rows.unique(put for schema in schemas for put in content_rows.schema_puts(schema))
         if puts:
@@ -167,19 +167,19 @@ class LineageStore:
         level: int = 1,
         indirect: bool = True,
         failed: bool = False,
-    ) -> HighLevel:
+    ) -> DatasetLineageResult:
         """Which fields of which end points made which, `level` hops each way."""
-        entries: list[Entry] = []
+        entries: list[LineageEntry] = []
         truncated: set[str] = set()
         for direction in directions:
 
             def ask(
                 asked_of: Dataset, others: Sequence[Dataset], direction: Direction = direction
-            ) -> Relations:
+            ) -> DatasetLineageSet:
                 found = self._relations(Asked(direction, asked_of, window, failed))
                 for other in others:
                     said = self._relations(Asked(direction, other, window, failed))
-                    found = found.merged(said.renamed(other, asked_of))
+                    found = found.merge(said.rename(other, asked_of))
                 return found if indirect else found.without_indirect()
 
             answer = walk(
@@ -195,7 +195,7 @@ class LineageStore:
             truncated.update(answer.truncated_by)
         if not entries:
             self._must_know(end_point)
-        return HighLevel(in_order(entries), tuple(sorted(truncated)))
+        return DatasetLineageResult(in_order(entries), tuple(sorted(truncated)))
 
     @_asked_again
     def field_lineage(
@@ -207,9 +207,9 @@ class LineageStore:
         simple: bool = False,
         indirect: bool = True,
         failed: bool = False,
-    ) -> FieldAnswer:
+    ) -> FieldLineageResult:
         """By which operations the field was made, or what was made of it: one level."""
-        graphs: dict[str, list[Graph]] = {}
+        graphs: dict[str, list[OperationGraph]] = {}
         places: dict[str, bytes] = {}
         asked_of = [Asked(direction, name, window, failed) for name in self.catalogue.names(field.dataset)]
         for asked in asked_of:
@@ -232,15 +232,15 @@ class LineageStore:
             [(checksum, found) for checksum in checksums for found in graphs[checksum]]
         )
         bound = f"connections_max={self._limits.connections_max}"
-        return FieldAnswer(merged, tuple(checksums), (bound,) if merged.truncated else ())
+        return FieldLineageResult(merged, tuple(checksums), (bound,) if merged.truncated else ())
 
     @_asked_again
-    def field_ways(self, field: DatasetField, window: Window, *, failed: bool = False) -> FieldWays:
+    def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
         """Every distinct way the field was made, with the runs that made it so."""
         names = self.catalogue.names(field.dataset)
-        runs: dict[simple_view.Signature, list[str]] = {}
-        newest: dict[simple_view.Signature, list[Operation]] = {}
-        signatures: dict[str, simple_view.Signature | None] = {}
+        runs: dict[simple_view.DerivationSignature, list[str]] = {}
+        newest: dict[simple_view.DerivationSignature, list[Operation]] = {}
+        signatures: dict[str, simple_view.DerivationSignature | None] = {}
         truncated: tuple[str, ...] = ()
         for number, (truth, name) in enumerate(self._writers(names, window, failed=failed)):
             if number == self._limits.runs_max:
@@ -249,7 +249,7 @@ class LineageStore:
             if truth.checksum not in signatures:
                 of = DatasetField(name, field.name)
                 operations = self._contents.operations(truth.checksum, Direction.BACKWARD, of)
-                found = simple_view.signature(operations, of) if operations else None
+                found = simple_view.derivation_signature(operations, of) if operations else None
                 signatures[truth.checksum] = found
                 if found is not None:
                     every = self._contents.all_operations(truth.checksum)
@@ -259,8 +259,8 @@ class LineageStore:
                 runs.setdefault(signature, []).append(truth.run.run)
         if not runs:
             self._must_know_field(field)
-        return FieldWays(
-            tuple(FieldWay(topology.topological(newest[key]), tuple(found)) for key, found in runs.items()),
+        return Derivations(
+            tuple(Derivation(topology.topological(newest[key]), tuple(found)) for key, found in runs.items()),
             truncated,
         )
 
@@ -289,19 +289,19 @@ class LineageStore:
             self._must_know(end_point)
         return RunsPage(tuple(run for _, run in listed), after)
 
-    def run(self, run: str) -> RunTold:
+    def run(self, run: str) -> RunDetails:
         """What was told of one run, whatever it read or wrote. Raises NotFound."""
-        found = self._recording.told([run]).get(run)
+        found = self._recording.run_details([run]).get(run)
         if found is None:
             raise NotFound(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
         return found
 
     @_asked_again
-    def told(self, page: RunsPage) -> list[tuple[RunTold, Content]]:
+    def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """What was told of the runs of a page, each with its content, in the order of the page."""
-        told = self._recording.told([listed.run.run for listed in page.runs])
+        told = self._recording.run_details([listed.run.run for listed in page.runs])
         found = [told[listed.run.run] for listed in page.runs if listed.run.run in told]
-        return [(one, self._contents.content(one.truth.checksum)) for one in found]
+        return [(one, self._contents.content(one.committed.checksum)) for one in found]
 
     def ready(self) -> None:
         """Raises StoreUnavailable unless the table answers."""
@@ -311,13 +311,13 @@ class LineageStore:
         """Close the table."""
         self._table.close()
 
-    def _relations(self, asked: Asked) -> Relations:
+    def _relations(self, asked: Asked) -> DatasetLineageSet:
         checksums = self._windows.checksums(asked)
         return self._contents.relations(checksums, asked.direction, asked.end_point)
 
     def _writers(
         self, names: Sequence[Dataset], window: Window, *, failed: bool
-    ) -> Iterator[tuple[Truth, Dataset]]:
+    ) -> Iterator[tuple[CommittedRun, Dataset]]:
         """The runs that wrote an end point under any of its names, newest first, with that name."""
         found = (
             zip(self._windows.live_runs(asked, batch=BATCH_RUNS), repeat(asked.end_point))
@@ -325,7 +325,7 @@ class LineageStore:
         )
         return heapq.merge(*found, key=lambda item: place_of(item[0]))
 
-    def _placed(self, asked: Asked, after: bytes, limit: int) -> Iterator[tuple[bytes, Truth, Direction]]:
+    def _placed(self, asked: Asked, after: bytes, limit: int) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
         batch = min(limit + 1, BATCH_RUNS)
         for truth in self._windows.live_runs(asked, after=after, batch=batch):
             yield place_of(truth), truth, asked.direction
@@ -338,12 +338,12 @@ class LineageStore:
         *,
         simple: bool,
         indirect: bool,
-    ) -> Graph:
+    ) -> OperationGraph:
         backward = direction is Direction.BACKWARD
         if simple:
-            view = simple_view.simple_backward if backward else simple_view.simple_forward
+            view = simple_view.upstream_simple_view if backward else simple_view.downstream_simple_view
             return view(operations, field, indirect=indirect)
-        walked = operation_graph.backward if backward else operation_graph.forward
+        walked = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
         return walked(operations, field, indirect=indirect, connections_max=self._limits.connections_max)
 
     def _must_know(self, end_point: Dataset) -> None:
@@ -356,7 +356,3 @@ class LineageStore:
             self._must_know(field.dataset)
         elif field.name not in {known.name for known in fields}:
             raise NotFound(f"no run ever read or wrote {field.name!r} of {field.dataset}")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

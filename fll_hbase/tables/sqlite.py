@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
@@ -17,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
 from fll_hbase.tables.write_lock import Turn
@@ -139,7 +139,7 @@ class SqliteTable:
         """What the change says, with the time it happens as its stamp: one transaction."""
         with self._errors():
             with self._turn.held(self._busy_seconds):
-                self._commit(*change(time.time_ns() // 1_000_000))
+                self._commit(*change(clock.now_ms()))
             if sync is Sync.NOW and not self._in_memory:
                 self._flush()
 

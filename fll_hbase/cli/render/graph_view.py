@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fll_hbase.cli.render.escape import shown
-
-Json = dict[str, Any]
+from fll_hbase.json_types import Json
 
 
 class Step(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,8 +11,7 @@ from fll_hbase.cli.options import WindowText
 from fll_hbase.cli.render.escape import moment, shown
 from fll_hbase.cli.render.text_table import Sheet
 from fll_hbase.client.queries import LineageAsked
-
-Json = dict[str, Any]
+from fll_hbase.json_types import Json
 
 _TITLES = {"backward": "Where {of} comes from", "forward": "What is made of {of}"}
 _PAIRS = ("level", "source", "field", "destination", "field", "influence")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,8 +13,7 @@ from fll_hbase.cli.render import tables
 from fll_hbase.cli.render.escape import shown
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.client.queries import FieldAsked
-
-Json = dict[str, Any]
+from fll_hbase.json_types import Json
 
 
 class _Node(NamedTuple):

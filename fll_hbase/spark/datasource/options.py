@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from fll_hbase import time_window
+from fll_hbase import clock, time_window
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.model.field_edges import Edge
+from fll_hbase.model.field_edges import FieldEdge
 from fll_hbase.model.operations import Dataset
 from fll_hbase.model.runs import START_LIMIT_MS, Window
-from fll_hbase.spark.settings import of_job
+from fll_hbase.spark.settings import job_settings
 
 ALWAYS = Window(0, START_LIMIT_MS)
 PARTS = 8
@@ -73,7 +72,7 @@ class Bounds:
     destinations: Among = Among()
     names: frozenset[str] | None = None
 
-    def admits(self, edge: Edge) -> bool:
+    def admits(self, edge: FieldEdge) -> bool:
         """Whether the edge has the ends that were asked for."""
         if not (self.sources.holds(edge.source) and self.destinations.holds(edge.destination)):
             return False
@@ -114,14 +113,13 @@ def asked(options: Mapping[str, str]) -> Asked:
     touched = Among(said.get("namespace", ""), said.get("name", ""))
     window = _window(said.get("start"), said.get("end"))
     return Asked(
-        of_job(said.get("store")), TableName(table), Bounds(window, touched), _parts(said.get("partitions"))
+        job_settings(said.get("store")), TableName(table), Bounds(window, touched), _parts(said.get("partitions"))
     )
 
 
 def _window(start: str | None, end: str | None) -> Window:
     """All time, unless the options say less."""
-    now_ms = time.time_ns() // 1_000_000
-    return time_window.window(start or "0", end or str(START_LIMIT_MS), now_ms=now_ms)
+    return time_window.window(start or "0", end or str(START_LIMIT_MS), now_ms=clock.now_ms())
 
 
 def _parts(said: str | None) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.store.factory import table_of
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import Contents
+from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import Folds
 from fll_hbase.store.read.window_query import WindowReader
-from fll_hbase.store.write.commit import Recording
+from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.tables import Table
 
 _FILE = "sqlite:///"
@@ -26,18 +26,18 @@ class Held:
 
     table: Table
     folds: Folds
-    contents: Contents
+    contents: ContentCache
     windows: WindowReader
     catalogue: Catalogue
-    recording: Recording
+    recording: RunCommitter
 
 
 def holding(table: Table, settings: Settings) -> Held:
     """The parts of a store over a table, bounded as the settings say."""
     folds = Folds(table)
-    contents = Contents(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
-    windows = WindowReader(table, contents, folds, clock=_now_ms, grace_ms=settings.grace_ms)
-    recording = Recording(table, folds, clock=_now_ms, grace_ms=settings.grace_ms)
+    contents = ContentCache(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
+    windows = WindowReader(table, contents, folds, clock=now_ms, grace_ms=settings.grace_ms)
+    recording = RunCommitter(table, folds, clock=now_ms, grace_ms=settings.grace_ms)
     return Held(table, folds, contents, windows, Catalogue(table), recording)
 
 
@@ -48,7 +48,3 @@ def held(settings: Settings) -> Held:
     if settings.store.startswith(_FILE) and not Path(path).exists():
         raise ConfigurationError(f"there is no store at {settings.store}, seen from {Path.cwd()}")
     return holding(table_of(settings), settings)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

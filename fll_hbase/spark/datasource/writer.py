@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, StringType, StructType
 
+from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, FieldError, InputError
-from fll_hbase.spark.line_frames import BLOCK, FILE, PLACE, TIME_MS, VALUE
-from fll_hbase.spark.settings import of_job
-from fll_hbase.spark.worker_ingest import REJECTED, Target, record_batches
+from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
+from fll_hbase.spark.settings import job_settings
+from fll_hbase.spark.worker_ingest import REJECTED, Target, ingest_batches
 
 OPTIONS = ("store", "namespace")
 FAULTS_MAX = 100
@@ -49,7 +49,7 @@ class Sink:
         those before it, are recorded.
         """
         counts: Counter[str] = Counter()
-        for told in record_batches(self._lines(batches), target=self.target):
+        for told in ingest_batches(self._lines(batches), target=self.target):
             outcomes = told.to_pylist()
             faults = [fault for one in outcomes if one["outcome"] == REJECTED for fault in _faults(one)]
             if faults:
@@ -68,7 +68,7 @@ class Sink:
                 VALUE: batch.column(VALUE).cast(pa.binary()).fill_null(b""),
                 FILE: pa.repeat("", count),
                 BLOCK: pa.repeat(partition, count),
-                PLACE: pa.array(range(before + 1, before + count + 1), pa.int64()),
+                POSITION: pa.array(range(before + 1, before + count + 1), pa.int64()),
                 TIME_MS: pa.repeat(self.time_ms, count),
             }
             before += count
@@ -105,13 +105,13 @@ def sink(options: Mapping[str, str], schema: StructType) -> Sink:
         raise ConfigurationError(
             "what is written has a column `value`, string or binary: a document or event a row"
         )
-    return Sink(Target(of_job(said.get("store")), said.get("namespace", "")), time.time_ns() // 1_000_000)
+    return Sink(Target(job_settings(said.get("store")), said.get("namespace", "")), clock.now_ms())
 
 
 def _faults(outcome: Mapping[str, object]) -> list[FieldError]:
     value = outcome["value"]
     shown = value[:SHOWN_BYTES].decode(errors="backslashreplace") if isinstance(value, bytes) else ""
-    at = f"row {outcome[PLACE]} of partition {outcome[BLOCK]}, {shown!r}"
+    at = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"
     faults = outcome["faults"]
     return [FieldError(at, str(fault)) for fault in (faults if isinstance(faults, list) else ())]
 

@@ -11,12 +11,13 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
 from pyspark.sql import functions as f
 
+from fll_hbase import clock
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.model.runs import Window
 from fll_hbase.spark import datasource, event_frames
 from fll_hbase.spark.datasource.options import ALWAYS, TableName
-from fll_hbase.spark.distinct_edges import ENDS, distinct
+from fll_hbase.spark.distinct_edges import EDGE_COLUMNS, distinct_edges
 
 RUNS, EDGES, CATALOGUE, EVENTS = "runs", "edges", "catalogue", "events"
 """The folders of an export."""
@@ -108,7 +109,7 @@ def by_start(frame: DataFrame, form: Format) -> DataFrame:
 def _edges(spark: SparkSession, runs: DataFrame, wanted: Wanted, form: Format) -> DataFrame:
     if not wanted.distinct:
         return by_start(_table(spark, wanted, TableName.EDGES), form)
-    return distinct(runs, wanted.settings, namespace=wanted.namespace).orderBy(*ENDS)
+    return distinct_edges(runs, wanted.settings, namespace=wanted.namespace).orderBy(*EDGE_COLUMNS)
 
 
 def _table(spark: SparkSession, wanted: Wanted, table: TableName) -> DataFrame:
@@ -137,9 +138,9 @@ def _by_day(writer: DataFrameWriter, frame: DataFrame) -> DataFrameWriter:
 
 def _write_events(runs: DataFrame, catalogue: DataFrame, wanted: Wanted, folder: str) -> int:
     """One event a line: of runs, and of what is known of end points without any."""
-    of_runs = event_frames.of_runs(runs, wanted.settings)
+    of_runs = event_frames.run_events(runs, wanted.settings)
     of_all = of_runs.unionByName(
-        event_frames.of_end_points(catalogue, wanted.settings, time_ms=time.time_ns() // 1_000_000)
+        event_frames.dataset_events(catalogue, wanted.settings, time_ms=clock.now_ms())
     )
     seen = Observation()
     of_all.observe(seen, f.count(f.lit(1)).alias("rows")).write.text(folder)

@@ -20,6 +20,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.retention_policy import Horizons
@@ -82,7 +83,7 @@ def retain(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_r
     """
     began = time.monotonic()
     runs = _purge(spark, settings, horizons, dry_run=dry_run)
-    until_ms = garbage_collection.until_ms(_now_ms(), settings.grace_ms)
+    until_ms = garbage_collection.until_ms(now_ms(), settings.grace_ms)
     due = _due(spark, settings, horizons, until_ms=until_ms, due_until_ms=until_ms if dry_run else 0)
     due = due.persist(StorageLevel.DISK_ONLY)
     try:
@@ -120,9 +121,9 @@ def _swept(spark: SparkSession, act: _Sweep, due: DataFrame, *, dry_run: bool) -
 def _purge(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_run: bool) -> Removed:
     if horizons == Horizons():
         return NOTHING
-    until_ms = garbage_collection.until_ms(_now_ms(), settings.grace_ms)
+    until_ms = garbage_collection.until_ms(now_ms(), settings.grace_ms)
     read = partial(_purged, horizons=horizons, until_ms=until_ms, dry_run=dry_run)
-    return _total(range_scan.scanned(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=REMOVED))
+    return _total(range_scan.scan_ranges(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=REMOVED))
 
 
 def _purged(
@@ -143,7 +144,7 @@ def _due(
     """The marks of what is old and kept by none, and of end points whose past is cut."""
     wholes = [ranges.under(kind) for kind in (layout.RUNS, *OLD)]
     tell = partial(_told, horizons=horizons, until_ms=until_ms, due_until_ms=due_until_ms)
-    met = cell_hashes.met(spark, settings, wholes, tell=tell)
+    met = cell_hashes.merge_flags(spark, settings, wholes, tell=tell)
     return met.where(f.col("said").bitwiseAND(KEPT) == 0)
 
 
@@ -155,7 +156,7 @@ def _told(
         return _keeping(table, start, stop, horizons, due_until_ms)
     kind = start[: len(layout.RUNS)]
     numbers = (mark(row, column) for row, column, _ in _old(table, start, stop, until_ms=until_ms))
-    return (cell_hashes.batch([(OLD[kind], some)]) for some in _some(numbers))
+    return (cell_hashes.flagged_batch([(OLD[kind], some)]) for some in _some(numbers))
 
 
 def _keeping(
@@ -171,10 +172,10 @@ def _keeping(
         for one in marking.kept(page):
             kept += [mark(*cell) for cell in one.cells]
             shortened.update(mark(layout.end_point_row(end_point)) for end_point in one.shortened)
-        if len(kept) > cell_hashes.A_BATCH:
-            yield cell_hashes.batch([(KEPT, kept)])
+        if len(kept) > cell_hashes.BATCH_HASHES:
+            yield cell_hashes.flagged_batch([(KEPT, kept)])
             kept = []
-    yield cell_hashes.batch([(KEPT, kept), (SHORTENED, list(shortened))])
+    yield cell_hashes.flagged_batch([(KEPT, kept), (SHORTENED, list(shortened))])
 
 
 def mark(row: bytes, column: bytes = b"") -> int:
@@ -194,7 +195,7 @@ def _old(table: Table, start: bytes, stop: bytes, *, until_ms: int) -> Iterator[
 
 
 def _some(numbers: Iterator[int]) -> Iterator[list[int]]:
-    while some := list(islice(numbers, cell_hashes.A_BATCH)):
+    while some := list(islice(numbers, cell_hashes.BATCH_HASHES)):
         yield some
 
 
@@ -209,7 +210,7 @@ def _kinds(due: DataFrame) -> list[bytes]:
 def _named(spark: SparkSession, settings: Settings, kinds: Sequence[bytes], until_ms: int) -> DataFrame:
     """The cells and rows of these kinds, as they are now; of end points all rows."""
     wholes = [ranges.under(kind) for kind in kinds]
-    return range_scan.scanned(spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED)
+    return range_scan.scan_ranges(spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED)
 
 
 def _names(
@@ -217,11 +218,11 @@ def _names(
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
     if start.startswith(layout.END_POINTS):
         for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
-            yield cell_hashes.signed(mark(row)), row, b"", 0
+            yield cell_hashes.to_signed(mark(row)), row, b"", 0
         return
     for row, column, cells in _old(table, start, stop, until_ms=until_ms):
         yield (
-            cell_hashes.signed(mark(row, column)),
+            cell_hashes.to_signed(mark(row, column)),
             row,
             column,
             garbage_collection.measured({row: cells}).bytes,
@@ -240,13 +241,13 @@ def _counted(named: DataFrame) -> tuple[dict[str, int], int]:
 
 def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes]:
     """The catalogue rows of end points that only garbage names, with those of their further names."""
-    ends = range_scan.scanned(spark, settings, [ranges.under(layout.CONTENTS)], read=_ends, schema=END)
+    ends = range_scan.scan_ranges(spark, settings, [ranges.under(layout.CONTENTS)], read=_ends, schema=END)
     ends = ends.persist(StorageLevel.DISK_ONLY)
     try:
         alive = ends.join(due, "mark", "left_anti").select("end_point").distinct()
         gone = ends.join(due, "mark", "left_semi").select("end_point").distinct()
         found = _without(gone, alive)
-        further = sorted(garbage_collection.aliases(range_scan.opened(settings), sorted(found)) - found)
+        further = sorted(garbage_collection.aliases(range_scan.worker_table(settings), sorted(found)) - found)
         names = spark.createDataFrame([(bytearray(key),) for key in further], "end_point binary")
         return sorted(found | _without(names, alive))
     finally:
@@ -256,7 +257,7 @@ def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes
 def _ends(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
     for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
         for end_point in store_marks.end_points_of(row, cells):
-            yield cell_hashes.signed(mark(row)), end_point
+            yield cell_hashes.to_signed(mark(row)), end_point
 
 
 def _without(end_points: DataFrame, others: DataFrame) -> set[bytes]:
@@ -265,7 +266,7 @@ def _without(end_points: DataFrame, others: DataFrame) -> set[bytes]:
 
 def _remove(act: _Sweep, named: DataFrame, dead: list[bytes]) -> None:
     """In the order of fll_hbase/store/maintenance/garbage_collection.py, each step whole before the next."""
-    table = range_scan.opened(act.settings)
+    table = range_scan.worker_table(act.settings)
     kind = f.substring("row", 1, 2)
     shortened = named.where(kind == f.lit(layout.END_POINTS)).select("row").collect()
     garbage_collection.shorten(table, [bytes(row["row"]) for row in shortened], act.horizons)
@@ -283,15 +284,15 @@ def _without_cells(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterato
     for batch in batches:
         pairs = zip(batch.column("row").to_pylist(), batch.column("column").to_pylist(), strict=True)
         cells = [CellKey(row, column) for row, column in pairs]
-        garbage_collection.remove_cells(range_scan.opened(act.settings), cells, until_ms=act.until_ms)
-        yield range_scan.batch_of([NOTHING], REMOVED)
+        garbage_collection.remove_cells(range_scan.worker_table(act.settings), cells, until_ms=act.until_ms)
+        yield range_scan.to_batch([NOTHING], REMOVED)
 
 
 def _without_rows(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         keys = batch.column("row").to_pylist()
-        yield range_scan.batch_of(
-            [garbage_collection.remove_rows(range_scan.opened(act.settings), keys, until_ms=act.until_ms)],
+        yield range_scan.to_batch(
+            [garbage_collection.remove_rows(range_scan.worker_table(act.settings), keys, until_ms=act.until_ms)],
             REMOVED,
         )
 
@@ -299,7 +300,3 @@ def _without_rows(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterator
 def _total(removed: DataFrame) -> Removed:
     row = removed.agg(f.sum("rows"), f.sum("cells"), f.sum("bytes")).collect()[0]
     return Removed(*(int(number or 0) for number in row))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
