@@ -57,7 +57,7 @@ def pipelines() -> None:
 
 
 def _read_pipeline(raw: bytes) -> None:
-    cdap.read(strict_json.parse(raw), namespace="ns")
+    cdap.read_document(strict_json.parse(raw), namespace="ns")
 
 
 def _pipeline(stages: int, fields: int, made: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ FROM paid p JOIN customers c ON p.customer = c.id GROUP BY c.region"""
 
 
 def _read_sql(raw: bytes) -> None:
-    sql_source.read(strict_json.parse(raw), namespace="bench", columns=lambda _: None)
+    sql_source.read_document(strict_json.parse(raw), namespace="bench", columns=lambda _: None)
 
 
 def _measured(what: str, raw: bytes, read: Callable[[bytes], None]) -> None:

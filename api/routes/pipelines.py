@@ -36,5 +36,5 @@ def record_pipeline(query: dict[str, Any], namespace: str) -> Response:
     `dryRun=true` nothing is stored, and the answer tells what would be.
     """
     raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
-    reading = cdap.read(strict_json.parse(raw), namespace=namespace)
+    reading = cdap.read_document(strict_json.parse(raw), namespace=namespace)
     return answered(reading, dry_run=query["dry_run"])

@@ -36,5 +36,5 @@ def record_sql(query: dict[str, Any], namespace: str) -> Response:
     what could not be resolved. With `dryRun=true` nothing is stored, and the answer tells what would be.
     """
     raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
-    reading = sql.read(strict_json.parse(raw), namespace=namespace, columns=store().catalogue.field_names)
+    reading = sql.read_document(strict_json.parse(raw), namespace=namespace, columns=store().catalogue.field_names)
     return answered(reading, dry_run=query["dry_run"])

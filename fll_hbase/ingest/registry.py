@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from fll_hbase.errors import FieldError
 from fll_hbase.ingest.detect import Form
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.run_events import ToldEvent
+from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
 from fll_hbase.sources.name_rules import NameRules
@@ -19,8 +19,8 @@ from fll_hbase.sources.native.document import Reading
 class Told:
     """Runs and events of runs, what is known of end points without any run, and what is odd about it."""
 
-    runs: tuple[RecordedRun | ToldEvent, ...] = ()
-    schemas: tuple[Schema, ...] = ()
+    runs: tuple[RecordedRun | IncomingEvent, ...] = ()
+    schemas: tuple[DatasetMetadata, ...] = ()
     warnings: tuple[FieldError, ...] = ()
 
 
@@ -30,7 +30,7 @@ class LineReader:
     `columns` looks up the columns of tables that SQL does not name.
     """
 
-    def __init__(self, *, rules: NameRules, columns: sql.Lookup) -> None:
+    def __init__(self, *, rules: NameRules, columns: sql.FieldLookup) -> None:
         self._rules = rules
         self._columns = columns
         self._documents = DocumentReader()
@@ -44,9 +44,9 @@ class LineReader:
             case Form.LINEAGE:
                 return _told(self._documents.read(raw, namespace=namespace))
             case Form.SQL:
-                return _told(sql.read(strict_json.parse(raw), namespace=namespace, columns=self._columns))
+                return _told(sql.read_document(strict_json.parse(raw), namespace=namespace, columns=self._columns))
             case Form.PIPELINES:
-                return _told(cdap.read(strict_json.parse(raw), namespace=namespace))
+                return _told(cdap.read_document(strict_json.parse(raw), namespace=namespace))
             case Form.OPENLINEAGE:
                 reading = openlineage.read(openlineage.parse(raw), rules=self._rules)
                 if reading.event is None:

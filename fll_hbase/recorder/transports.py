@@ -46,7 +46,7 @@ class StoreDoor:
         self._owned = owned
 
     def record(self, said: dict[str, Any], *, namespace: str) -> Recorded:
-        read = cdap.read if PIPELINE in said else document.read
+        read = cdap.read_document if PIPELINE in said else document.read
         reading = read(said, namespace=namespace)
         (answer,) = self._store.record([reading.recorded])
         if isinstance(answer, LineageError):

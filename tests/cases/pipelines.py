@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.sources.cdap.stage_operations import Declared, read_declared
+from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.validation import Validator
 
 from .ancestor import NO_NAMESPACE
@@ -12,10 +12,10 @@ from .ancestor import NO_NAMESPACE
 RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 0}
 
 
-def declared(said: list[dict[str, Any]]) -> tuple[Declared, ...]:
+def declared(said: list[dict[str, Any]]) -> tuple[StageOperation, ...]:
     """The operations of one stage."""
     checks = Validator()
-    found = read_declared(checks, {"operations": [_operation(one) for one in said]}, "", NO_NAMESPACE)
+    found = read_operations(checks, {"operations": [_operation(one) for one in said]}, "", NO_NAMESPACE)
     assert not checks.errors
     assert not checks.warnings
     return found

@@ -41,7 +41,7 @@ def read(case: dict[str, Any]) -> Reading:
         "sql": ";\n".join([*views, query]),
         "schema": {match[1]: _columns(match[2]) for match in tables},
     }
-    return sql.read(document, namespace="cases", columns=_nothing)
+    return sql.read_document(document, namespace="cases", columns=_nothing)
 
 
 def _nothing(_: Dataset) -> None:

@@ -47,8 +47,8 @@ def incoming(info: FieldLineageInfo) -> Summary:
     """Per destination field its source fields; none for a generated one."""
     found: Summary = {}
     for to in info.destinations:
-        related = field_map.relations(info.field_map, to, backward=True, pairs_max=10**9)
-        for (source, _), relation in related.by_ends.items():
+        related = field_map.dataset_relations(info.field_map, to, backward=True, pairs_max=10**9)
+        for (source, _), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert target is not None
                 sources = found.setdefault(key(to, target), set())
@@ -61,8 +61,8 @@ def outgoing(info: FieldLineageInfo) -> Summary:
     """Per source field the fields made of it, and DROPPED."""
     found: Summary = {}
     for source in info.sources:
-        related = field_map.relations(info.field_map, source, backward=False, pairs_max=10**9)
-        for (_, to), relation in related.by_ends.items():
+        related = field_map.dataset_relations(info.field_map, source, backward=False, pairs_max=10**9)
+        for (_, to), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert name is not None
                 made = DROPPED if to is None or target is None else key(to, target)
@@ -80,7 +80,7 @@ def destination_fields(info: FieldLineageInfo) -> Summary:
 def operations_into(info: FieldLineageInfo) -> Summary:
     fields = {key(field.dataset, field.name): field for field in info.backward}
     return {
-        name: set(operation_graph.backward(info.operations, field).operations)
+        name: set(operation_graph.upstream_graph(info.operations, field).operations)
         for name, field in fields.items()
     }
 
@@ -88,7 +88,7 @@ def operations_into(info: FieldLineageInfo) -> Summary:
 def operations_from(info: FieldLineageInfo) -> Summary:
     fields = {key(field.dataset, field.name): field for field in info.forward}
     return {
-        name: set(operation_graph.forward(info.operations, field).operations)
+        name: set(operation_graph.downstream_graph(info.operations, field).operations)
         for name, field in fields.items()
     }
 
@@ -113,14 +113,14 @@ def test_info(case: dict[str, Any]) -> None:
     assert expect.keys() <= {*WHOLE, *PARTS, "error", "valid", "checksum_survives_json_round_trip"}
     if "error" in expect:
         with pytest.raises(InvalidLineage) as caught:
-            lineage.of(operations)
+            lineage.build_lineage(operations)
         assert_faults(caught.value.errors, expect["error"])
         return
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     for said, found in compared(expect, info):
         assert found == said
-    read_back = [checksum.parsed(checksum.canonical(operation)) for operation in operations]
-    assert lineage.of(read_back) == info
+    read_back = [checksum.operation_from_json(checksum.canonical(operation)) for operation in operations]
+    assert lineage.build_lineage(read_back) == info
 
 
 def compared(expect: dict[str, Any], info: FieldLineageInfo) -> Iterator[tuple[Summary, Summary]]:
@@ -157,7 +157,7 @@ def test_info_generated(case: dict[str, Any]) -> None:
     source = end_point_of(generator["read"]["source"])
     to = end_point_of(generator["write"]["destination"])
     expected = {key(to, name): {key(source, other) for other in names} for name in names}
-    assert incoming(lineage.of(operations)) == expected
+    assert incoming(lineage.build_lineage(operations)) == expected
     assert len(expected) == generator["fields"]["to"] - generator["fields"]["from"] + 1
 
 
@@ -179,7 +179,7 @@ def test_topology(case: dict[str, Any]) -> None:
 def test_store(case: dict[str, Any], engine: str, tmp_path: Path) -> None:
     path = tmp_path / "cells.db" if engine == "file" else ":memory:"
     with closing(LineageStore(open_table(f"sqlite:///{path}"))) as store:
-        infos = {name: lineage.of(operations_of(said)) for name, said in case["infos"].items()}
+        infos = {name: lineage.build_lineage(operations_of(said)) for name, said in case["infos"].items()}
         for run in case["runs"]:
             (answer,) = store.record([RecordedRun(run_of(run), infos[run["info"]])])
             assert answer.recorded
@@ -216,7 +216,7 @@ def ask_fields(store: LineageStore, query: dict[str, Any]) -> set[str | None]:
 def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set[str], set[str]]]:
     """Per way the field was made, newest first: its runs and its operations."""
     end_point, window = asked(query)
-    found = store.field_ways(DatasetField(end_point, query["field"]), window).ways
+    found = store.field_derivations(DatasetField(end_point, query["field"]), window).derivations
     for way in found:
         starts = [store_starts(store, end_point, window)[run] for run in way.runs]
         assert all(newer >= older for newer, older in pairwise(starts))

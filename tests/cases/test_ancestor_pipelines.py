@@ -16,7 +16,7 @@ from .pipelines import declared, document
 
 @pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)
 def test_stage(case: dict[str, Any]) -> None:
-    found = stage_lint.check(declared(case["stage_operations"]), given=case["stage_inputs"].__contains__)
+    found = stage_lint.lint(declared(case["stage_operations"]), is_available=case["stage_inputs"].__contains__)
     expect = case["expect"]
     assert expect.keys() <= {"invalid", "redundant"}
     if "redundant" in expect:
@@ -29,9 +29,9 @@ def test_stage(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("flatten"), ids=case_id)
 def test_flatten(case: dict[str, Any]) -> None:
-    reading = cdap.read(document(case), namespace=NO_NAMESPACE)
+    reading = cdap.read_document(document(case), namespace=NO_NAMESPACE)
     expected = operations_of(case["expect"]["operations"])
     assert set(reading.operations.info.operations) == set(expected)
-    assert reading.operations.info.checksum == lineage.of(expected).checksum
+    assert reading.operations.info.checksum == lineage.build_lineage(expected).checksum
     undeclared = [name for name, operations in case["stages"].items() if not operations]
     assert len(reading.warnings) == len(undeclared)

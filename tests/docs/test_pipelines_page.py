@@ -13,7 +13,7 @@ import pytest
 from fll_hbase import rest_json
 from fll_hbase.cli import main
 from fll_hbase.model import topology
-from fll_hbase.model.operations import Field, Operation, Read, Transform, end_point_of, inputs_of, outputs_of
+from fll_hbase.model.operations import Field, Operation, Read, Transform, dataset_of, inputs_of, outputs_of
 from fll_hbase.recorder import LineageRecorder, Recorded, Run
 from fll_hbase.sources import cdap
 
@@ -23,7 +23,7 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL
 
 def told(document: Any) -> Iterator[str]:
     """What a document comes to, as the page tells it."""
-    reading = cdap.read(document, namespace="myns")
+    reading = cdap.read_document(document, namespace="myns")
     yield from map(_operation, topology.topological(reading.operations.info.operations))
     yield from (f"warning {warning}" for warning in reading.warnings)
 
@@ -31,7 +31,7 @@ def told(document: Any) -> Iterator[str]:
 def _operation(operation: Operation) -> str:
     taken = ", ".join(f"{taken.origin}.{taken.name}" for taken in inputs_of(operation))
     made = ", ".join(map(_field, outputs_of(operation)))
-    of = f" of {end_point_of(operation)}" if end_point_of(operation) else ""
+    of = f" of {dataset_of(operation)}" if dataset_of(operation) else ""
     match operation:
         case Read():
             said = made
@@ -53,7 +53,7 @@ def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
 
 def test_each_scenario_is_shown() -> None:
     assert len(EXAMPLES) == 3
-    unknown = cdap.read(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
+    unknown = cdap.read_document(json.loads(EXAMPLES[2][0]), namespace="myns").operations.info
     (entry,) = rest_json.dry_run(unknown)["lineage"]
     assert (entry["fieldmap"], entry["unknown"]) == ([], True)
 

@@ -79,7 +79,7 @@ def _places(value: Any) -> Any:
 def outcome(said: Any) -> Reading | InputError:
     """What it comes to: a run, or what is wrong with it, each fault at a place."""
     try:
-        return cdap.read(said, namespace="ns")
+        return cdap.read_document(said, namespace="ns")
     except InputError as error:
         return error
 

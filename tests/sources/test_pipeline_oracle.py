@@ -35,7 +35,7 @@ def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
 @given(known())
 def test_flattened_means_what_the_stages_mean(case: tuple[Json, Told]) -> None:
     said, told = case
-    reading = cdap.read(said, namespace="ns")
+    reading = cdap.read_document(said, namespace="ns")
     lineage = rest_json.dry_run(reading.operations.info)["lineage"]
     assert written(lineage, [*told.written]) == told.written
     assert dropped(lineage) == told.dropped

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from fll_hbase.model.operations import Field
 from fll_hbase.sources.cdap import stage_lint
-from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, Text
-from fll_hbase.sources.cdap.record_schema import NoSchema, TooManyFields, parse, type_text
-from fll_hbase.sources.cdap.stage_operations import Declared, Kind, Taken
+from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, ResolvedText
+from fll_hbase.sources.cdap.record_schema import InvalidSchema, TooManyFields, parse_schema, describe_type
+from fll_hbase.sources.cdap.stage_operations import StageOperation, Kind, StageInput
 
 ARGUMENTS = {
     "a": "A",
@@ -51,7 +51,7 @@ class TestMacros:
         ],
     )
     def test_resolved(self, text: str, said: str) -> None:
-        assert Macros(ARGUMENTS).resolve(text) == Text(said)
+        assert Macros(ARGUMENTS).resolve(text) == ResolvedText(said)
 
     @pytest.mark.parametrize(
         ("text", "keys"),
@@ -72,7 +72,7 @@ class TestMacros:
     def test_how_deep_a_value_is_says_nothing_of_it_elsewhere(self) -> None:
         macros = Macros({**ARGUMENTS, "deep13": "bottom"})
         assert macros.resolve("${deep0}").unresolved
-        assert macros.resolve("${deep10}") == Text("bottom")
+        assert macros.resolve("${deep10}") == ResolvedText("bottom")
 
     @given(
         st.lists(st.sampled_from(["${", "}", "{", "\\", "$", "a", ":", "b1", "one", "me", "to_a"])).map(
@@ -83,7 +83,7 @@ class TestMacros:
         found = Macros(ARGUMENTS).resolve(text)
         assert found == Macros(ARGUMENTS).resolve(text)
         if "$" not in text:
-            assert found == Text(text)
+            assert found == ResolvedText(text)
 
 
 class TestSchemas:
@@ -110,7 +110,7 @@ class TestSchemas:
         ],
     )
     def test_types(self, said: Any, told: str) -> None:
-        assert type_text(said) == told
+        assert describe_type(said) == told
 
     def test_records_are_paths(self) -> None:
         inner = {"type": "record", "name": "inner", "fields": [{"name": "x", "type": "int"}]}
@@ -121,7 +121,7 @@ class TestSchemas:
             {"name": "keyed", "type": {"type": "map", "values": {**inner, "name": "other"}}},
             {"name": "empty", "type": {"type": "record", "name": "none", "fields": []}},
         ]
-        schema = parse(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=10)
+        schema = parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=10)
         assert schema.types == {
             "id": "long",
             "one/x": "int",
@@ -133,7 +133,7 @@ class TestSchemas:
 
     def test_a_record_inside_itself_is_a_field(self) -> None:
         fields = [{"name": "next", "type": ["node", "null"]}, {"name": "x", "type": "int"}]
-        schema = parse(json.dumps({"type": "record", "name": "node", "fields": fields}), spare=10)
+        schema = parse_schema(json.dumps({"type": "record", "name": "node", "fields": fields}), spare=10)
         assert schema.types == {"next": "node?", "x": "int"}
 
     @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ class TestSchemas:
         ],
     )
     def test_what_is_none(self, text: str) -> None:
-        with pytest.raises(NoSchema):
-            parse(text, spare=10)
+        with pytest.raises(InvalidSchema):
+            parse_schema(text, spare=10)
 
     def test_records_that_name_each_other_have_an_end(self) -> None:
         fields = [
@@ -161,36 +161,36 @@ class TestSchemas:
                 {"name": f"f{number}", "type": {"type": "record", "name": f"r{number}", "fields": pair}}
             )
         with pytest.raises(TooManyFields):
-            parse(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=1_000)
+            parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=1_000)
 
 
-def transform(name: str, inputs: str, outputs: str) -> Declared:
+def transform(name: str, inputs: str, outputs: str) -> StageOperation:
     """An operation over fields of one letter."""
-    return Declared(Kind.TRANSFORM, name, "", "", tuple(map(Taken, inputs)), tuple(map(Field, outputs)))
+    return StageOperation(Kind.TRANSFORM, name, "", "", tuple(map(StageInput, inputs)), tuple(map(Field, outputs)))
 
 
 class TestStages:
     """What is odd about operations in order, beyond what the ancestor's cases say."""
 
     def test_an_input_that_only_a_later_operation_makes_is_unknown(self) -> None:
-        found = stage_lint.check(
-            [transform("one", "z", "d"), transform("two", "a", "z")], given="a".__contains__
+        found = stage_lint.lint(
+            [transform("one", "z", "d"), transform("two", "a", "z")], is_available="a".__contains__
         )
         assert found.unknown_inputs == {"z": ["one"]}
 
     def test_an_input_counts_once_for_each_operation(self) -> None:
-        found = stage_lint.check(
-            [transform("one", "zz", "a"), transform("two", "z", "b")], given="".__contains__
+        found = stage_lint.lint(
+            [transform("one", "zz", "a"), transform("two", "z", "b")], is_available="".__contains__
         )
         assert found.unknown_inputs == {"z": ["one", "two"]}
 
     def test_what_is_taken_between_is_not_redundant(self) -> None:
         operations = [transform("one", "a", "x"), transform("two", "x", "y"), transform("three", "a", "x")]
-        assert stage_lint.check(operations, given="a".__contains__).redundant_outputs == {}
+        assert stage_lint.lint(operations, is_available="a".__contains__).redundant_outputs == {}
 
     def test_all_but_the_last_before_an_operation_takes_it_are_redundant(self) -> None:
         operations = [transform(str(number), "a", "x") for number in range(3)]
         operations.append(transform("last", "ax", "x"))
-        found = stage_lint.check(operations, given="a".__contains__)
+        found = stage_lint.lint(operations, is_available="a".__contains__)
         assert found.redundant_outputs == {"x": ["0", "1"]}
         assert found.unknown_inputs == {}

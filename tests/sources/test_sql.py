@@ -24,7 +24,7 @@ def document(text: Any, **also: Any) -> dict[str, Any]:
 
 def read(text: str, *, catalogue: dict[str, Sequence[str]] | None = None, **also: Any) -> Reading:
     known = catalogue or {}
-    return sql.read(
+    return sql.read_document(
         document(text, **also), namespace="ns", columns=lambda end_point: known.get(end_point.name)
     )
 
@@ -251,7 +251,7 @@ class TestResolution:
         (source,) = (one for one in reading.operations.info.operations if isinstance(one, Read))
         assert write.inputs == ()
         assert [field.name for field in source.outputs] == ["a", "b"]
-        assert reading.operations.info.field_map.unwritten == (Dataset("ns", "o"),)
+        assert reading.operations.info.field_map.written_without_fields == (Dataset("ns", "o"),)
 
     def test_an_alias_beside_columns_that_are_not_known(self) -> None:
         text = "CREATE TABLE o AS SELECT a + 1 AS x, x * 2 AS y FROM far"
@@ -296,20 +296,20 @@ class TestDocuments:
     def test_every_fault_at_once(self) -> None:
         wrong = {"run": {}, "sql": "SELECT FROM FROM", "dialect": "cobol", "schema": {"t": [5], "u": 1}}
         with pytest.raises(UnreadableDocument) as caught:
-            sql.read(wrong, namespace="ns", columns=lambda _: None)
+            sql.read_document(wrong, namespace="ns", columns=lambda _: None)
         places = {fault.path for fault in caught.value.errors}
         assert places >= {"run.application", "run.run", "dialect", "schema.t.0", "schema.u", "sql"}
 
     @pytest.mark.parametrize("text", [5, None, "", [], {"a": 1}])
     def test_sql_that_is_no_text(self, text: Any) -> None:
         with pytest.raises(UnreadableDocument) as caught:
-            sql.read(document(text), namespace="ns", columns=lambda _: None)
+            sql.read_document(document(text), namespace="ns", columns=lambda _: None)
         assert [fault.path for fault in caught.value.errors] == ["sql"]
 
     def test_sql_that_is_missing_and_no_object(self) -> None:
         for said in ({"run": document("x")["run"]}, 5, [], None):
             with pytest.raises(UnreadableDocument):
-                sql.read(said, namespace="ns", columns=lambda _: None)
+                sql.read_document(said, namespace="ns", columns=lambda _: None)
 
     def test_the_place_of_what_is_no_sql(self) -> None:
         with pytest.raises(UnreadableDocument, match="line 2 column 11, near 'FROM'"):
@@ -327,11 +327,11 @@ class TestDocuments:
 
     def test_unknown_members_and_a_namespace(self) -> None:
         said = document("CREATE TABLE o AS SELECT a FROM s", namespace="own", colour=1)
-        reading = sql.read(said, namespace=None, columns=lambda _: None)
+        reading = sql.read_document(said, namespace=None, columns=lambda _: None)
         assert reading.run.namespace == "own"
         assert "colour: unknown member, ignored" in warnings(reading)
         with pytest.raises(UnreadableDocument, match="as in the URL"):
-            sql.read(said, namespace="other", columns=lambda _: None)
+            sql.read_document(said, namespace="other", columns=lambda _: None)
 
     def test_nested_deeply_but_not_too_deeply(self) -> None:
         text = "CREATE TABLE o AS SELECT " + "UPPER(" * 30 + "a" + ")" * 30 + " AS k FROM s"

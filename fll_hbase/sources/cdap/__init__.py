@@ -3,6 +3,6 @@
 A run document whose `config` is a pipeline's, and whose `arguments` are those its macros were run with.
 """
 
-from fll_hbase.sources.cdap.document import read
+from fll_hbase.sources.cdap.document import read_document
 
-__all__ = ["read"]
+__all__ = ["read_document"]

@@ -11,7 +11,7 @@ from fll_hbase.model.operations import Dataset
 from fll_hbase.sources.cdap.macro_values import Texts
 from fll_hbase.sources.cdap.macros import Macros
 from fll_hbase.sources.cdap.record_schema import Schema
-from fll_hbase.sources.cdap.stage_operations import Declared, read_declared
+from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_end_point
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
 
@@ -38,7 +38,7 @@ class Stage:
     end_point: Dataset
     end_point_description: str
     schema: Schema | None
-    declared: tuple[Declared, ...]
+    declared: tuple[StageOperation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Reader:
             end_point=end_point,
             end_point_description=description,
             schema=self._schema(said, properties, at),
-            declared=read_declared(checks, said, at, self._namespace),
+            declared=read_operations(checks, said, at, self._namespace),
         )
 
     def connection(self, item: object, at: str) -> Connection:

@@ -74,9 +74,9 @@ def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
     for stage in pipeline.stages:
         first: dict[str, str] = {}
         for one in stage.declared:
-            if one.unique and first.setdefault(one.name, one.at) != one.at:
+            if one.has_unique_name and first.setdefault(one.name, one.path) != one.path:
                 detail = f"{one.name!r} is also the name of {first[one.name]}; names are unique in a stage"
-                yield FieldError(inside(one.at, "name"), detail)
+                yield FieldError(inside(one.path, "name"), detail)
 
 
 def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:

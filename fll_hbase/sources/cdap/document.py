@@ -14,7 +14,7 @@ from fll_hbase.sources.native.document import Reading, ReadOperations, read_name
 from fll_hbase.sources.validation import Validator
 
 
-def read(document: object, *, namespace: str | None) -> Reading:
+def read_document(document: object, *, namespace: str | None) -> Reading:
     """The run that a document records, all stages of its pipeline flattened into operations.
 
     `namespace` is that of the URL; without one the document must name its own. What is not known of the
@@ -39,7 +39,7 @@ def read(document: object, *, namespace: str | None) -> Reading:
         raise InvalidLineage(faults)
     operations, told = flatten(pipeline)
     head, of_config = checks.warnings[:warnings], checks.warnings[warnings:]
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     return Reading(run, ReadOperations(info, (*of_config, *told)), tuple(head))
 
 

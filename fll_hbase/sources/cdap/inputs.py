@@ -20,7 +20,7 @@ class Taking:
         self._run = run
         self._sides = run.before(stage)
         made = {field.name for one in stage.declared for field in one.outputs}
-        names = (name for one in stage.declared for name in one.names if name not in made)
+        names = (name for one in stage.declared for name in one.input_names if name not in made)
         self.joining = len(self._sides) > 1 and (
             stage.role is Role.JOINER or any(map(self._names_a_side, names))
         )

@@ -16,10 +16,10 @@ _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ResolvedText:
     """A text with its macros replaced, and the keys of those that could not be: then it means nothing."""
 
-    said: str
+    text: str
     unresolved: tuple[str, ...] = ()
 
 
@@ -40,14 +40,14 @@ class Macros:
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         self._arguments = arguments
-        self._values: dict[tuple[str, int], Text] = {}
+        self._values: dict[tuple[str, int], ResolvedText] = {}
         self._left = ALL_TEXT_MAX
 
-    def resolve(self, text: str) -> Text:
+    def resolve(self, text: str) -> ResolvedText:
         """The text with every macro replaced, or the keys that no argument is known for."""
-        return Text(text) if "$" not in text else self._resolve(text, depth=0)
+        return ResolvedText(text) if "$" not in text else self._resolve(text, depth=0)
 
-    def _resolve(self, text: str, *, depth: int) -> Text:
+    def _resolve(self, text: str, *, depth: int) -> ResolvedText:
         stack = [_Macro()]
         unresolved: dict[str, None] = {}
         at = 0
@@ -59,7 +59,7 @@ class Macros:
             elif token[0] == "}" and len(stack) > 1 and not stack[-1].braces:
                 value = self._value("".join(stack.pop().said), depth=depth)
                 unresolved |= dict.fromkeys(value.unresolved)
-                stack[-1].said.append(value.said)
+                stack[-1].said.append(value.text)
             else:
                 stack[-1].braces += {"{": 1, "}": -1}.get(token[0], 0)
                 stack[-1].said.append(token[0][-1])
@@ -68,20 +68,20 @@ class Macros:
             unresolved["".join(stack[1].said)] = None
         return self._bounded("".join(stack[0].said), tuple(unresolved))
 
-    def _value(self, key: str, *, depth: int) -> Text:
+    def _value(self, key: str, *, depth: int) -> ResolvedText:
         if (key, depth) not in self._values:
             self._values[key, depth] = self._found(key, depth=depth)
         return self._values[key, depth]
 
-    def _found(self, key: str, *, depth: int) -> Text:
+    def _found(self, key: str, *, depth: int) -> ResolvedText:
         name, colon, default = key.partition(":")
         said = self._arguments.get(key, self._arguments.get(name, default if colon else None))
         if said is None or depth == DEPTH_MAX:
-            return Text("", (key,))
-        return self._resolve(said, depth=depth + 1) if "$" in said else Text(said)
+            return ResolvedText("", (key,))
+        return self._resolve(said, depth=depth + 1) if "$" in said else ResolvedText(said)
 
-    def _bounded(self, said: str, unresolved: tuple[str, ...]) -> Text:
+    def _bounded(self, said: str, unresolved: tuple[str, ...]) -> ResolvedText:
         self._left -= len(said)
         if len(said) > TEXT_MAX or self._left < 0:
-            return Text("", (*unresolved, "a text that grows too long"))
-        return Text(said, unresolved)
+            return ResolvedText("", (*unresolved, "a text that grows too long"))
+        return ResolvedText(said, unresolved)

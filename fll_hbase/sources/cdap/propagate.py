@@ -10,8 +10,8 @@ from fll_hbase.sources.cdap.config import Role, Stage
 from fll_hbase.sources.cdap.flatten_state import Run
 from fll_hbase.sources.cdap.inputs import Taking
 from fll_hbase.sources.cdap.record_schema import Schema
-from fll_hbase.sources.cdap.stage_lint import Findings
-from fll_hbase.sources.cdap.stage_operations import Declared, Kind
+from fll_hbase.sources.cdap.stage_lint import StageLint
+from fll_hbase.sources.cdap.stage_operations import StageOperation, Kind
 
 _SHOWN = 10
 
@@ -23,7 +23,7 @@ class Passage:
         self._run = run
         self._stage = stage
         self._taking = Taking(run, stage)
-        self._findings = Findings()
+        self._findings = StageLint()
         self._touched: set[str] = set()
         self.flow = self._taking.flow
         """The fields that are there; after the passage, those that leave."""
@@ -43,9 +43,9 @@ class Passage:
         if stage.role is not Role.SINK and stage.schema is not None:
             self._keep_to(stage.schema)
 
-    def _apply(self, one: Declared) -> None:
-        end_point = one.end_point or self._stage.end_point
-        told = one.end_point_description if one.end_point else self._stage.end_point_description
+    def _apply(self, one: StageOperation) -> None:
+        end_point = one.dataset or self._stage.end_point
+        told = one.dataset_description if one.dataset else self._stage.end_point_description
         match one.kind:
             case Kind.READ:
                 outputs = self._typed(one.outputs)
@@ -77,9 +77,9 @@ class Passage:
         if stage.schema:
             self.flow.records = stage.schema.records
 
-    def _transform(self, one: Declared) -> None:
+    def _transform(self, one: StageOperation) -> None:
         inputs, outputs = self._inputs(one), self._typed(one.outputs)
-        for taken in one.gone:
+        for taken in one.dropped:
             for name in (taken, *self.flow.records.get(taken, ())):
                 self.flow.alive.pop(name, None)
         if one.inputs and not inputs:
@@ -104,19 +104,19 @@ class Passage:
             for name in records.get(field.name, (field.name,))
         )
 
-    def _inputs(self, one: Declared) -> tuple[InputField, ...]:
+    def _inputs(self, one: StageOperation) -> tuple[InputField, ...]:
         """The fields that an operation takes, each with its origin; those without are told and left out."""
         found: list[InputField] = []
         for taken in one.inputs:
             origins = self._taking.origins(taken.name)
             self._touched.update((taken.name, *self.flow.records.get(taken.name, ())))
             if not origins:
-                self._run.warn(one.at, f"no stage before is known to make {taken.name!r}; left out")
+                self._run.warn(one.path, f"no stage before is known to make {taken.name!r}; left out")
             elif one.name in self._findings.unknown_inputs.get(taken.name, ()):
                 said = (
                     f"{taken.name!r} is neither among the fields that reach the stage nor made by it before"
                 )
-                self._run.warn(one.at, f"{said}; taken from {_list(origin.origin for origin in origins)}")
+                self._run.warn(one.path, f"{said}; taken from {_list(origin.origin for origin in origins)}")
             found += (InputField(made.origin, made.name, taken.influence, taken.kind) for made in origins)
         return tuple(found)
 
@@ -174,7 +174,7 @@ class Passage:
         flow.alive, flow.whole, flow.records = dict.fromkeys(schema.types), True, schema.records
 
     def _check(self) -> None:
-        self._findings = stage_lint.check(self._stage.declared, given=self._taking.given)
+        self._findings = stage_lint.lint(self._stage.declared, is_available=self._taking.given)
         for name, makers in self._findings.redundant_outputs.items():
             self._warn(f"{name!r} is made by {_list(makers)}, and made again before any operation takes it")
 

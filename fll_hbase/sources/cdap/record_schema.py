@@ -25,28 +25,28 @@ class Schema:
     records: Mapping[str, tuple[str, ...]]
 
 
-class NoSchema(Exception):
+class InvalidSchema(Exception):
     """Not the schema of a record; the text says why."""
 
 
-class TooManyFields(NoSchema):
+class TooManyFields(InvalidSchema):
     """A schema whose records name each other, and come to more fields than they may."""
 
 
-def parse(text: str, *, spare: int) -> Schema:
+def parse_schema(text: str, *, spare: int) -> Schema:
     """The fields of a schema, at most `spare` more than its text has room for. Raises NoSchema."""
     try:
         said = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
-        raise NoSchema(str(error)) from error
+        raise InvalidSchema(str(error)) from error
     if not isinstance(said, dict) or said.get("type") != "record":
-        raise NoSchema("not an object with the type `record`")
+        raise InvalidSchema("not an object with the type `record`")
     walk = _Walk(len(text) // FIELD_TEXT_MIN + spare)
     walk.add(said, "", frozenset())
     return Schema(walk.types, {path: tuple(paths) for path, paths in walk.records.items()})
 
 
-def type_text(said: object, depth: int = 0) -> str:
+def describe_type(said: object, depth: int = 0) -> str:
     """A type in few words: `long`, `string?` where it may be null, `array<string>`, `map<string, long>`."""
     if depth > DEPTH_MAX:
         return ""
@@ -54,18 +54,18 @@ def type_text(said: object, depth: int = 0) -> str:
         case str():
             return said
         case list():
-            return _union([type_text(one, depth + 1) for one in said])
+            return _union([describe_type(one, depth + 1) for one in said])
         case {"logicalType": "decimal", "precision": int(precision), "scale": int(scale)}:
             return f"decimal({precision}, {scale})"
         case {"logicalType": str(name)}:
             return name
         case {"type": "array", "items": items}:
-            return f"array<{type_text(items, depth + 1)}>"
+            return f"array<{describe_type(items, depth + 1)}>"
         case {"type": "map", "values": values, **others}:
             keys = others.get("keys", "string")
-            return f"map<{type_text(keys, depth + 1)}, {type_text(values, depth + 1)}>"
+            return f"map<{describe_type(keys, depth + 1)}, {describe_type(values, depth + 1)}>"
         case {"type": inner}:
-            return type_text(inner, depth + 1)
+            return describe_type(inner, depth + 1)
     return ""
 
 
@@ -90,9 +90,9 @@ class _Walk:
         """The fields of a record at a path; `inside` are the records around it."""
         name, fields, before = record.get("name"), record.get("fields"), len(self.types)
         if not isinstance(fields, list):
-            raise NoSchema(f"the record at {path or 'the top'!r} lists no fields")
+            raise InvalidSchema(f"the record at {path or 'the top'!r} lists no fields")
         if len(inside) > DEPTH_MAX:
-            raise NoSchema(f"records nest deeper than {DEPTH_MAX}")
+            raise InvalidSchema(f"records nest deeper than {DEPTH_MAX}")
         if isinstance(name, str):
             self.named.setdefault(name, record)
         if path:
@@ -104,15 +104,15 @@ class _Walk:
 
     def _field(self, said: object, path: str, inside: frozenset[int]) -> None:
         if not isinstance(said, dict) or "type" not in said:
-            raise NoSchema(f"a field of {path or 'the top'!r} has no name or no type")
+            raise InvalidSchema(f"a field of {path or 'the top'!r} has no name or no type")
         full = f"{path}/{_name(said)}" if path else _name(said)
         if len(full.encode()) > NAME_BYTES_MAX:
-            raise NoSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
+            raise InvalidSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
         records = [record for record in self._records(said["type"]) if id(record) not in inside]
         for record in records:
             self.add(record, full, inside)
         if not records:
-            self._leaf(full, type_text(said["type"]))
+            self._leaf(full, describe_type(said["type"]))
 
     def _leaf(self, path: str, said: str) -> None:
         self.types[path] = said
@@ -127,7 +127,7 @@ class _Walk:
     def _records(self, said: object, depth: int = 0) -> Iterator[dict[str, Any]]:
         """The records that a type holds: itself, an item of an array, a value of a map, one of a union."""
         if depth > DEPTH_MAX:
-            raise NoSchema(f"types nest deeper than {DEPTH_MAX}")
+            raise InvalidSchema(f"types nest deeper than {DEPTH_MAX}")
         match said:
             case str() if said in self.named:
                 yield self.named[said]
@@ -145,7 +145,7 @@ class _Walk:
 def _name(said: dict[str, Any]) -> str:
     name = said.get("name")
     if not isinstance(name, str) or not name:
-        raise NoSchema("a field has no name")
+        raise InvalidSchema("a field has no name")
     return name
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.sources.cdap.stage_operations import Declared, Kind
+from fll_hbase.sources.cdap.stage_operations import StageOperation, Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class StageLint:
     """Per field, operations by name: those that take it though nothing gives it, and those that make it
     in vain, since a later one makes it again before any takes it."""
 
@@ -17,18 +17,18 @@ class Findings:
     redundant_outputs: dict[str, list[str]] = field(default_factory=dict)
 
 
-def check(operations: Sequence[Declared], *, given: Callable[[str], bool]) -> Findings:
+def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
     """What is odd about operations in order; `given` tells which fields reach the stage.
 
     An output that nothing takes is not odd, nor one that is not in the stage's schema: joiners make keys and
     leave them out.
     """
-    found = Findings()
+    found = StageLint()
     made: set[str] = set()
     waiting: dict[str, list[str]] = {}
     for operation in operations:
-        for name in operation.names:
-            if name not in made and not given(name):
+        for name in operation.input_names:
+            if name not in made and not is_available(name):
                 found.unknown_inputs.setdefault(name, []).append(operation.name)
             _take(found, name, waiting.pop(name, []))
         if operation.kind is not Kind.WRITE:
@@ -40,7 +40,7 @@ def check(operations: Sequence[Declared], *, given: Callable[[str], bool]) -> Fi
     return found
 
 
-def _take(found: Findings, name: str, makers: list[str]) -> None:
+def _take(found: StageLint, name: str, makers: list[str]) -> None:
     """A field is taken from the last of those that made it; the others made it in vain."""
     if len(makers) > 1:
         found.redundant_outputs.setdefault(name, []).extend(makers[:-1])

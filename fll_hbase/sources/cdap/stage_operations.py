@@ -10,7 +10,7 @@ from typing import Any
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model.operations import Dataset, Field, Influence
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.cdap.record_schema import type_text
+from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_end_point, read_field, read_influence
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
@@ -31,7 +31,7 @@ _KINDS = [kind.value for kind in Kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StageInput:
     """A field that an operation takes: `name`, or `stage.name` where several stages lead to its own."""
 
     name: str
@@ -40,28 +40,28 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class StageOperation:
     """One operation of a stage. `gone` are fields that end with it; `unique` says that its name is its own,
     not the word of a mutation; without an `end_point` a READ or WRITE is of the stage's."""
 
     kind: Kind
     name: str
     description: str
-    at: str
-    inputs: tuple[Taken, ...] = ()
+    path: str
+    inputs: tuple[StageInput, ...] = ()
     outputs: tuple[Field, ...] = ()
-    gone: tuple[str, ...] = ()
-    unique: bool = True
-    end_point: Dataset | None = None
-    end_point_description: str = ""
+    dropped: tuple[str, ...] = ()
+    has_unique_name: bool = True
+    dataset: Dataset | None = None
+    dataset_description: str = ""
 
     @property
-    def names(self) -> dict[str, None]:
+    def input_names(self) -> dict[str, None]:
         """The fields it takes, each once."""
         return dict.fromkeys(taken.name for taken in self.inputs)
 
 
-def read_declared(checks: Validator, said: dict[str, Any], at: str, namespace: str) -> tuple[Declared, ...]:
+def read_operations(checks: Validator, said: dict[str, Any], at: str, namespace: str) -> tuple[StageOperation, ...]:
     """All that a stage declares: operations first, then mutations."""
     operations = each(checks.items(said, "operations", at), inside(at, "operations"))
     mutations = each(checks.items(said, "fieldMutations", at), inside(at, "fieldMutations"))
@@ -71,7 +71,7 @@ def read_declared(checks: Validator, said: dict[str, Any], at: str, namespace: s
     )
 
 
-def _operation(checks: Validator, item: object, at: str, namespace: str) -> Declared:
+def _operation(checks: Validator, item: object, at: str, namespace: str) -> StageOperation:
     said = checks.members(item, at, _OPERATION)
     kind = Kind(checks.choice(said, "type", at, _KINDS, Kind.TRANSFORM.value))
     name = checks.required(said, "name", at) if isinstance(item, dict) else "?"
@@ -87,7 +87,7 @@ def _operation(checks: Validator, item: object, at: str, namespace: str) -> Decl
     gone = tuple(one.name for one in inputs) if kind is Kind.TRANSFORM and not outputs else ()
     inputs = () if kind is Kind.READ else inputs
     outputs = () if kind is Kind.WRITE else outputs
-    return Declared(
+    return StageOperation(
         kind,
         name,
         description,
@@ -95,21 +95,21 @@ def _operation(checks: Validator, item: object, at: str, namespace: str) -> Decl
         inputs,
         outputs,
         gone,
-        end_point=end_point,
-        end_point_description=end_point_description,
+        dataset=end_point,
+        dataset_description=end_point_description,
     )
 
 
-def _taken(checks: Validator, item: object, at: str) -> Taken:
+def _taken(checks: Validator, item: object, at: str) -> StageInput:
     """A name, or an object with a name, as fields are, and perhaps an influence, as inputs elsewhere are."""
     if not isinstance(item, dict) or "influence" not in item:
-        return Taken(_field(checks, item, at).name)
+        return StageInput(_field(checks, item, at).name)
     said = checks.members(item, at, ("name", "type", "influence", "kind"))
     name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    return Taken(name, *read_influence(checks, said, at))
+    return StageInput(name, *read_influence(checks, said, at))
 
 
-def _mutation(checks: Validator, item: object, at: str) -> Iterator[Declared]:
+def _mutation(checks: Validator, item: object, at: str) -> Iterator[StageOperation]:
     """One mutation; without an output it is a deletion, or it says nothing that lineage could tell."""
     said = checks.members(item, at, _MUTATION)
     if not isinstance(item, dict):
@@ -125,8 +125,8 @@ def _mutation(checks: Validator, item: object, at: str) -> Iterator[Declared]:
         checks.error(at, "a delete has an input field and no output field")
     if outputs or word == DELETE:
         gone = names if word in (RENAME, DELETE) else ()
-        taken = tuple(map(Taken, names))
-        yield Declared(Kind.TRANSFORM, word, description, at, taken, outputs, gone, unique=False)
+        taken = tuple(map(StageInput, names))
+        yield StageOperation(Kind.TRANSFORM, word, description, at, taken, outputs, gone, has_unique_name=False)
     else:
         checks.warnings.append(FieldError(at, f"{word!r} names no output field; nothing is recorded of it"))
 
@@ -146,7 +146,7 @@ def _field(checks: Validator, item: object, at: str) -> Field:
         return read_field(checks, item, at)
     said = checks.members(item, at, ("name", "type"))
     name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    return Field(name, checks.optional({"type": type_text(said.get("type", ""))}, "type", at))
+    return Field(name, checks.optional({"type": describe_type(said.get("type", ""))}, "type", at))
 
 
 def _parsed(text: str) -> object:

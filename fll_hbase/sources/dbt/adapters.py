@@ -48,6 +48,11 @@ FIXED_NAMESPACES = {"bigquery": "bigquery"}
 _PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^."`\[\]\s]+)')
 
 
+def adapters() -> tuple[str, ...]:
+    """The adapters that have a dialect."""
+    return tuple(_DIALECTS)
+
+
 def dialect_of(adapter: str) -> str | None:
     """The parser's dialect for an adapter; None where it has none."""
     return _DIALECTS.get(adapter)

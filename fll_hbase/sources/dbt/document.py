@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.dataset_metadata import DatasetMetadata
 from fll_hbase.model.operations import Dataset, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import sql
@@ -25,6 +25,7 @@ from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
 WARNINGS_MAX = 200
+NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
 _MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", "datasetNamespace")
 
@@ -34,7 +35,7 @@ class ParsedArtifacts:
     """One run for each node that dbt built, upstream nodes first, and the metadata of all datasets."""
 
     runs: tuple[RecordedRun, ...]
-    metadata: tuple[Schema, ...]
+    metadata: tuple[DatasetMetadata, ...]
     warnings: tuple[FieldError, ...]
 
 
@@ -49,7 +50,7 @@ class _Document:
     run_results: RunResults | None
 
 
-def read(document: object, *, namespace: str | None, columns: sql.Lookup) -> ParsedArtifacts:
+def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -> ParsedArtifacts:
     """Read the runs that dbt's artifacts tell of.
 
     `namespace` is that of the URL; without one the document must name its own. `columns` are the fields of a
@@ -92,8 +93,7 @@ def _read_document(validator: Validator, document: object, namespace: str | None
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     if not catalog:
-        detail = "missing: the columns of seeds and sources may not be known; write it with `dbt docs generate --no-compile`"
-        validator.warnings.append(FieldError(CATALOG.member, detail))
+        validator.warnings.append(FieldError(CATALOG.member, NO_CATALOG))
     if manifest.ignored:
         validator.warnings.append(count_warning(MANIFEST.member, "ignored", manifest.ignored))
     return _Document(namespace, dataset_namespace, manifest, catalog, run_results)
@@ -119,7 +119,7 @@ def _dialect(validator: Validator, adapter: str) -> str:
     return STANDARD_SQL if dialect is None else dialect
 
 
-def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[Schema]:
+def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[DatasetMetadata]:
     """Fields of the catalog, else as the project declares them; a source goes by its identifier, too."""
     for node in project.nodes.values():
         fields = catalog.get(node.unique_id, node.fields)
@@ -127,7 +127,7 @@ def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Ite
         if node.type == "source" and node.relation.lower() != node.name.lower():
             aliases = (Dataset(project.namespace, node.relation),)
         if (node.is_built or node.type == "source") and (fields or node.description or aliases):
-            yield Schema(project.dataset(node), fields, node.description, aliases)
+            yield DatasetMetadata(project.dataset(node), fields, node.description, aliases)
 
 
 def _bound(warnings: list[FieldError]) -> tuple[FieldError, ...]:

@@ -28,7 +28,7 @@ class Project:
     nodes: Mapping[str, Node]
     namespace: str
     dialect: str
-    tables: sql.Tables
+    tables: sql.TableSchemas
 
     def dataset(self, node: Node) -> Dataset:
         """The dataset of a node."""
@@ -40,8 +40,8 @@ def build_tables(
     catalog: Mapping[str, tuple[Field, ...]],
     *,
     namespace: str,
-    columns: sql.Lookup,
-) -> sql.Tables:
+    columns: sql.FieldLookup,
+) -> sql.TableSchemas:
     """The tables of a project, with the columns of the catalog, else of a contract, else unordered names.
 
     Such names are those that the project declares, and those that `columns` has.
@@ -54,10 +54,10 @@ def build_tables(
         names = [field.name for field in declared.get(dataset.name, ())]
         return list(dict.fromkeys([*names, *(columns(dataset) or ())])) or None
 
-    tables = sql.Tables(namespace, complete, lookup)
+    tables = sql.TableSchemas(namespace, complete, lookup)
     for node in nodes.values():
         if node.materialization != EPHEMERAL:
-            tables.alias(node.relation, node.name)
+            tables.add_alias(node.relation, node.name)
     return tables
 
 
@@ -69,7 +69,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     """
     path = inside(node.path, "compiled_code")
     if node.type == "seed":
-        return ReadOperations(lineage.partial(_seed_operations(project, node)), ())
+        return ReadOperations(lineage.build_lineage_lenient(_seed_operations(project, node)), ())
     if node.language == "python":
         reason = FieldError(path, "is Python: which columns it makes of which is not known")
     elif not code:
@@ -81,7 +81,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
             reason = FieldError(path, f"{error}; which columns it makes of which is not known")
         else:
             return replace(operations, warnings=tuple(_warnings(operations, path)))
-    return ReadOperations(lineage.partial(_opaque_operations(project, node)), (reason,))
+    return ReadOperations(lineage.build_lineage_lenient(_opaque_operations(project, node)), (reason,))
 
 
 def _query_operations(project: Project, node: Node, code: str) -> ReadOperations:
@@ -108,7 +108,7 @@ def _query_operations(project: Project, node: Node, code: str) -> ReadOperations
 
 
 def _warnings(operations: ReadOperations, path: str) -> Iterator[FieldError]:
-    """Warnings of the SQL, without their advice for SQL documents, and without the query around a snapshot."""
+    """Warnings of the SQL, without the advice for SQL documents and without the query around a snapshot."""
     for warning in operations.warnings:
         if SNAPSHOT_QUERY not in warning.detail:
             yield FieldError(path, warning.detail.removesuffix(_SQL_ADVICE))
@@ -117,7 +117,7 @@ def _warnings(operations: ReadOperations, path: str) -> Iterator[FieldError]:
 def _seed_operations(project: Project, node: Node) -> list[Operation]:
     """A file of the project fills every column; its columns are known from the catalog or the project."""
     dataset = project.dataset(node)
-    schema = project.tables.known(dataset)
+    schema = project.tables.schema(dataset)
     fields = schema.fields if schema else ()
     fills = [Transform(f"{node.name}.{field.name}", "", (), (field,)) for field in dict.fromkeys(fields)]
     inputs = tuple(InputField(fill.name, fill.outputs[0].name) for fill in fills)

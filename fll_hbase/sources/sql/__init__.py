@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.document import read
+from fll_hbase.sources.sql.document import read_document
 from fll_hbase.sources.sql.parser import DIALECTS
 from fll_hbase.sources.sql.query_lineage import read_query
-from fll_hbase.sources.sql.table_schemas import Lookup, Tables
+from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 
-__all__ = ["DIALECTS", "Lookup", "Tables", "read", "read_query"]
+__all__ = ["DIALECTS", "FieldLookup", "TableSchemas", "read_document", "read_query"]

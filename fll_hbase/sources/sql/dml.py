@@ -10,77 +10,77 @@ from sqlglot import exp
 from fll_hbase.model.operations import Dataset
 from fll_hbase.sources.sql import from_clause, joins
 from fll_hbase.sources.sql.expressions import QUERIES, gather
-from fll_hbase.sources.sql.provenance import Columns, Effects, Made, Relation
-from fll_hbase.sources.sql.query import answer, clause, with_queries
+from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, TableSource
+from fll_hbase.sources.sql.query import resolve_query, clause, with_queries
 from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import Session, Writing
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.select_list import Selected
 from fll_hbase.sources.sql.write_target import Target, declared, matched
 
-Named = tuple[str, Made]
+Named = tuple[str, ColumnProvenance]
 
 
-def update(session: Session, node: exp.Expr, scope: Scope) -> None:
+def update(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
     """UPDATE: the columns it sets; all others stay as they are and are not told."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
     target = _changed(session, scope, node)
-    selected = Selected(session, scope, answer)
+    selected = Selected(session, scope, resolve_query)
     fields = list(_assigned(session, scope, selected, node.expressions, node.this.alias_or_name))
     effects = scope.effects | selected.effects
     effects |= clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
-    session.write(Writing("UPDATE", target, fields, _without(effects, target)))
+    session.write(TableWrite("UPDATE", target, fields, _without(effects, target)))
 
 
-def delete(session: Session, node: exp.Expr, scope: Scope) -> None:
+def delete(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
     """DELETE makes no field; what it looks at decides which rows are left."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
     target = _deleted(session, scope, node)
     for table in node.args.get("using") or ():
-        from_clause.add(session, scope, answer, table)
+        from_clause.add(session, scope, resolve_query, table)
     effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
     if effects.whole:
-        session.write(Writing("DELETE", target, (), _without(effects, target)))
+        session.write(TableWrite("DELETE", target, (), _without(effects, target)))
 
 
-def merge(session: Session, node: exp.Expr, scope: Scope) -> None:
+def merge(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
     """MERGE: each column of all its branches; what a branch asks decides about its columns."""
     scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    from_clause.add(session, scope, answer, node.this)
-    from_clause.add(session, scope, answer, node.args["using"])
+    from_clause.add(session, scope, resolve_query, node.this)
+    from_clause.add(session, scope, resolve_query, node.args["using"])
     target = session.end_point(node.this)
-    effects = joins.on(session, scope, answer, node.args["on"]) if node.args.get("on") else Effects()
-    selected = Selected(session, scope, answer)
+    effects = joins.on(session, scope, resolve_query, node.args["on"]) if node.args.get("on") else RowDependencies()
+    selected = Selected(session, scope, resolve_query)
     fields: list[Named] = []
     for when in node.args["whens"].expressions:
         asked = (
-            gather(session, scope, answer, [(when.args["condition"], "conditional")]) if _asks(when) else None
+            gather(session, scope, resolve_query, [(when.args["condition"], "conditional")]) if _asks(when) else None
         )
         shaping = frozenset(asked.indirect) if asked else frozenset()
-        effects |= asked.effects if asked else Effects()
+        effects |= asked.effects if asked else RowDependencies()
         branch = list(_branch(session, scope, selected, target, when.args["then"], node.this.alias_or_name))
         fields += [(name, replace(made, indirect=made.indirect | shaping)) for name, made in branch]
         if not branch:
-            effects |= Effects(frozenset((leaf, "filter") for leaf, _ in shaping))
+            effects |= RowDependencies(frozenset((leaf, "filter") for leaf, _ in shaping))
     effects |= scope.effects | selected.effects
-    session.write(Writing("MERGE", target, fields, _without(effects, target)))
+    session.write(TableWrite("MERGE", target, fields, _without(effects, target)))
 
 
 def conflicting(
-    session: Session,
+    session: ScriptState,
     scope: Scope,
     node: exp.Expr,
     target: Dataset,
     fields: list[Named],
-    effects: Effects,
-) -> tuple[list[Named], Effects]:
+    effects: RowDependencies,
+) -> tuple[list[Named], RowDependencies]:
     """The fields of an INSERT with what it sets where a row is there already."""
     conflict = node.args["conflict"]
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    there = Relation((table.alias_or_name.lower(),), session.tables.columns(target))
-    inner = Scope(scope.queries, relations=[there, Relation(("excluded",), Columns(tuple(fields)))])
-    selected = Selected(session, inner, answer)
+    there = TableSource((table.alias_or_name.lower(),), session.tables.columns(target))
+    inner = Scope(scope.queries, relations=[there, TableSource(("excluded",), ColumnSet(tuple(fields)))])
+    selected = Selected(session, inner, resolve_query)
     where = conflict.args.get("where")
-    asked = gather(session, inner, answer, [(where, "conditional")] if where is not None else [])
+    asked = gather(session, inner, resolve_query, [(where, "conditional")] if where is not None else [])
     assigned = _assigned(session, inner, selected, conflict.expressions, table.alias_or_name)
     more = [
         (name, replace(made, indirect=made.indirect | frozenset(asked.indirect))) for name, made in assigned
@@ -88,32 +88,32 @@ def conflicting(
     return [*fields, *more], effects | selected.effects | asked.effects
 
 
-def _deleted(session: Session, scope: Scope, node: exp.Expr) -> Dataset:
+def _deleted(session: ScriptState, scope: Scope, node: exp.Expr) -> Dataset:
     """Likewise of DELETE, where a name before FROM says which of its tables is meant."""
     tables: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
-        from_clause.add(session, scope, answer, tables[0])
+        from_clause.add(session, scope, resolve_query, tables[0])
         return session.end_point(tables[0])
-    from_clause.add(session, scope, answer, node.this)
+    from_clause.add(session, scope, resolve_query, node.this)
     said = tables[0].name.lower() if tables else ""
     inside = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == said]
     return session.end_point(inside[0] if inside else node.this)
 
 
-def _changed(session: Session, scope: Scope, node: exp.Expr) -> Dataset:
+def _changed(session: ScriptState, scope: Scope, node: exp.Expr) -> Dataset:
     """Put everything a statement names into the scope; the table it changes may be an alias of its FROM."""
     from_ = node.args.get("from_")
     said = node.this.name.lower()
     inside = [table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == said]
-    from_clause.add_all(session, scope, answer, node)
+    from_clause.add_all(session, scope, resolve_query, node)
     if inside and not node.this.db:
         return session.end_point(inside[0])
-    from_clause.add(session, scope, answer, node.this)
+    from_clause.add(session, scope, resolve_query, node.this)
     return session.end_point(node.this)
 
 
 def _assigned(
-    session: Session, scope: Scope, selected: Selected, items: list[exp.Expr], target: str
+    session: ScriptState, scope: Scope, selected: Selected, items: list[exp.Expr], target: str
 ) -> Iterator[Named]:
     """The fields that a SET names, each with the value it gets."""
     for item in items:
@@ -128,7 +128,7 @@ def _assigned(
             for name, one in zip(names, value.expressions, strict=True):
                 yield _field(name, target), selected.made(one, "SET")
         elif len(names) > 1 and isinstance(value, QUERIES):
-            result = answer(session, value, scope)
+            result = resolve_query(session, value, scope)
             for name, (_, made) in zip(names, result.columns.named, strict=False):
                 yield _field(name, target), replace(made, indirect=made.indirect | result.effects.whole)
         else:
@@ -146,7 +146,7 @@ def _field(name: exp.Expr, target: str) -> str:
 
 
 def _branch(
-    session: Session, scope: Scope, selected: Selected, target: Dataset, then: exp.Expr, alias: str
+    session: ScriptState, scope: Scope, selected: Selected, target: Dataset, then: exp.Expr, alias: str
 ) -> Iterator[Named]:
     """The fields that one branch of a MERGE writes."""
     if not isinstance(then, (exp.Insert, exp.Update)):
@@ -161,13 +161,13 @@ def _branch(
         given = then.expression.expressions
         if len(given) == 1 and isinstance(given[0], exp.Tuple):
             given = given[0].expressions
-        columns = Columns(tuple(("", selected.made(value, "VALUES")) for value in given))
+        columns = ColumnSet(tuple(("", selected.made(value, "VALUES")) for value in given))
         yield from matched(session, Target(target, tuple(listed)), columns) or ()
     else:
         yield from matched(session, Target(target), scope.relations[1].columns) or ()
 
 
-def _all(session: Session, target: Dataset, source: Columns) -> Iterator[Named]:
+def _all(session: ScriptState, target: Dataset, source: ColumnSet) -> Iterator[Named]:
     """Every column of the target, from that of the same name."""
     names = declared(session, target) or ([name for name, _ in source.named] if source.complete else None)
     if names is None:
@@ -184,6 +184,6 @@ def _asks(when: exp.Expr) -> bool:
     return isinstance(when.args.get("condition"), exp.Expr)
 
 
-def _without(effects: Effects, target: Dataset) -> Effects:
+def _without(effects: RowDependencies, target: Dataset) -> RowDependencies:
     """The target is only read where one of its fields is."""
     return replace(effects, reads=effects.reads - {target})

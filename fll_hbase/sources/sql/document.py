@@ -7,22 +7,22 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Field, Operation, end_point_of, outputs_of
+from fll_hbase.model.operations import Field, Operation, dataset_of, outputs_of
 from fll_hbase.model.runs import details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.operations import operations_of
 from fll_hbase.sources.sql.parser import DIALECTS, Script, parse
-from fll_hbase.sources.sql.script_state import Session
-from fll_hbase.sources.sql.source_text import Texts
+from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.statements import read_all
-from fll_hbase.sources.sql.table_schemas import Lookup, Tables
+from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
 NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
 
 
-def read(document: object, *, namespace: str | None, columns: Lookup) -> Reading:
+def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> Reading:
     """The run that a document records; `columns` are the fields of an end point as the catalogue has them.
 
     `namespace` is that of the URL; without one the document must name its own. Raises UnreadableDocument for
@@ -43,7 +43,7 @@ def read(document: object, *, namespace: str | None, columns: Lookup) -> Reading
         raise UnreadableDocument([*checks.errors, *error.errors]) from error
     if checks.errors or script is None:
         raise UnreadableDocument(checks.errors)
-    told = _told(script, Tables(namespace, schema, columns))
+    told = _told(script, TableSchemas(namespace, schema, columns))
     return Reading(replace(run, details=details(sql=sql)), told, tuple(checks.warnings))
 
 
@@ -62,8 +62,8 @@ def _schema(checks: Validator, members: dict[str, Any]) -> dict[str, list[Field]
     return found
 
 
-def _told(script: Script, tables: Tables) -> ReadOperations:
-    session = Session(script, tables, Texts(script.sql, script.tokens))
+def _told(script: Script, tables: TableSchemas) -> ReadOperations:
+    session = ScriptState(script, tables, SourceText(script.sql, script.tokens))
     try:
         read_all(session)
     except RecursionError as error:
@@ -71,11 +71,11 @@ def _told(script: Script, tables: Tables) -> ReadOperations:
     return build_operations(session)
 
 
-def build_operations(session: Session) -> ReadOperations:
+def build_operations(session: ScriptState) -> ReadOperations:
     """Build the operations of all writes of a script; raises UnreadableDocument for names out of bounds."""
     operations = operations_of(session.writings, session.tables)
     _check(operations)
-    return ReadOperations(lineage.partial(operations), session.warnings)
+    return ReadOperations(lineage.build_lineage_lenient(operations), session.warnings)
 
 
 def _check(operations: list[Operation]) -> None:
@@ -86,7 +86,7 @@ def _check(operations: list[Operation]) -> None:
     for operation in operations:
         for field in outputs_of(operation):
             checks.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
-        end_point = end_point_of(operation)
+        end_point = dataset_of(operation)
         if end_point is not None:
             checks.name(end_point.name, "sql", bytes_max=NAME_BYTES_MAX)
     if checks.errors:

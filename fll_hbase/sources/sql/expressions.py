@@ -10,11 +10,11 @@ from sqlglot import exp
 from fll_hbase.model.operations import DatasetField
 from fll_hbase.sources.sql.expression_inputs import Part
 from fll_hbase.sources.sql.expression_inputs import parts as parts_of
-from fll_hbase.sources.sql.provenance import STEPS_MAX, UNKNOWN, Effects, Made, Result, Shaping, shaped
+from fll_hbase.sources.sql.provenance import STEPS_MAX, UNKNOWN, RowDependencies, ColumnProvenance, QueryResult, Shaping, shaped
 from fll_hbase.sources.sql.scope import Scope, resolve
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 
-Answer = Callable[[Session, exp.Expr, Scope], Result]
+Answer = Callable[[ScriptState, exp.Expr, Scope], QueryResult]
 """Gives the result of a query inside an expression."""
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
@@ -26,18 +26,18 @@ class Gathered:
 
     direct: set[DatasetField] = field(default_factory=set)
     indirect: set[Shaping] = field(default_factory=set)
-    steps: dict[str, Made] = field(default_factory=dict)
-    effects: Effects = field(default_factory=Effects)
+    steps: dict[str, ColumnProvenance] = field(default_factory=dict)
+    effects: RowDependencies = field(default_factory=RowDependencies)
     unknown: bool = False
     start: int = -1
     end: int = -1
 
-    def made(self, text: str) -> Made:
+    def made(self, text: str) -> ColumnProvenance:
         """As a column of that text."""
         steps = tuple(self.steps.items())[:STEPS_MAX]
-        return Made(frozenset(self.direct), frozenset(self.indirect), text, steps, unknown=self.unknown)
+        return ColumnProvenance(frozenset(self.direct), frozenset(self.indirect), text, steps, unknown=self.unknown)
 
-    def add(self, made: Made, kind: str, name: str = "") -> None:
+    def add(self, made: ColumnProvenance, kind: str, name: str = "") -> None:
         """A column that the expression takes."""
         self.unknown = self.unknown or (made.unknown and not kind)
         if kind:
@@ -57,7 +57,7 @@ class Gathered:
 
 
 def gather(
-    session: Session, scope: Scope, answer: Answer, parts: Iterable[Part], into: Gathered | None = None
+    session: ScriptState, scope: Scope, answer: Answer, parts: Iterable[Part], into: Gathered | None = None
 ) -> Gathered:
     """All that some parts are made of. Long chains of operators are as deep trees, hence no recursion."""
     found = into or Gathered()
@@ -92,11 +92,11 @@ def path_of(node: exp.Expr) -> list[str]:
     return [part.name for part in node.parts] + steps[::-1]
 
 
-def _column(session: Session, scope: Scope, found: Gathered, path: list[str], kind: str) -> None:
+def _column(session: ScriptState, scope: Scope, found: Gathered, path: list[str], kind: str) -> None:
     found.add(resolve(session, scope, path) or UNKNOWN, kind, path[-1])
 
 
-def _dot(session: Session, scope: Scope, found: Gathered, node: exp.Dot, kind: str) -> Iterator[Part]:
+def _dot(session: ScriptState, scope: Scope, found: Gathered, node: exp.Dot, kind: str) -> Iterator[Part]:
     """A field of a column or of a value, or a function behind a name."""
     path = path_of(node)
     if path:
@@ -110,13 +110,13 @@ def _dot(session: Session, scope: Scope, found: Gathered, node: exp.Dot, kind: s
         yield node.expression, kind
 
 
-def _query(result: Result, found: Gathered, kind: str) -> None:
+def _query(result: QueryResult, found: Gathered, kind: str) -> None:
     """A query as a value: its columns are taken, and what shapes its rows shapes the value."""
     for _, made in result.columns.named:
         found.add(made, kind)
     found.effects |= _shaping(result.effects, found)
 
 
-def _shaping(effects: Effects, found: Gathered) -> Effects:
+def _shaping(effects: RowDependencies, found: Gathered) -> RowDependencies:
     found.indirect |= effects.whole
-    return Effects(clauses=effects.clauses, reads=effects.reads)
+    return RowDependencies(clauses=effects.clauses, reads=effects.reads)

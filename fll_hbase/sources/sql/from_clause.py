@@ -8,16 +8,16 @@ from sqlglot import exp
 
 from fll_hbase.sources.sql import joins, pivots
 from fll_hbase.sources.sql.expressions import Answer
-from fll_hbase.sources.sql.provenance import UNKNOWN, Columns, Effects, Relation, Result
+from fll_hbase.sources.sql.provenance import UNKNOWN, ColumnSet, RowDependencies, TableSource, QueryResult
 from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import Selected
 
 _VALUES_NAMES = {"spark": "col{}", "hive": "col{}"}
 _NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
 
 
-def add_all(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
+def add_all(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     """Everything in the FROM of a node: what it begins with, its lateral views and its joins."""
     from_ = node.args.get("from_")
     if from_ is not None:
@@ -25,13 +25,13 @@ def add_all(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> N
     _add_beside(session, scope, answer, node)
 
 
-def add(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
+def add(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     """One item and what is joined inside of it."""
     if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias:
         add(session, scope, answer, node.this)
     else:
         result = _result(session, scope, answer, node)
-        relation = Relation(_name(session, node), renamed(session, result.columns, node.alias_column_names))
+        relation = TableSource(_name(session, node), renamed(session, result.columns, node.alias_column_names))
         for pivot in node.args.get("pivots") or ():
             relation = pivots.pivoted(session, scope, answer, relation, pivot)
         scope.found.append(result.effects)
@@ -39,18 +39,18 @@ def add(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     _add_beside(session, scope, answer, node)
 
 
-def renamed(session: Session, columns: Columns, names: Sequence[str]) -> Columns:
+def renamed(session: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
     """Columns under other names, by position."""
     if not names:
         return columns
     if columns.complete and columns.ordered:
         made = [made for _, made in columns.named]
-        return Columns((*zip(names, made, strict=False), *columns.named[len(names) :]), columns.rest)
+        return ColumnSet((*zip(names, made, strict=False), *columns.named[len(names) :]), columns.rest)
     session.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
-    return Columns(tuple((name, UNKNOWN) for name in names))
+    return ColumnSet(tuple((name, UNKNOWN) for name in names))
 
 
-def values(session: Session, scope: Scope, answer: Answer, node: exp.Values) -> Result:
+def values(session: ScriptState, scope: Scope, answer: Answer, node: exp.Values) -> QueryResult:
     """Rows written out: each column is any of its values."""
     selected = Selected(session, scope, answer)
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
@@ -59,10 +59,10 @@ def values(session: Session, scope: Scope, answer: Answer, node: exp.Values) -> 
         (pattern.format(number + 1), selected.any_of([row[number] for row in rows if number < len(row)]))
         for number in range(max(map(len, rows), default=0))
     )
-    return Result(Columns(columns), selected.effects)
+    return QueryResult(ColumnSet(columns), selected.effects)
 
 
-def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> None:
+def _add_beside(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
     for lateral in node.args.get("laterals") or ():
         add(session, scope, answer, lateral)
     for join in node.args.get("joins") or ():
@@ -71,7 +71,7 @@ def _add_beside(session: Session, scope: Scope, answer: Answer, node: exp.Expr) 
         joins.join(session, scope, answer, join, before)
 
 
-def _result(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> Result:
+def _result(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> QueryResult:
     """The columns and effects of one item. Only what is lateral sees what stands before it."""
     apart = Scope(scope.queries, parent=scope.parent)
     if isinstance(node, exp.Table) and isinstance(node.this, _NAMES):
@@ -82,8 +82,8 @@ def _result(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> R
         return answer(session, _bare(node), apart)
     if isinstance(node, exp.Subquery):
         add(session, apart, answer, node.this)
-        every = Columns(tuple(named for one in apart.relations for named in one.columns.named))
-        return Result(every, apart.effects)
+        every = ColumnSet(tuple(named for one in apart.relations for named in one.columns.named))
+        return QueryResult(every, apart.effects)
     if isinstance(node, exp.Values):
         return values(session, scope, answer, node)
     if isinstance(node, exp.Query):
@@ -97,18 +97,18 @@ def _bare(node: exp.Subquery) -> exp.Expr:
     return node if more and not node.args.get("joins") and not node.args.get("pivots") else node.this
 
 
-def _table(session: Session, scope: Scope, node: exp.Table) -> Result:
+def _table(session: ScriptState, scope: Scope, node: exp.Table) -> QueryResult:
     """A named query, a view of this script, or else a table."""
     name = session.name(node)
     known = scope.queries.get(name.lower()) if not node.db else None
     known = known or session.views.get(name.lower())
     if known is not None:
         return known
-    end_point = session.tables.end_point(name)
-    return Result(session.tables.columns(end_point), Effects(reads=frozenset((end_point,))))
+    end_point = session.tables.dataset(name)
+    return QueryResult(session.tables.columns(end_point), RowDependencies(reads=frozenset((end_point,))))
 
 
-def _name(session: Session, node: exp.Expr) -> tuple[str, ...]:
+def _name(session: ScriptState, node: exp.Expr) -> tuple[str, ...]:
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
@@ -116,7 +116,7 @@ def _name(session: Session, node: exp.Expr) -> tuple[str, ...]:
     return ()
 
 
-def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -> Result:
+def _generated(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> QueryResult:
     """A function that gives rows: each column is made of all its arguments, or of its own where they pair."""
     selected = Selected(session, scope, answer)
     alias = node.args.get("alias")
@@ -130,17 +130,17 @@ def _generated(session: Session, scope: Scope, answer: Answer, node: exp.Expr) -
     all_ = selected.any_of(every)
     if not names:
         spread = tuple((name, all_) for name in _spread(session, node, every))
-        return Result(Columns(spread, rest=lambda _: all_, complete=bool(spread)), selected.effects)
+        return QueryResult(ColumnSet(spread, rest=lambda _: all_, complete=bool(spread)), selected.effects)
     if len(every) == len(names) > 1:
         made = [selected.any_of([source]) for source in every]
     elif len(every) == 1:
         made = selected.several(every[0], len(names), every[0])
     else:
         made = [all_] * len(names)
-    return Result(Columns(tuple(zip(names, made, strict=True))), selected.effects)
+    return QueryResult(ColumnSet(tuple(zip(names, made, strict=True))), selected.effects)
 
 
-def _spread(session: Session, node: exp.Expr, every: Sequence[exp.Expr]) -> tuple[str, ...]:
+def _spread(session: ScriptState, node: exp.Expr, every: Sequence[exp.Expr]) -> tuple[str, ...]:
     """What the columns of a generator are called that nobody named."""
     if session.spoken == "postgres" and node.alias:
         return (node.alias,)

@@ -17,12 +17,12 @@ from fll_hbase.model.operations import (
     Write,
 )
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.sources.sql.provenance import Made, Shaping, cut, described, merged
-from fll_hbase.sources.sql.script_state import Writing
-from fll_hbase.sources.sql.table_schemas import Tables
+from fll_hbase.sources.sql.provenance import ColumnProvenance, Shaping, cut, described, merged
+from fll_hbase.sources.sql.script_state import TableWrite
+from fll_hbase.sources.sql.table_schemas import TableSchemas
 
 
-def operations_of(writings: Sequence[Writing], tables: Tables) -> list[Operation]:
+def operations_of(writings: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
     """The operations of one run; names and order depend on the writes alone."""
     return _Run(tables).of(writings)
 
@@ -30,13 +30,13 @@ def operations_of(writings: Sequence[Writing], tables: Tables) -> list[Operation
 class _Run:
     """Operations in the making, and the names they have."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TableSchemas) -> None:
         self._tables = tables
         self._names = UniqueNames()
         self._reads: dict[Dataset, str] = {}
         self._read: dict[Dataset, set[str]] = {}
 
-    def of(self, writings: Sequence[Writing]) -> list[Operation]:
+    def of(self, writings: Sequence[TableWrite]) -> list[Operation]:
         told = [(writing, _told(writing)) for writing in writings]
         for writing, fields in told:
             for end_point in writing.effects.reads:
@@ -70,7 +70,7 @@ class _Run:
         outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
         return Read(name, "", end_point, "", outputs)
 
-    def _transform(self, target: Dataset, field: Field, made: Made) -> Transform:
+    def _transform(self, target: Dataset, field: Field, made: ColumnProvenance) -> Transform:
         direct = (InputField(self._reads[leaf.dataset], leaf.name) for leaf in sorted(made.direct))
         inputs = (*direct, *self._indirect(made.indirect))
         said = described(made) or (made.origin.name if made.origin else "")
@@ -81,16 +81,16 @@ class _Run:
             yield InputField(self._reads[leaf.dataset], leaf.name, Influence.INDIRECT, kind)
 
 
-def _told(writing: Writing) -> list[tuple[str, Made]]:
+def _told(writing: TableWrite) -> list[tuple[str, ColumnProvenance]]:
     """Each field once whose making is known; one of which nothing was resolved must not look generated."""
-    by_name: dict[str, list[Made]] = {}
+    by_name: dict[str, list[ColumnProvenance]] = {}
     for name, made in writing.fields or ():
         if made.direct or not made.unknown:
             by_name.setdefault(name, []).append(made)
     return [(name, merged(every)) for name, every in by_name.items()]
 
 
-def _leaves(writing: Writing, fields: Sequence[tuple[str, Made]]) -> Iterator[DatasetField]:
+def _leaves(writing: TableWrite, fields: Sequence[tuple[str, ColumnProvenance]]) -> Iterator[DatasetField]:
     yield from (leaf for leaf, _ in writing.effects.whole)
     yield from writing.seen
     for _, made in fields:

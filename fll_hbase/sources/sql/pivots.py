@@ -11,19 +11,19 @@ from fll_hbase.sources.sql.expressions import Answer, gather
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
     UNKNOWN,
-    Columns,
-    Effects,
-    Made,
-    Relation,
+    ColumnSet,
+    RowDependencies,
+    ColumnProvenance,
+    TableSource,
     merged,
     shaped,
 )
 from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import Selected
 
 
-def pivoted(session: Session, scope: Scope, answer: Answer, relation: Relation, node: exp.Expr) -> Relation:
+def pivoted(session: ScriptState, scope: Scope, answer: Answer, relation: TableSource, node: exp.Expr) -> TableSource:
     """The relation after a PIVOT or UNPIVOT."""
     inner = Scope(scope.queries, parent=scope.parent, relations=[relation])
     make = _unpivot if node.args.get("unpivot") else _pivot
@@ -34,10 +34,10 @@ def pivoted(session: Session, scope: Scope, answer: Answer, relation: Relation, 
     if names and columns.complete:
         renamed = zip(names, (made for _, made in columns.named), strict=False)
         columns = replace(columns, named=(*renamed, *columns.named[len(names) :]))
-    return Relation(name, columns)
+    return TableSource(name, columns)
 
 
-def _pivot(session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expr) -> Columns:
+def _pivot(session: ScriptState, scope: Scope, answer: Answer, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """A column for each value looked for; rows are grouped by all columns that are not used."""
     fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
     keys = gather(session, scope, answer, [(field.this, "conditional") for field in fields])
@@ -55,7 +55,7 @@ def _pivot(session: Session, scope: Scope, answer: Answer, columns: Columns, nod
         column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
     }
     kept = [(name, one) for name, one in columns.named if name.lower() not in used]
-    scope.found.append(Effects(frozenset().union(*(shaped(one, "group_by") for _, one in kept))))
+    scope.found.append(RowDependencies(frozenset().union(*(shaped(one, "group_by") for _, one in kept))))
     return replace(columns, named=(*kept, *zip(names, made, strict=False)))
 
 
@@ -69,10 +69,10 @@ def _names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
             yield value.alias_or_name
 
 
-def _unpivot(session: Session, scope: Scope, answer: Answer, columns: Columns, node: exp.Expr) -> Columns:
+def _unpivot(session: ScriptState, scope: Scope, answer: Answer, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     """A row for each column looked at: its value, and beside it its name, which nothing made."""
     fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
-    named: list[tuple[str, Made]] = []
+    named: list[tuple[str, ColumnProvenance]] = []
     used: set[str] = set()
     for field in fields:
         tuples = [list(_items(value)) for value in field.expressions]
@@ -86,7 +86,7 @@ def _unpivot(session: Session, scope: Scope, answer: Answer, columns: Columns, n
     return replace(columns, named=(*kept, *named))
 
 
-def _column(columns: Columns, name: str) -> Made:
+def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
     made = columns.get(name) or (columns.rest(name) if columns.rest else None)
     return replace(made, text=made.text or name) if made else UNKNOWN
 

@@ -16,7 +16,7 @@ TEXT_CHARS_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Made:
+class ColumnProvenance:
     """A column; without fields it is generated.
 
     `text` is the expression that made it, empty for a column of a table; `steps` are the columns which that
@@ -27,34 +27,34 @@ class Made:
     direct: frozenset[DatasetField] = frozenset()
     indirect: frozenset[Shaping] = frozenset()
     text: str = ""
-    steps: tuple[tuple[str, Made], ...] = ()
-    parts: Mapping[str, Made] = field(default_factory=dict)
+    steps: tuple[tuple[str, ColumnProvenance], ...] = ()
+    parts: Mapping[str, ColumnProvenance] = field(default_factory=dict)
     origin: DatasetField | None = None
     unknown: bool = False
 
 
-GENERATED = Made()
-UNKNOWN = Made(unknown=True)
+GENERATED = ColumnProvenance()
+UNKNOWN = ColumnProvenance(unknown=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Effects:
+class RowDependencies:
     """What shapes all rows of a query, the clauses that say so, and the end points it reads."""
 
     whole: frozenset[Shaping] = frozenset()
     clauses: tuple[str, ...] = ()
     reads: frozenset[Dataset] = frozenset()
 
-    def __or__(self, other: Effects) -> Effects:
+    def __or__(self, other: RowDependencies) -> RowDependencies:
         return together([self, other])
 
 
-def together(every: Iterable[Effects]) -> Effects:
+def together(every: Iterable[RowDependencies]) -> RowDependencies:
     """The effects of several parts of a query; clauses in the order given."""
     each = [one for one in every if one.whole or one.clauses or one.reads]
     if len(each) == 1:
         return each[0]
-    return Effects(
+    return RowDependencies(
         whole=frozenset().union(*(one.whole for one in each)),
         clauses=tuple(dict.fromkeys(clause for one in each for clause in one.clauses))[:CLAUSES_MAX],
         reads=frozenset().union(*(one.reads for one in each)),
@@ -62,56 +62,56 @@ def together(every: Iterable[Effects]) -> Effects:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class ColumnSet:
     """The columns of a table or query, in order where `ordered`.
 
     `rest` makes columns that are not among those `named`; it gives None where it cannot be told of what.
     A `SELECT *` gives them all where `complete`.
     """
 
-    named: tuple[tuple[str, Made], ...]
-    rest: Callable[[str], Made | None] | None = None
+    named: tuple[tuple[str, ColumnProvenance], ...]
+    rest: Callable[[str], ColumnProvenance | None] | None = None
     complete: bool = True
     ordered: bool = True
-    index: Mapping[str, Made] = field(init=False)
+    index: Mapping[str, ColumnProvenance] = field(init=False)
 
     def __post_init__(self) -> None:
-        index: dict[str, Made] = {}
+        index: dict[str, ColumnProvenance] = {}
         for name, made in self.named:
             index.setdefault(name, made)
         for name, made in self.named:
             index.setdefault(name.lower(), made)
         object.__setattr__(self, "index", index)
 
-    def get(self, name: str) -> Made | None:
+    def get(self, name: str) -> ColumnProvenance | None:
         """The column of a name, else that of the name in any case."""
         return self.index.get(name) or self.index.get(name.lower())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relation:
+class TableSource:
     """What stands in a FROM: a name, in parts and in lower case, and its columns."""
 
     name: tuple[str, ...]
-    columns: Columns
+    columns: ColumnSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class QueryResult:
     """What a query gives."""
 
-    columns: Columns
-    effects: Effects = field(default_factory=Effects)
+    columns: ColumnSet
+    effects: RowDependencies = field(default_factory=RowDependencies)
 
 
-def merged(every: Iterable[Made]) -> Made:
+def merged(every: Iterable[ColumnProvenance]) -> ColumnProvenance:
     """A column that takes its values from any of several."""
     each = list(every)
     if len(each) == 1:
         return each[0]
     texts = dict.fromkeys(made.text for made in each if made.text)
     steps = {id(step[1]): step for made in each for step in made.steps}
-    return Made(
+    return ColumnProvenance(
         direct=frozenset().union(*(made.direct for made in each)),
         indirect=frozenset().union(*(made.indirect for made in each)),
         text=cut(" | ".join(texts)),
@@ -120,12 +120,12 @@ def merged(every: Iterable[Made]) -> Made:
     )
 
 
-def seen(columns: Columns) -> frozenset[DatasetField]:
+def seen(columns: ColumnSet) -> frozenset[DatasetField]:
     """All fields behind some columns."""
     return frozenset(leaf for _, made in columns.named for leaf, _ in shaped(made, ""))
 
 
-def shaped(made: Made, kind: str) -> frozenset[Shaping]:
+def shaped(made: ColumnProvenance, kind: str) -> frozenset[Shaping]:
     """All that is behind a column, as influence of one kind."""
     return frozenset((leaf, kind) for leaf in made.direct | {leaf for leaf, _ in made.indirect})
 
@@ -135,7 +135,7 @@ def cut(text: str) -> str:
     return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 
-def described(made: Made) -> str:
+def described(made: ColumnProvenance) -> str:
     """The text of a column, and below it that of each column it is made through."""
     lines = [made.text]
     seen: set[str] = set()

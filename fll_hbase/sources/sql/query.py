@@ -10,9 +10,9 @@ from sqlglot import exp
 from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expression_inputs import Part
 from fll_hbase.sources.sql.expressions import gather
-from fll_hbase.sources.sql.provenance import Columns, Effects, Made, Result, shaped
+from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, QueryResult, shaped
 from fll_hbase.sources.sql.scope import Rank, Scope
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import Selected
 from fll_hbase.sources.sql.set_operations import combined
 
@@ -20,7 +20,7 @@ ROUNDS_MAX = 20
 """How often a recursive query is gone through before its columns are taken as they are."""
 
 
-def answer(session: Session, node: exp.Expr, scope: Scope) -> Result:
+def resolve_query(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
     """The result of a query in a scope, which is that of the query around it."""
     inner = Scope(with_queries(session, node, scope), parent=scope)
     if isinstance(node, exp.Subquery):
@@ -32,7 +32,7 @@ def answer(session: Session, node: exp.Expr, scope: Scope) -> Result:
     return _item(session, node, inner)
 
 
-def with_queries(session: Session, node: exp.Expr, scope: Scope) -> dict[str, Result]:
+def with_queries(session: ScriptState, node: exp.Expr, scope: Scope) -> dict[str, QueryResult]:
     """The named queries that a node can use: those around it, and those of its own WITH."""
     named = dict(scope.queries)
     with_ = node.args.get("with_")
@@ -44,61 +44,61 @@ def with_queries(session: Session, node: exp.Expr, scope: Scope) -> dict[str, Re
         if recursive and isinstance(one.this, exp.Union):
             result = _recursive(session, one, outer)
         elif isinstance(one.this, exp.Query):
-            result = _renamed(session, answer(session, one.this, outer), one)
+            result = _renamed(session, resolve_query(session, one.this, outer), one)
         else:
             result = session.change(session, one.this, outer)
         named[one.alias.lower()] = result
     return named
 
 
-def _recursive(session: Session, node: exp.Expr, scope: Scope) -> Result:
+def _recursive(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
     """A query that may name itself: gone through until its columns are made of nothing more."""
     name = node.alias.lower()
     left = node.this
     while isinstance(left, exp.SetOperation):
         left = left.this
-    result = _renamed(session, answer(session, left, scope), node)
+    result = _renamed(session, resolve_query(session, left, scope), node)
     for _ in range(ROUNDS_MAX):
         bare = tuple(
             (column, replace(made, text="", steps=(), origin=None)) for column, made in result.columns.named
         )
         known = replace(result, columns=replace(result.columns, named=bare))
         inner = Scope({**scope.queries, name: known}, parent=scope)
-        again = _renamed(session, answer(session, node.this, inner), node)
+        again = _renamed(session, resolve_query(session, node.this, inner), node)
         if _inputs(again) == _inputs(result):
             return again
         result = again
     return result
 
 
-def _inputs(result: Result) -> list[object]:
+def _inputs(result: QueryResult) -> list[object]:
     made = [made for _, made in result.columns.named]
     return [[(one.direct, one.indirect) for one in made], result.effects.whole]
 
 
-def _renamed(session: Session, result: Result, node: exp.Expr) -> Result:
+def _renamed(session: ScriptState, result: QueryResult, node: exp.Expr) -> QueryResult:
     """The result under the column names that its alias gives, if any."""
     return replace(result, columns=from_clause.renamed(session, result.columns, node.alias_column_names))
 
 
-def _subquery(session: Session, node: exp.Subquery, scope: Scope) -> Result:
+def _subquery(session: ScriptState, node: exp.Subquery, scope: Scope) -> QueryResult:
     """A query in parentheses, which may have an order or joins of its own."""
     if isinstance(node.this, exp.Query) and not node.args.get("joins") and not node.args.get("pivots"):
-        result = answer(session, node.this, scope)
+        result = resolve_query(session, node.this, scope)
         scope.aliases.update((name.lower(), made) for name, made in result.columns.named)
         return replace(result, effects=result.effects | _sorted(session, node, scope, result.columns))
     return _item(session, node, scope)
 
 
-def _item(session: Session, node: exp.Expr, scope: Scope) -> Result:
+def _item(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
     """All columns of what could stand in a FROM."""
-    from_clause.add(session, scope, answer, node)
-    selected = Selected(session, scope, answer)
+    from_clause.add(session, scope, resolve_query, node)
+    selected = Selected(session, scope, resolve_query)
     selected.add(exp.Star())
-    return Result(selected.columns(), scope.effects)
+    return QueryResult(selected.columns(), scope.effects)
 
 
-def _set_operation(session: Session, node: exp.SetOperation, scope: Scope) -> Result:
+def _set_operation(session: ScriptState, node: exp.SetOperation, scope: Scope) -> QueryResult:
     """Several queries as one. They are a chain, which may be long, hence no recursion."""
     links: list[exp.SetOperation] = []
     first: exp.Expr = node
@@ -107,21 +107,21 @@ def _set_operation(session: Session, node: exp.SetOperation, scope: Scope) -> Re
             scope.queries = with_queries(session, first, scope)
         links.append(first)
         first = first.this
-    result = answer(session, first, scope)
+    result = resolve_query(session, first, scope)
     for link in reversed(links):
-        right = answer(session, link.expression, scope)
+        right = resolve_query(session, link.expression, scope)
         result = combined(session, link, result, right)
         scope.aliases = {name.lower(): made for name, made in result.columns.named}
         result = replace(result, effects=result.effects | _sorted(session, link, scope, result.columns))
     return result
 
 
-def _select(session: Session, node: exp.Select, scope: Scope) -> Result:
-    from_clause.add_all(session, scope, answer, node)
+def _select(session: ScriptState, node: exp.Select, scope: Scope) -> QueryResult:
+    from_clause.add_all(session, scope, resolve_query, node)
     scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
     effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
     effects |= clause(session, scope, [(node.args.get("prewhere"), "filter")], "WHERE")
-    selected = Selected(session, scope, answer)
+    selected = Selected(session, scope, resolve_query)
     for one in node.expressions:
         selected.add(one)
     columns = selected.columns()
@@ -131,13 +131,13 @@ def _select(session: Session, node: exp.Select, scope: Scope) -> Result:
     effects |= clause(session, scope, [(node.args.get("having"), "filter")], "HAVING")
     effects |= clause(session, scope, [(node.args.get("qualify"), "filter")], "QUALIFY")
     effects |= _sorted(session, node, scope, columns)
-    return Result(columns, effects)
+    return QueryResult(columns, effects)
 
 
-def _grouped(session: Session, node: exp.Select, scope: Scope, columns: Columns) -> Effects:
+def _grouped(session: ScriptState, node: exp.Select, scope: Scope, columns: ColumnSet) -> RowDependencies:
     """What rows are grouped by: names, ordinals, sets of them, or all that is no aggregate."""
     group, distinct = node.args.get("group"), node.args.get("distinct")
-    effects = Effects()
+    effects = RowDependencies()
     if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
         effects |= clause(session, scope, [(distinct.args["on"], "group_by")], "DISTINCT ON")
     if group is None:
@@ -148,8 +148,8 @@ def _grouped(session: Session, node: exp.Select, scope: Scope, columns: Columns)
     return effects | _ordinal_clause(session, scope, parts, columns, ("group_by", "GROUP BY"))
 
 
-def _sorted(session: Session, node: exp.Expr, scope: Scope, columns: Columns) -> Effects:
-    effects = Effects()
+def _sorted(session: ScriptState, node: exp.Expr, scope: Scope, columns: ColumnSet) -> RowDependencies:
+    effects = RowDependencies()
     scope.rank = Rank.FIRST
     for name in ("order", "sort", "cluster"):
         order = node.args.get(name)
@@ -161,11 +161,11 @@ def _sorted(session: Session, node: exp.Expr, scope: Scope, columns: Columns) ->
 
 
 def _ordinal_clause(
-    session: Session, scope: Scope, parts: Iterable[exp.Expr], columns: Columns, said: tuple[str, str]
-) -> Effects:
+    session: ScriptState, scope: Scope, parts: Iterable[exp.Expr], columns: ColumnSet, said: tuple[str, str]
+) -> RowDependencies:
     """A clause in which a number is that of a column."""
     kind, name = said
-    made: list[Made] = []
+    made: list[ColumnProvenance] = []
     others: list[Part] = []
     for part in parts:
         number = int(part.name) - 1 if isinstance(part, exp.Literal) and part.is_int else -1
@@ -175,17 +175,17 @@ def _ordinal_clause(
             others.append((part, kind))
     effects = clause(session, scope, others, name)
     return (
-        effects | Effects(frozenset(shape for one in made for shape in shaped(one, kind)))
+        effects | RowDependencies(frozenset(shape for one in made for shape in shaped(one, kind)))
         if made
         else effects
     )
 
 
 def clause(
-    session: Session, scope: Scope, parts: Iterable[tuple[exp.Expr | None, str]], name: str
-) -> Effects:
+    session: ScriptState, scope: Scope, parts: Iterable[tuple[exp.Expr | None, str]], name: str
+) -> RowDependencies:
     """What a clause shapes rows by, and its text."""
-    found = gather(session, scope, answer, [(part, kind) for part, kind in parts if part is not None])
+    found = gather(session, scope, resolve_query, [(part, kind) for part, kind in parts if part is not None])
     text = session.texts.item(name, (found.start, found.end)) if found.start >= 0 else ""
     clauses = (f"{name} {text}",) if text else ()
-    return Effects(frozenset(found.indirect), clauses) | found.effects
+    return RowDependencies(frozenset(found.indirect), clauses) | found.effects

@@ -8,8 +8,8 @@ from enum import Enum
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.provenance import GENERATED, Effects, Made, Relation, Result, together
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.provenance import GENERATED, RowDependencies, ColumnProvenance, TableSource, QueryResult, together
+from fll_hbase.sources.sql.script_state import ScriptState
 
 _ALIASES_BESIDE = {"spark", "databricks", "snowflake", "redshift"}
 """Dialects in which an expression may name the alias of one before it."""
@@ -32,27 +32,27 @@ class Scope:
     relations and joins do to the rows.
     """
 
-    queries: Mapping[str, Result]
+    queries: Mapping[str, QueryResult]
     parent: Scope | None = None
-    relations: list[Relation] = field(default_factory=list)
-    found: list[Effects] = field(default_factory=list)
-    merged: dict[str, tuple[str, Made]] = field(default_factory=dict)
-    aliases: dict[str, Made] = field(default_factory=dict)
+    relations: list[TableSource] = field(default_factory=list)
+    found: list[RowDependencies] = field(default_factory=list)
+    merged: dict[str, tuple[str, ColumnProvenance]] = field(default_factory=dict)
+    aliases: dict[str, ColumnProvenance] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     rank: Rank = Rank.LAST
     taken: set[str] = field(default_factory=set)
-    _named: dict[str, list[Relation]] = field(default_factory=dict)
+    _named: dict[str, list[TableSource]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for relation in self.relations:
             self._name(relation)
 
     @property
-    def effects(self) -> Effects:
+    def effects(self) -> RowDependencies:
         """What its relations and joins do to the rows."""
         return together(self.found)
 
-    def put(self, relation: Relation) -> None:
+    def put(self, relation: TableSource) -> None:
         """One more relation that names may mean."""
         self.relations.append(relation)
         self._name(relation)
@@ -63,7 +63,7 @@ class Scope:
             self._named[relation.name[-1] if relation.name else ""].remove(relation)
         del self.relations[after:]
 
-    def _name(self, relation: Relation) -> None:
+    def _name(self, relation: TableSource) -> None:
         self._named.setdefault(relation.name[-1] if relation.name else "", []).append(relation)
 
     def around(self) -> Iterator[Scope]:
@@ -73,14 +73,14 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def relation(self, parts: Sequence[str]) -> Relation | None:
+    def relation(self, parts: Sequence[str]) -> TableSource | None:
         """The relation of a name; a full name may be said by its last part."""
         said = tuple(part.lower() for part in parts)
         named = self._named.get(said[-1], ())
         return next((one for one in named if one.name[-len(said) :] == said), None)
 
 
-def resolve(session: Session, scope: Scope, parts: Sequence[str]) -> Made | None:
+def resolve(session: ScriptState, scope: Scope, parts: Sequence[str]) -> ColumnProvenance | None:
     """The column that a name, in its parts, means; None with a warning where that is not known."""
     for cut in range(len(parts) - 1, 0, -1):
         for around in scope.around():
@@ -98,21 +98,21 @@ def resolve(session: Session, scope: Scope, parts: Sequence[str]) -> Made | None
     return None
 
 
-def below(session: Session, made: Made, path: Sequence[str]) -> Made:
+def below(session: ScriptState, made: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
     """A field inside a column: just that where it is known, else the column."""
     for number, step in enumerate(path):
         part = made.parts.get(step.lower())
         if part is None:
             if made.origin is None:
                 return replace(made, parts={})
-            deepest = session.tables.inside(made.origin, path[number:])
+            deepest = session.tables.nested_field(made.origin, path[number:])
             direct = made.direct if deepest == made.origin else frozenset((deepest,))
-            return Made(direct=direct, indirect=made.indirect, unknown=made.unknown)
+            return ColumnProvenance(direct=direct, indirect=made.indirect, unknown=made.unknown)
         made = part
     return made
 
 
-def _of_relation(session: Session, relation: Relation, name: str, path: Sequence[str]) -> Made | None:
+def _of_relation(session: ScriptState, relation: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance | None:
     found = relation.columns.get(name) or (relation.columns.rest(name) if relation.columns.rest else None)
     if found is None:
         session.warn(f"column {name!r}: {'.'.join(relation.name)!r} is not known to have it")
@@ -120,7 +120,7 @@ def _of_relation(session: Session, relation: Relation, name: str, path: Sequence
     return below(session, found, path)
 
 
-def _unqualified(session: Session, scope: Scope, name: str, *, of_query: bool) -> Made | str | None:
+def _unqualified(session: ScriptState, scope: Scope, name: str, *, of_query: bool) -> ColumnProvenance | str | None:
     """The column, or why it cannot be told which; None where this scope has none of that name."""
     alias = scope.aliases.get(name.lower()) if of_query else None
     if alias is not None and scope.rank is Rank.FIRST:
@@ -135,7 +135,7 @@ def _unqualified(session: Session, scope: Scope, name: str, *, of_query: bool) -
     return _of_rest(session, scope, name, alias)
 
 
-def _of_rest(session: Session, scope: Scope, name: str, alias: Made | None) -> Made | str | None:
+def _of_rest(session: ScriptState, scope: Scope, name: str, alias: ColumnProvenance | None) -> ColumnProvenance | str | None:
     """The column of a relation whose columns are not all known, if only one can have it."""
     open_ = [one for one in scope.relations if one.columns.rest is not None]
     if name.lower() in session.variables:

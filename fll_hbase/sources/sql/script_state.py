@@ -11,9 +11,9 @@ from sqlglot import exp
 from fll_hbase.errors import FieldError
 from fll_hbase.model.operations import Dataset, DatasetField
 from fll_hbase.sources.sql.parser import Script
-from fll_hbase.sources.sql.provenance import Columns, Effects, Made, Result, merged
-from fll_hbase.sources.sql.source_text import Texts
-from fll_hbase.sources.sql.table_schemas import Tables
+from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, QueryResult, merged
+from fll_hbase.sources.sql.source_text import SourceText
+from fll_hbase.sources.sql.table_schemas import TableSchemas
 
 WARNINGS_MAX = 100
 
@@ -22,7 +22,7 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Writing:
+class TableWrite:
     """What one statement writes into one end point; `fields` is None where it could not be told.
 
     `seen` are fields that are read then, though it is not known what for.
@@ -30,18 +30,18 @@ class Writing:
 
     verb: str
     target: Dataset
-    fields: Sequence[tuple[str, Made]] | None
-    effects: Effects
+    fields: Sequence[tuple[str, ColumnProvenance]] | None
+    effects: RowDependencies
     seen: frozenset[DatasetField] = frozenset()
 
 
-def _no_change(session: Session, node: exp.Expr, scope: Any) -> Result:
+def _no_change(session: ScriptState, node: exp.Expr, scope: Any) -> QueryResult:
     """A statement inside a query, of which nothing is known."""
-    return Result(Columns((), complete=False))
+    return QueryResult(ColumnSet((), complete=False))
 
 
 @dataclass(slots=True)
-class Session:
+class ScriptState:
     """The state of a script while its statements are read one after the other.
 
     `views` are queries under a name, of which those in `temporary` are no end points; `change` reads a
@@ -49,14 +49,14 @@ class Session:
     """
 
     script: Script
-    tables: Tables
-    texts: Texts
-    views: dict[str, Result] = field(default_factory=dict)
+    tables: TableSchemas
+    texts: SourceText
+    views: dict[str, QueryResult] = field(default_factory=dict)
     temporary: set[str] = field(default_factory=set)
-    writings: list[Writing] = field(default_factory=list)
+    writings: list[TableWrite] = field(default_factory=list)
     database: str = ""
     variables: set[str] = field(default_factory=set)
-    change: Callable[[Session, exp.Expr, Any], Result] = field(default=_no_change)
+    change: Callable[[ScriptState, exp.Expr, Any], QueryResult] = field(default=_no_change)
     _warnings: dict[str, None] = field(default_factory=dict)
 
     def warn(self, detail: str) -> None:
@@ -66,7 +66,7 @@ class Session:
         elif len(self._warnings) == WARNINGS_MAX:
             self._warnings["there is more that could not be resolved; it is not told"] = None
 
-    def write(self, writing: Writing) -> None:
+    def write(self, writing: TableWrite) -> None:
         """Keep a write; what goes into a temporary table is read out of it again."""
         name = writing.target.name.lower()
         if name not in self.temporary:
@@ -76,8 +76,8 @@ class Session:
         columns = dict(before.columns.named)
         for field_, made in writing.fields or ():
             columns[field_] = merged([columns[field_], made]) if field_ in columns else made
-        self.views[name] = Result(
-            Columns(tuple(columns.items()), complete=writing.fields is not None),
+        self.views[name] = QueryResult(
+            ColumnSet(tuple(columns.items()), complete=writing.fields is not None),
             before.effects | writing.effects,
         )
 
@@ -101,7 +101,7 @@ class Session:
 
     def end_point(self, table: exp.Expr) -> Dataset:
         """The end point that a table is."""
-        return self.tables.end_point(self.name(table))
+        return self.tables.dataset(self.name(table))
 
 
 def _parts(table: exp.Expr) -> list[str]:

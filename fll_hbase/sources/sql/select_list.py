@@ -8,13 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.sources.sql.expressions import Answer, gather, path_of
-from fll_hbase.sources.sql.provenance import UNKNOWN, Columns, Effects, Made, merged
+from fll_hbase.sources.sql.provenance import UNKNOWN, ColumnSet, RowDependencies, ColumnProvenance, merged
 from fll_hbase.sources.sql.scope import Scope, resolve
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.source_text import rendered
 
-Rest = Callable[[str], Made | None]
-Named = tuple[str, Made]
+Rest = Callable[[str], ColumnProvenance | None]
+Named = tuple[str, ColumnProvenance]
 
 _NAMELESS = {"bigquery": "f{}_", "hive": "_c{}", "postgres": "?column?", "trino": "_col{}"}
 """What a column without a name is called, by its number; elsewhere by its own text."""
@@ -26,7 +26,7 @@ _EXPLODED = (exp.Explode, exp.ExplodeOuter)
 class Selected:
     """The columns of one SELECT, one expression of its list after the other."""
 
-    def __init__(self, session: Session, scope: Scope, answer: Answer) -> None:
+    def __init__(self, session: ScriptState, scope: Scope, answer: Answer) -> None:
         self._session = session
         self._scope = scope
         self._answer = answer
@@ -34,12 +34,12 @@ class Selected:
         self._rests: list[Rest] = []
         self._complete = self._ordered = True
         self._place = (-1, -1)
-        self.effects = Effects()
+        self.effects = RowDependencies()
 
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnSet:
         """All columns so far."""
         rest = self._rests[0] if len(self._rests) == 1 else _unclear if self._rests else None
-        return Columns(tuple(self._named), rest, complete=self._complete, ordered=self._ordered)
+        return ColumnSet(tuple(self._named), rest, complete=self._complete, ordered=self._ordered)
 
     def add(self, node: exp.Expr) -> None:
         """The next expression of the list."""
@@ -60,7 +60,7 @@ class Selected:
             made = self.made(node)
             self._put(self._name(node), made, alias=isinstance(node, exp.Alias))
 
-    def made(self, node: exp.Expr, kind: str = "SELECT") -> Made:
+    def made(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
         """How one expression is made, with its own text."""
         value = node.unalias()
         path = path_of(value)
@@ -73,7 +73,7 @@ class Selected:
         made = found.made(self._text(node, self._place, kind))
         return replace(made, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else made
 
-    def assigned(self, value: exp.Expr, name: exp.Expr) -> Made:
+    def assigned(self, value: exp.Expr, name: exp.Expr) -> ColumnProvenance:
         """How the value of an assignment is made, with its own text."""
         path = path_of(value)
         if path:
@@ -87,7 +87,7 @@ class Selected:
         text = self._session.texts.item("SET", place, alias_at=at) if at >= 0 else ""
         return found.made(text or rendered(value, self._session.script.dialect))
 
-    def any_of(self, nodes: list[exp.Expr], kind: str = "VALUES") -> Made:
+    def any_of(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
         """A column that is any of several expressions, with the text of the first."""
         found = gather(self._session, self._scope, self._answer, [(node, "") for node in nodes])
         self.effects |= found.effects
@@ -98,7 +98,7 @@ class Selected:
         )
         return found.made(self._text(nodes[0], (place.start, place.end), kind))
 
-    def several(self, node: exp.Expr, count: int, item: exp.Expr) -> list[Made]:
+    def several(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
         """The columns of a generator: of a stack each of its own arguments, of others each of all."""
         made = self.made(item if isinstance(item, exp.Aliases) else node)
         if not isinstance(node, exp.Stack) or not node.this.is_int:
@@ -111,7 +111,7 @@ class Selected:
             for number in range(count)
         ]
 
-    def _put(self, name: str, made: Made, *, alias: bool = False) -> None:
+    def _put(self, name: str, made: ColumnProvenance, *, alias: bool = False) -> None:
         self._named.append((name, made))
         if alias:
             self._scope.aliases.setdefault(name.lower(), made)
@@ -185,7 +185,7 @@ class Selected:
             elif part.alias_or_name:
                 yield part.alias_or_name.lower(), self._part(part.unalias())
 
-    def _part(self, value: exp.Expr) -> Made:
+    def _part(self, value: exp.Expr) -> ColumnProvenance:
         """How a field of a struct is made; it is no item of its own."""
         made = self.made(value)
         return made if path_of(value) else replace(made, text=rendered(value, self._session.script.dialect))

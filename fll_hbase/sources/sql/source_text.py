@@ -25,7 +25,7 @@ _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
 
 
-class Texts:
+class SourceText:
     """The texts of one script."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:

@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql import dml, inserts
-from fll_hbase.sources.sql.provenance import Columns, Effects, Relation, Result
-from fll_hbase.sources.sql.query import answer, with_queries
+from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, TableSource, QueryResult
+from fll_hbase.sources.sql.query import resolve_query, with_queries
 from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import Selected
 
-Statement = Callable[[Session, exp.Expr, Scope], None]
+Statement = Callable[[ScriptState, exp.Expr, Scope], None]
 
 _STATEMENTS: dict[type[exp.Expr], Statement] = {
     exp.Insert: inserts.insert,
@@ -39,7 +39,7 @@ _NAMED_DATABASES = {"spark", "hive", "trino"}
 _COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
 
-def read_all(session: Session) -> None:
+def read_all(session: ScriptState) -> None:
     """Every statement of the script, in order.
 
     The parser takes more than any grammar; a statement whose tree is not as it ought to be is refused.
@@ -53,7 +53,7 @@ def read_all(session: Session) -> None:
             raise UnreadableDocument([FieldError("sql", told)]) from error
 
 
-def _read(session: Session, number: int, node: exp.Expr) -> None:
+def _read(session: ScriptState, number: int, node: exp.Expr) -> None:
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](session, node, Scope({}))
     elif isinstance(node, exp.Select) and node.args.get("into"):
@@ -73,31 +73,31 @@ def _read(session: Session, number: int, node: exp.Expr) -> None:
         session.warn(f"statement {number} ({said[:40].upper()}) is passed over: what it writes is not known")
 
 
-def _change(session: Session, node: exp.Expr, scope: Scope) -> Result:
+def _change(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
     """A statement that writes inside a WITH, and the columns it returns."""
     if type(node) not in _STATEMENTS:
-        return Result(Columns((), complete=False))
+        return QueryResult(ColumnSet((), complete=False))
     _STATEMENTS[type(node)](session, node, scope)
     returning = node.args.get("returning")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     if returning is None or not isinstance(table, exp.Table):
-        return Result(Columns(()))
+        return QueryResult(ColumnSet(()))
     end_point = session.end_point(table)
     written = session.writings[-1] if session.writings else None
     fields = dict(written.fields or ()) if written and written.target == end_point else {}
     columns = session.tables.columns(end_point)
     named = {**dict(columns.named), **fields}
-    relation = Relation(
+    relation = TableSource(
         (table.alias_or_name.lower(),),
-        Columns(tuple(named.items()), columns.rest, columns.complete, columns.ordered),
+        ColumnSet(tuple(named.items()), columns.rest, columns.complete, columns.ordered),
     )
-    selected = Selected(session, Scope(scope.queries, relations=[relation]), answer)
+    selected = Selected(session, Scope(scope.queries, relations=[relation]), resolve_query)
     for one in returning.expressions:
         selected.add(one)
-    return Result(selected.columns(), selected.effects | (written.effects if written else Effects()))
+    return QueryResult(selected.columns(), selected.effects | (written.effects if written else RowDependencies()))
 
 
-def _use(session: Session, node: exp.Expr) -> None:
+def _use(session: ScriptState, node: exp.Expr) -> None:
     """Names without a database are of the one that is used, where a database is all that is before a name."""
     if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
         return
@@ -107,7 +107,7 @@ def _use(session: Session, node: exp.Expr) -> None:
         session.warn("USE is passed over: tables are taken by the names they are written with")
 
 
-def _drop(session: Session, node: exp.Expr) -> None:
+def _drop(session: ScriptState, node: exp.Expr) -> None:
     """What is dropped is no view of the script any more."""
     if isinstance(node.this, exp.Table):
         name = session.name(node.this).lower()

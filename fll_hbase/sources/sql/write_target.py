@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from fll_hbase.model.operations import Dataset
-from fll_hbase.sources.sql.provenance import Columns, Made
+from fll_hbase.sources.sql.provenance import ColumnSet, ColumnProvenance
 from fll_hbase.sources.sql.scope import below
-from fll_hbase.sources.sql.script_state import Session
+from fll_hbase.sources.sql.script_state import ScriptState
 
-Named = tuple[str, Made]
+Named = tuple[str, ColumnProvenance]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Target:
     by_name: bool = False
 
 
-def target_of(session: Session, node: exp.Expr, *, by_name: bool = False) -> Target:
+def target_of(session: ScriptState, node: exp.Expr, *, by_name: bool = False) -> Target:
     """The target that stands behind INTO, CREATE and their like."""
     table = node.this if isinstance(node, exp.Schema) else node
     listed = tuple(one.name for one in node.expressions) if isinstance(node, exp.Schema) else ()
@@ -36,13 +36,13 @@ def target_of(session: Session, node: exp.Expr, *, by_name: bool = False) -> Tar
     dynamic: list[str] = []
     for one in partition.expressions if isinstance(partition, exp.Partition) else ():
         if isinstance(one, exp.EQ):
-            static.append((one.this.name, Made(text="?")))
+            static.append((one.this.name, ColumnProvenance(text="?")))
         else:
             dynamic.append(one.name)
     return Target(session.end_point(table), listed, tuple(static), tuple(dynamic), by_name)
 
 
-def matched(session: Session, target: Target, columns: Columns) -> list[Named] | None:
+def matched(session: ScriptState, target: Target, columns: ColumnSet) -> list[Named] | None:
     """The fields written, None where that cannot be told of the columns in between."""
     name = target.end_point.name
     names = None if target.by_name else _names(session, target)
@@ -57,11 +57,11 @@ def matched(session: Session, target: Target, columns: Columns) -> list[Named] |
     return [*_deep(session, target.end_point, pairs), *target.static]
 
 
-def _named_as_in_query(session: Session, target: Target, columns: Columns) -> list[Named] | None:
+def _named_as_in_query(session: ScriptState, target: Target, columns: ColumnSet) -> list[Named] | None:
     """Fields named as in the query: BY NAME says so, and else where nothing speaks against it."""
     named = list(columns.named)
     if not target.by_name:
-        name, known = target.end_point.name, session.tables.known(target.end_point)
+        name, known = target.end_point.name, session.tables.schema(target.end_point)
         named = [(column, made) for column, made in named if made.origin or column.isidentifier()]
         unlike = known is not None and not {one for one, _ in named} <= {field.name for field in known.fields}
         taken = "" if unlike else " taken to be named as in the query;"
@@ -74,15 +74,15 @@ def _named_as_in_query(session: Session, target: Target, columns: Columns) -> li
     return [*named, *target.static] if named or columns.complete else None
 
 
-def declared(session: Session, end_point: Dataset) -> list[str] | None:
+def declared(session: ScriptState, end_point: Dataset) -> list[str] | None:
     """The columns of a table in their order, where that is known."""
-    known = session.tables.known(end_point)
+    known = session.tables.schema(end_point)
     if known is None or not known.declared:
         return None
     return list(dict.fromkeys(field.name.partition("/")[0] for field in known.fields))
 
 
-def _names(session: Session, target: Target) -> list[str] | None:
+def _names(session: ScriptState, target: Target) -> list[str] | None:
     names: Sequence[str] | None = target.listed or declared(session, target.end_point)
     if names is None:
         return None
@@ -92,9 +92,9 @@ def _names(session: Session, target: Target) -> list[str] | None:
     return [spelling.get(name.lower(), name) for name in (*inner, *target.dynamic)]
 
 
-def _deep(session: Session, end_point: Dataset, pairs: Iterator[Named]) -> Iterator[Named]:
+def _deep(session: ScriptState, end_point: Dataset, pairs: Iterator[Named]) -> Iterator[Named]:
     """A struct goes into the nested fields where the target has no field for the whole."""
-    known = session.tables.known(end_point)
+    known = session.tables.schema(end_point)
     names = [field.name for field in known.fields] if known and known.declared else []
     nested: dict[str, list[str]] = {}
     for name in names:
