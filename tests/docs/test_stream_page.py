@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from fll_hbase.cli.commands.spark.stream import stream
-from fll_hbase.spark.stats import Counts
-from fll_hbase.spark.stream_stats import Batch, Streamed
+from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stream_stats import BatchReport, StreamReport
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "stream.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark" / "stream.md").read_text(encoding="utf-8")
 
 
 def test_every_option_is_told() -> None:
@@ -24,7 +24,7 @@ def test_commands_shown_have_options_that_are() -> None:
 
 
 def test_lines_shown_have_the_members_that_are_told() -> None:
-    batch, every = Batch(0, Counts(), 1.0).summary(), Streamed(1, Counts(), 1.0, "rejects").summary()
+    batch, every = BatchReport(0, LineCounts(), 1.0).summary(), StreamReport(1, LineCounts(), 1.0, "rejects").summary()
     first, last = re.search(r"```json\n(.*)\n(.*)\n```", PAGE).groups()
     assert re.findall(r'"(\w+)": ', first) == list(batch)
     assert re.findall(r'"(\w+)": ', last) == list(every)

@@ -20,7 +20,7 @@ from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "pipeline"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "spark"
 PAGE = (DOCS / "datasource.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
@@ -83,5 +83,5 @@ def test_the_examples_run(spark: SparkSession, place: Path) -> None:
         ("CustomersCopy", "CustomersReport"),
         ("Customers", "CustomersCopy"),
     }
-    assert store.run("nightly-1").truth.run.program == "copier"
-    assert store.run("streamed-1").truth.run.application == "crm"
+    assert store.run("nightly-1").committed.run.program == "copier"
+    assert store.run("streamed-1").committed.run.application == "crm"

@@ -11,7 +11,7 @@ from spark.cluster import BARE_PYTHON, Standalone, archive
 from spark.stream_process import documents, rows
 from spark.load_inputs import in_one_call, plain, spread
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pipeline" / "load.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "spark" / "load.md").read_text(encoding="utf-8")
 
 
 def test_a_load_on_two_workers(tmp_path: Path) -> None:
