@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,7 +19,7 @@ from fll_hbase.sources.validation import inside
 DEPENDENCIES_MAX = 1_000
 """Dependencies that are followed from one node whose SQL is not understood."""
 
-_SQL_ADVICE = "; give them in `schema`"
+_SQL_ADVICE = re.compile(r"[;,][^;,]*`schema`$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _warnings(operations: ReadOperations, path: str) -> Iterator[FieldError]:
     """Warnings of the SQL, without the advice for SQL documents and without the query around a snapshot."""
     for warning in operations.warnings:
         if SNAPSHOT_QUERY not in warning.detail:
-            yield FieldError(path, warning.detail.removesuffix(_SQL_ADVICE))
+            yield FieldError(path, _SQL_ADVICE.sub("", warning.detail))
 
 
 def _seed_operations(project: Project, node: Node) -> list[Operation]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State, details
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State, encode_details
 from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
 from fll_hbase.sources.dbt.manifest import Manifest, Node
 from fll_hbase.sources.dbt.model_lineage import Project, node_operations
@@ -100,7 +100,7 @@ def build_runs(
             run=validator.name(f"{invocation.id}:{unique_id}", node.path, bytes_max=ID_BYTES_MAX),
             start_ms=result.start_ms,
             state=result.state,
-            details=details(
+            details=encode_details(
                 sql=code if node.language != "python" else "",
                 error=result.message if result.state is State.FAIL else "",
                 command=invocation.command,

@@ -1,0 +1,1 @@
+select patient from {{ ref('broken') }}

@@ -1,0 +1,1 @@
+select patient, days / (days - days) as impossible from {{ ref('stays') }}

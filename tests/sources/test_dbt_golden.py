@@ -1,0 +1,93 @@
+"""Artifacts that dbt wrote: what they come to, letter by letter, and what dbt's OpenLineage integration says.
+
+tests/golden/dbt/README.md tells how they were made. GOLDEN=write writes what is expected anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from fll_hbase.model.operations import Read
+
+from .dbt_artifacts import CASES, NAMESPACES, as_json, golden_document, read
+
+OPENLINEAGE = [case for case in CASES if (case / "openlineage.json").exists()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_artifacts_of_dbt(case: Path, tmp_path: Path) -> None:
+    found = json.loads(json.dumps(as_json(read(golden_document(case, tmp_path)))))
+    if os.environ.get("GOLDEN") == "write":
+        text = json.dumps(found, indent=1, ensure_ascii=False)
+        (case / "expected.json").write_text(text + "\n", encoding="utf-8")
+    assert found == json.loads((case / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_the_whole_artifacts_say_what_the_document_of_the_folder_says(case: Path, tmp_path: Path) -> None:
+    """Nothing is left out of the document that is read of an artifact."""
+    document = golden_document(case, tmp_path)
+    whole = {
+        member: json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        for member, name in (("manifest", "manifest.json"), ("catalog", "catalog.json"))
+        if (tmp_path / name).exists()
+    }
+    assert read(document | whole) == read(document)
+
+
+@pytest.mark.parametrize("project", NAMESPACES)
+def test_every_version_of_dbt_tells_the_same_lineage(project: str, tmp_path: Path) -> None:
+    """A second build with a catalog, whatever the version of dbt."""
+    builds = [case for case in CASES if case.parent.name == project and case.name.count("_") == 2]
+    assert len(builds) >= 3
+    checksums = []
+    for case in builds:
+        folder = tmp_path / case.name
+        folder.mkdir()
+        parsed = read(golden_document(case, folder))
+        checksums.append({recorded.run.program: recorded.info.checksum for recorded in parsed.runs})
+    assert all(found == checksums[0] for found in checksums)
+
+
+@pytest.mark.parametrize("case", OPENLINEAGE, ids=lambda case: f"{case.parent.name}-{case.name}")
+def test_names_and_times_are_those_of_the_openlineage_integration(case: Path, tmp_path: Path) -> None:
+    """For each event: the output, when it started, its state, and the inputs where no ephemeral model is.
+
+    The integration counts ephemeral models as datasets and leaves out seeds.
+    """
+    document = golden_document(case, tmp_path)
+    nodes = document["manifest"]["nodes"].values()
+    ephemeral = {
+        f"{n['database']}.{n['schema']}.{n['alias']}"
+        for n in nodes
+        if n["config"]["materialized"] == "ephemeral"
+    }
+    seeds = {f"{n['database']}.{n['schema']}.{n['alias']}" for n in nodes if n["resource_type"] == "seed"}
+    runs = {recorded.info.destinations[0]: recorded for recorded in read(document).runs}
+    events = json.loads((case / "openlineage.json").read_text(encoding="utf-8"))
+    assert len(events) == sum(not recorded.run.program.startswith("seed.") for recorded in runs.values())
+    for event in events.values():
+        (output,) = map(_dataset, event["outputs"])
+        recorded = next(run for dataset, run in runs.items() if (dataset.namespace, dataset.name) == output)
+        assert f"START {_time(recorded.run.start_ms)}" in [state[:29] for state in event["states"]]
+        assert any(state.startswith(recorded.run.state.value) for state in event["states"])
+        inputs = {_dataset(text) for text in event["inputs"]}
+        if not {name for _, name in inputs} & ephemeral:
+            reads = {op.source for op in recorded.info.operations if isinstance(op, Read)}
+            own = {(d.namespace, d.name) for d in reads if d.name not in seeds | {output[1]}}
+            assert own == inputs
+
+
+def _dataset(text: str) -> tuple[str, str]:
+    namespace, _, name = text.partition(" | ")
+    return namespace, name
+
+
+def _time(start_ms: int) -> str:
+    """To the millisecond, as far as it is kept."""
+    return datetime.fromtimestamp(start_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")[:23]
