@@ -1,7 +1,8 @@
 """Measure the code against the house rules: names, docstrings, comments, sizes and complexity.
 
-    python tools/house.py            print a table; exit 1 where a limit is missed
-    python tools/house.py --list     also print each violation as file:line
+    python tools/house.py                    print a table; exit 1 where a limit is missed
+    python tools/house.py --list             also print each violation as file:line
+    python tools/house.py --list PATH ...    only those below paths such as fll_hbase/store
 
 `docs/contributing.md` says what the rules are for.
 """
@@ -356,7 +357,12 @@ def print_table(title: str, rows: Iterable[Row]) -> bool:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     parser = argparse.ArgumentParser(description="Measure the code against the house rules.")
-    parser.add_argument("--list", action="store_true", help="Print each violation as file:line.")
+    parser.add_argument(
+        "--list",
+        nargs="*",
+        metavar="PATH",
+        help="Print each violation as file:line, of all files or below PATH.",
+    )
     parser.add_argument(
         "--root", type=Path, default=Path(__file__).resolve().parents[1], help="Measured tree."
     )
@@ -368,9 +374,10 @@ def main(arguments: list[str] | None = None) -> int:
         if measures.private_words:
             counts = ", ".join(f"{word} {count}" for word, count in measures.private_words.most_common())
             print(f"\nPrivate words: {counts}")
-    if options.list:
+    if options.list is not None:
         for rule, text in packages.violations + tests.violations:
-            print(f"{text} [{rule}]")
+            if not options.list or text.startswith(tuple(options.list)):
+                print(f"{text} [{rule}]")
     elif not passed:
         print("\nEach violation: python tools/house.py --list")
     return 0 if passed else 1

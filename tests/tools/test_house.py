@@ -146,6 +146,15 @@ def test_each_violation_fails_and_is_listed(
     assert violation in output.splitlines()
 
 
+def test_violations_are_listed_below_a_path(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("store", "keys"):
+        (tree / "fll_hbase" / folder).mkdir()
+        (tree / "fll_hbase" / folder / "added.py").write_text("said = 1\n")
+    output = _run(tree, capsys, "--list", "fll_hbase/store")[1]
+    assert "fll_hbase/store/added.py:1: said" in output
+    assert "fll_hbase/keys/added.py:1: said" not in output
+
+
 def test_names_of_modules_count(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tree / "tests").mkdir()
     (tree / "tests" / "asking.py").write_text("")
