@@ -1,1 +1,24 @@
-"""TODO: docstring."""
+"""The one way in for documents of every source: detect, read, record, report the outcome.
+
+reader = DocumentReader(columns=store.catalogue.field_names)
+parsed = reader.try_read(raw, detect(raw), namespace="shop", now_ms=now_ms)
+[result] = ingest(store, [parsed])
+"""
+
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, detect, format_named
+
+__all__ = [
+    "FORMATS",
+    "DocumentFormat",
+    "DocumentHead",
+    "DocumentReader",
+    "ParsedDocument",
+    "RecordOutcome",
+    "RecordResult",
+    "detect",
+    "format_named",
+    "ingest",
+]

@@ -1,25 +1,188 @@
-"""What does one line of a file tell, whichever source it is from."""
+"""Document formats: one line for each source, with what identifies its documents and what reads them.
+
+To add a source, write its folder in fll_hbase/sources and add its line to FORMATS: `fll record`, the Spark
+jobs and POST /v3/namespaces/<ns>/<route> then accept its documents.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from fll_hbase.errors import FieldError
 from fll_hbase.ingest.detect import Form
+from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.run_events import IncomingEvent
-from fll_hbase.model.runs import RecordedRun
-from fll_hbase.sources import cdap, datahub, openlineage, sql, strict_json
+from fll_hbase.sources import cdap, datahub, dbt, openlineage, sql, strict_json
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import DocumentReader as NativeReader
 from fll_hbase.sources.native.document import Reading
 
 
 @dataclass(frozen=True, slots=True)
+class ReadContext:
+    """What readers need beside the document.
+
+    `namespace` is that of documents that name none (None: they must name their own), `now_ms` the time of
+    those without one, `columns` the fields of tables that SQL does not name. `operations` are the bytes of
+    the member of that name where detection has found them already.
+    """
+
+    native: NativeReader
+    columns: sql.FieldLookup
+    name_rules: NameRules
+    namespace: str | None
+    now_ms: int
+    operations: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFormat:
+    """The documents of one source.
+
+    `members` are top-level members of which any identifies a document. `route` is the last segment of
+    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. `run_id` is
+    the member of `run` with the run's id, empty where documents have none. Where `reads_catalogue`, fields
+    that earlier documents put into the catalogue decide how a document is read: it is a batch by itself.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    read: Callable[[bytes, ReadContext], ParsedDocument]
+    title: str
+    route: str = ""
+    run_id: str = "run"
+    reads_catalogue: bool = False
+
+
+def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
+    return _one_run(context.native.read(raw, namespace=context.namespace))
+
+
+def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
+    document = strict_json.parse(raw)
+    return _one_run(sql.read_document(document, namespace=context.namespace, columns=context.columns))
+
+
+def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:
+    return _one_run(cdap.read_document(strict_json.parse(raw), namespace=context.namespace))
+
+
+def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
+    return parse_event(openlineage.parse(raw), name_rules=context.name_rules)
+
+
+def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
+    """Read an OpenLineage event; the metadata in an event of a run is recorded with that run."""
+    reading = openlineage.read(event, rules=name_rules)
+    if reading.event is None:
+        return ParsedDocument(metadata=reading.schemas)
+    return ParsedDocument((reading.event,))
+
+
+def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
+    message = datahub.read(strict_json.parse(raw), form=datahub.Form.FILE, now_ms=context.now_ms)
+    return ParsedDocument(message.runs, message.schemas)
+
+
+def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:
+    document = strict_json.parse(raw)
+    artifacts = dbt.read(document, namespace=context.namespace, columns=context.columns)
+    return ParsedDocument(artifacts.runs, artifacts.metadata, artifacts.warnings)
+
+
+def _one_run(reading: Reading) -> ParsedDocument:
+    return ParsedDocument((reading.recorded,), warnings=reading.warnings)
+
+
+_DATAHUB_MEMBERS = ("entityUrn", "proposedSnapshot", "urn")
+
+FORMATS = (
+    DocumentFormat("lineage", ("operations",), _read_native, "one run with its operations", route="lineage"),
+    DocumentFormat("openlineage", ("eventTime",), _read_event, "an OpenLineage event", run_id="runId"),
+    DocumentFormat("sql", ("sql",), _read_sql, "one run by its SQL", route="sql", reads_catalogue=True),
+    DocumentFormat("pipelines", ("config",), _read_pipeline, "one run of a pipeline", route="pipelines"),
+    DocumentFormat("datahub", _DATAHUB_MEMBERS, _read_proposal, "a DataHub proposal", run_id=""),
+    DocumentFormat(
+        "dbt", ("manifest",), _read_dbt, "one dbt invocation", route="dbt", run_id="", reads_catalogue=True
+    ),
+)
+"""In order of detection; a document that none of them identifies is read as the first, and refused there."""
+
+
+def format_named(name: str) -> DocumentFormat:
+    """The format of a name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+_BY_NAME = {document_format.name: document_format for document_format in FORMATS}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """The format of a document, with its run's id ("" where it has none) and namespace (None likewise)."""
+
+    format: DocumentFormat = FORMATS[0]
+    run: str = ""
+    namespace: str | None = None
+    operations: bytes | None = field(default=None, repr=False)
+
+
+class _Run(msgspec.Struct):
+    run: str = ""
+    run_id: str = msgspec.field(default="", name="runId")
+
+
+_RAW_MEMBERS: list[Any] = [
+    (member, msgspec.Raw, msgspec.field(default_factory=msgspec.Raw))
+    for document_format in FORMATS
+    for member in document_format.members
+]
+_Members = msgspec.defstruct("_Members", _RAW_MEMBERS)
+_Head = msgspec.defstruct(
+    "_Head",
+    [("run", _Run, msgspec.field(default_factory=_Run)), ("namespace", str | None, None)],
+    bases=(_Members,),
+)
+_HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
+
+
+def detect(raw: bytes) -> DocumentHead:
+    """Detect the format of a document by its top-level members; raises nothing.
+
+    What is not a document at all is reported as the first format, whose reader says what is wrong.
+    """
+    try:
+        head: Any = _HEADS.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return _detect_members(raw)
+    document_format = _format_of(head)
+    run = {"": "", "run": head.run.run, "runId": head.run.run_id}[document_format.run_id]
+    return DocumentHead(document_format, run, head.namespace, bytes(head.operations))
+
+
+def _detect_members(raw: bytes) -> DocumentHead:
+    """Detect the format of a document whose run or namespace has a wrong type."""
+    try:
+        return DocumentHead(_format_of(_MEMBERS.decode(raw)))
+    except (msgspec.MsgspecError, RecursionError):
+        return DocumentHead()
+
+
+def _format_of(members: Any) -> DocumentFormat:
+    matches = (form for form in FORMATS if any(bytes(getattr(members, member)) for member in form.members))
+    return next(matches, FORMATS[0])
+
+
+# The reader of before this registry; goes when the command line and the Spark workers call DocumentReader.
+@dataclass(frozen=True, slots=True)
 class Told:
     """Runs and events of runs, what is known of end points without any run, and what is odd about it."""
 
-    runs: tuple[RecordedRun | IncomingEvent, ...] = ()
+    runs: tuple[Any, ...] = ()
     schemas: tuple[DatasetMetadata, ...] = ()
     warnings: tuple[FieldError, ...] = ()
 
@@ -33,7 +196,7 @@ class LineReader:
     def __init__(self, *, rules: NameRules, columns: sql.FieldLookup) -> None:
         self._rules = rules
         self._columns = columns
-        self._documents = DocumentReader()
+        self._documents = NativeReader()
 
     def read(self, raw: bytes, form: Form, *, namespace: str | None, now_ms: int) -> Told:
         """What a line tells; `namespace` is that of documents that name none, `now_ms` of those without time.
@@ -44,7 +207,9 @@ class LineReader:
             case Form.LINEAGE:
                 return _told(self._documents.read(raw, namespace=namespace))
             case Form.SQL:
-                return _told(sql.read_document(strict_json.parse(raw), namespace=namespace, columns=self._columns))
+                return _told(
+                    sql.read_document(strict_json.parse(raw), namespace=namespace, columns=self._columns)
+                )
             case Form.PIPELINES:
                 return _told(cdap.read_document(strict_json.parse(raw), namespace=namespace))
             case Form.OPENLINEAGE:

@@ -1,0 +1,58 @@
+"""Parsed documents, and what became of them once they were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from fll_hbase.errors import FieldError
+from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.store.write.commit import CommitResult, RunInput
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """The runs and run events of one document, metadata of datasets that needs no run, and warnings."""
+
+    runs: tuple[RunInput, ...] = ()
+    metadata: tuple[DatasetMetadata, ...] = ()
+    warnings: tuple[FieldError, ...] = ()
+
+
+class RecordOutcome(Enum):
+    """What an accepted document was: new, other than before, or sent again. First in order wins for many."""
+
+    RECORDED = "recorded"
+    REPLACED = "replaced"
+    REPEATED = "repeated"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordResult:
+    """An accepted document: the store's result for each of its runs in order, all durable.
+
+    A document that is refused has no result: a LineageError is in its position instead.
+    """
+
+    runs: tuple[CommitResult, ...] = ()
+    metadata: tuple[DatasetMetadata, ...] = ()
+    warnings: tuple[FieldError, ...] = ()
+
+    @property
+    def outcome(self) -> RecordOutcome:
+        """One outcome for all runs; metadata without a run counts as recorded."""
+        return combine_outcomes(map(run_outcome, self.runs))
+
+
+def run_outcome(run: CommitResult) -> RecordOutcome:
+    """The outcome of one run."""
+    if not run.recorded:
+        return RecordOutcome.REPEATED
+    return RecordOutcome.REPLACED if run.replaced else RecordOutcome.RECORDED
+
+
+def combine_outcomes(outcomes: Iterable[RecordOutcome]) -> RecordOutcome:
+    """RECORDED if any is, else REPLACED if any is, else REPEATED; RECORDED of none."""
+    present = set(outcomes)
+    return next((outcome for outcome in RecordOutcome if outcome in present), RecordOutcome.RECORDED)

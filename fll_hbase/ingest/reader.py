@@ -1,0 +1,52 @@
+"""Bytes of a document to its runs, in any registered format."""
+
+from __future__ import annotations
+
+from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.ingest.outcomes import ParsedDocument
+from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
+from fll_hbase.sources import sql
+from fll_hbase.sources.name_rules import NameRules
+from fll_hbase.sources.native.cached_reader import DocumentReader as NativeReader
+
+
+class DocumentReader:
+    """Reads documents of every format; threads may share it, and with it the cache of parsed operations.
+
+    `columns` looks up the fields of tables that SQL does not name: the store's catalogue, or nothing.
+    """
+
+    def __init__(self, *, columns: sql.FieldLookup, name_rules: NameRules | None = None) -> None:
+        self._columns = columns
+        self._name_rules = name_rules or NameRules()
+        self._native = NativeReader()
+
+    @property
+    def name_rules(self) -> NameRules:
+        """The rules by which names of OpenLineage datasets are rewritten."""
+        return self._name_rules
+
+    def read(
+        self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
+    ) -> ParsedDocument:
+        """Read a document that `detect` has looked at, or one of a known format.
+
+        `namespace` is that of documents that name none; None where they must. `now_ms` is the time of those
+        without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
+        StoreUnavailable where the catalogue is asked and does not answer.
+        """
+        document_format = head if isinstance(head, DocumentFormat) else head.format
+        operations = None if isinstance(head, DocumentFormat) else head.operations
+        context = ReadContext(self._native, self._columns, self._name_rules, namespace, now_ms, operations)
+        return document_format.read(raw, context)
+
+    def try_read(
+        self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
+    ) -> ParsedDocument | LineageError:
+        """As `read`, with the error of a refused document as the result. Raises StoreUnavailable."""
+        try:
+            return self.read(raw, head, namespace=namespace, now_ms=now_ms)
+        except (StoreUnavailable, ConfigurationError):
+            raise
+        except LineageError as error:
+            return error
