@@ -16,54 +16,58 @@ from fll_hbase.keys.layout import Range
 from fll_hbase.spark import range_scan
 from fll_hbase.tables import Table
 
-MARKS = "mark bigint, said bigint"
+CELL_HASHES = "mark bigint, said bigint"
 """A mark, and bits that are said of it."""
 
-A_BATCH = 50_000
+BATCH_HASHES = 50_000
 """About so many marks leave a worker at once."""
 
 _NUMBERS = 2**64
 
-Tell: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
+HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
 """What a worker says of the rows of a range, from `start` (in) to `stop` (out), as MARKS."""
 
 
-def met(spark: SparkSession, settings: Settings, wholes: Sequence[Range], *, tell: Tell) -> DataFrame:
+def merge_flags(
+    spark: SparkSession, settings: Settings, wholes: Sequence[Range], *, tell: HashRange
+) -> DataFrame:
     """All that is said of each mark of the ranges.
 
     Marks of one worker are hardly ever the same: they meet in as many parts as they come from, not before.
     """
-    ranges = range_scan.parted(spark, settings, wholes)
-    marked = ranges.mapInArrow(partial(_told, settings=settings, tell=tell), MARKS)
+    ranges = range_scan.split_ranges(spark, settings, wholes)
+    marked = ranges.mapInArrow(partial(_told, settings=settings, tell=tell), CELL_HASHES)
     apart = marked.repartition(ranges.rdd.getNumPartitions(), "mark")
     return apart.groupBy("mark").agg(f.bit_or("said").alias("said"))
 
 
-def batch(sides: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
+def flagged_batch(sides: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
     """Marks as MARKS; those of one side share what is said of them."""
     sides = list(sides)
     marks = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in sides]
-    return pairs(np.concatenate(marks), np.repeat([said for said, _ in sides], list(map(len, marks))))
+    return hash_batch(np.concatenate(marks), np.repeat([said for said, _ in sides], list(map(len, marks))))
 
 
-def pairs(marks: Any, said: Any) -> pa.RecordBatch:
+def hash_batch(marks: Any, said: Any) -> pa.RecordBatch:
     """Signed marks, and what is said of each, as MARKS."""
     return pa.RecordBatch.from_arrays(
         [pa.array(marks, pa.int64()), pa.array(said, pa.int64())], ["mark", "said"]
     )
 
 
-def signed(mark: int) -> int:
+def to_signed(mark: int) -> int:
     """A mark as Spark has it."""
     return mark - _NUMBERS if mark >= _NUMBERS // 2 else mark
 
 
-def unsigned(mark: int) -> int:
+def to_unsigned(mark: int) -> int:
     """The inverse of `signed`."""
     return mark % _NUMBERS
 
 
-def _told(batches: Iterator[pa.RecordBatch], *, settings: Settings, tell: Tell) -> Iterator[pa.RecordBatch]:
+def _told(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, tell: HashRange
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for part in batch.to_pylist():
-            yield from tell(range_scan.opened(settings), part["start"], part["stop"])
+            yield from tell(range_scan.worker_table(settings), part["start"], part["stop"])

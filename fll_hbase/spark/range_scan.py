@@ -17,8 +17,8 @@ from fll_hbase.keys.layout import Range
 from fll_hbase.store.factory import table_of
 from fll_hbase.tables import Table
 
-ROWS_A_BATCH = 5_000
-PARTS_A_CORE = 4
+BATCH_ROWS = 5_000
+PARTITIONS_PER_CORE = 4
 """So many partitions for each core, so that none waits long for the last."""
 
 Read: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
@@ -26,17 +26,17 @@ Read: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]]
 
 
 @lru_cache(maxsize=1)
-def opened(settings: Settings) -> Table:
+def worker_table(settings: Settings) -> Table:
     """The table, opened once in a process."""
     return table_of(settings)
 
 
-def parted(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> DataFrame:
+def split_ranges(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> DataFrame:
     """The ranges, cut where the engine would cut them: columns `start` and `stop`.
 
     A partition has a part of every range, because those of one cost more than those of another.
     """
-    parts = spark.sparkContext.defaultParallelism * PARTS_A_CORE
+    parts = spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
     with closing(table_of(settings)) as table:
         cut = [
             (bytearray(start), bytearray(stop))
@@ -48,15 +48,15 @@ def parted(spark: SparkSession, settings: Settings, wholes: Sequence[Range]) -> 
     return spark.createDataFrame(rows, "start binary, stop binary")
 
 
-def scanned(
+def scan_ranges(
     spark: SparkSession, settings: Settings, wholes: Sequence[Range], *, read: Read, schema: str
 ) -> DataFrame:
     """What `read` makes of the rows of all the ranges, as a frame of that schema."""
     worker = partial(_read, settings=settings, read=read, schema=schema)
-    return parted(spark, settings, wholes).mapInArrow(worker, schema)
+    return split_ranges(spark, settings, wholes).mapInArrow(worker, schema)
 
 
-def batch_of(rows: Sequence[tuple[Any, ...]], schema: str) -> pa.RecordBatch:
+def to_batch(rows: Sequence[tuple[Any, ...]], schema: str) -> pa.RecordBatch:
     """Rows, at least one, as a batch of that schema."""
     columns = (column.split() for column in schema.split(", "))
     fields = pa.schema([(name, _TYPES[kind]) for name, kind in columns])
@@ -69,9 +69,9 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for part in batch.to_pylist():
-            told = read(opened(settings), part["start"], part["stop"])
-            while some := list(islice(told, ROWS_A_BATCH)):
-                yield batch_of(some, schema)
+            told = read(worker_table(settings), part["start"], part["stop"])
+            while some := list(islice(told, BATCH_ROWS)):
+                yield to_batch(some, schema)
 
 
 _TYPES = {

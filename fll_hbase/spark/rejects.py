@@ -15,7 +15,7 @@ _WRITTEN = ("part-", "_", ".")
 """What Spark writes begins so."""
 
 
-def make_room(
+def prepare_directory(
     spark: SparkSession, folder: str, *, inputs: Iterable[str], written: tuple[str, ...] = _WRITTEN
 ) -> None:
     """Make the folder if there is none. Raises ConfigurationError where it cannot be written or holds other files.
@@ -44,7 +44,7 @@ def make_room(
         )
 
 
-def is_in(spark: SparkSession, folder: str, other: str) -> bool:
+def is_subdirectory(spark: SparkSession, folder: str, other: str) -> bool:
     """Whether a folder is another one, or is in it."""
     java: Any = spark._jvm
 

@@ -12,7 +12,7 @@ STORE_TIMEOUT_MS = 60_000
 """Jobs may wait longer for the store than questions do."""
 
 
-def of_job(store: str | None) -> Settings:
+def job_settings(store: str | None) -> Settings:
     """The settings, with that store. Raises ConfigurationError for one that other processes cannot share."""
     settings = config.from_environment(store=store)
     if settings.store.endswith(":memory:"):

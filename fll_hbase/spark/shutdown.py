@@ -11,28 +11,28 @@ from types import FrameType
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stop:
+class StopFlag:
     """Whether to end. Threads and signal handlers may share it."""
 
     def __init__(self) -> None:
         self._asked = Event()
 
     @property
-    def asked(self) -> bool:
+    def is_set(self) -> bool:
         return self._asked.is_set()
 
-    def ask(self) -> None:
+    def set(self) -> None:
         """End after the batch that is under way."""
         self._asked.set()
 
 
 @contextmanager
-def asked_by_signals(stop: Stop) -> Iterator[None]:
+def stop_on_signals(stop: StopFlag) -> Iterator[None]:
     """The first SIGTERM or SIGINT asks to stop; a second of its kind does what it did before."""
 
     def ask(number: int, frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
-        stop.ask()
+        stop.set()
 
     before = {number: signal.signal(number, ask) for number in SIGNALS}
     try:

@@ -12,43 +12,43 @@ from pyspark.sql import functions as f
 
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark import line_frames as frames
-from fll_hbase.spark.line_frames import BLOCK, FILE, PLACE, TIME_MS, VALUE
-from fll_hbase.spark.rejects import is_in
+from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
+from fll_hbase.spark.rejects import is_subdirectory
 
 KAFKA = "kafka://"
 FILES_MAX, OFFSETS_MAX = 100, 100_000
-EVER = "36500d"
+FILE_AGE_MAX = "36500d"
 """Spark passes over a file that was changed a week before the newest one it saw; here it counts."""
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 
 
-class Arrivals(Protocol):
+class StreamSource(Protocol):
     """What a stream reads."""
 
-    def arriving(self, spark: SparkSession) -> DataFrame:
+    def load(self, spark: SparkSession) -> DataFrame:
         """What comes, as a stream. Raises ConfigurationError."""
 
-    def holds(self, spark: SparkSession, folder: str) -> bool:
+    def reads(self, spark: SparkSession, folder: str) -> bool:
         """Whether it would read what is written to a folder."""
 
     def lines(self, batch: DataFrame) -> DataFrame:
         """The lines of one batch of it."""
 
-    def numbered(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+    def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
         """Rejected lines of a batch with `line`, where in `file` each is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderSource:
     """NDJSON files, as they come, the oldest first: at most `files_max` a batch."""
 
     path: str
     files_max: int = FILES_MAX
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def arriving(self, spark: SparkSession) -> DataFrame:
-        asked = {"lineSep": "\n", "maxFileAge": EVER, "maxFilesPerTrigger": str(self.files_max)}
+    def load(self, spark: SparkSession) -> DataFrame:
+        asked = {"lineSep": "\n", "maxFileAge": FILE_AGE_MAX, "maxFilesPerTrigger": str(self.files_max)}
         text = _loaded(spark, "text", {**asked, **self.options, "path": self.path})
         return text.select(
             f.col("value").cast("binary").alias(VALUE),
@@ -57,18 +57,18 @@ class Folder:
             f.unix_millis("_metadata.file_modification_time").alias(TIME_MS),
         )
 
-    def holds(self, spark: SparkSession, folder: str) -> bool:
-        return is_in(spark, folder, self.path)
+    def reads(self, spark: SparkSession, folder: str) -> bool:
+        return is_subdirectory(spark, folder, self.path)
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        return batch.withColumn(PLACE, f.monotonically_increasing_id())
+        return batch.withColumn(POSITION, f.monotonically_increasing_id())
 
-    def numbered(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
-        return frames.numbered(rejected, self.lines(batch))
+    def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+        return frames.with_line_numbers(rejected, self.lines(batch))
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class KafkaSource:
     """Messages of Kafka, one document each, from the earliest on: at most `offsets_max` a batch.
 
     Their file is `topic/partition`, their line is the offset.
@@ -79,7 +79,7 @@ class Topics:
     offsets_max: int = OFFSETS_MAX
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def arriving(self, spark: SparkSession) -> DataFrame:
+    def load(self, spark: SparkSession) -> DataFrame:
         asked = {
             "kafka.bootstrap.servers": self.servers,
             "subscribe": self.topics,
@@ -91,23 +91,23 @@ class Topics:
             f.col("value").alias(VALUE),
             f.concat_ws("/", "topic", "partition").alias(FILE),
             f.lit(0).cast("bigint").alias(BLOCK),
-            f.col("offset").alias(PLACE),
+            f.col("offset").alias(POSITION),
             f.unix_millis("timestamp").alias(TIME_MS),
         )
 
-    def holds(self, spark: SparkSession, folder: str) -> bool:
+    def reads(self, spark: SparkSession, folder: str) -> bool:
         return False
 
     def lines(self, batch: DataFrame) -> DataFrame:
         return batch
 
-    def numbered(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
-        return rejected.withColumn("line", f.col(PLACE))
+    def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
+        return rejected.withColumn("line", f.col(POSITION))
 
 
-def parsed(
+def parse_source(
     source: str, *, files_max: int | None, offsets_max: int | None, options: Mapping[str, str]
-) -> Arrivals:
+) -> StreamSource:
     """What a source names: `kafka://host:port[,host:port]/topic[,topic]`, else a folder.
 
     Raises ConfigurationError.
@@ -115,13 +115,13 @@ def parsed(
     if not source.startswith(KAFKA):
         if offsets_max is not None:
             raise ConfigurationError(f"{source!r} is a folder, which has no offsets: bound its files")
-        return Folder(source, files_max or FILES_MAX, options)
+        return FolderSource(source, files_max or FILES_MAX, options)
     if files_max is not None:
         raise ConfigurationError(f"{source!r} is Kafka, which has no files: bound its offsets")
     servers, _, topics = source.removeprefix(KAFKA).partition("/")
     if not servers or not topics:
         raise ConfigurationError(f"{source!r} should be {KAFKA}host:port[,host:port]/topic[,topic]")
-    return Topics(servers, topics, offsets_max or OFFSETS_MAX, options)
+    return KafkaSource(servers, topics, offsets_max or OFFSETS_MAX, options)
 
 
 def _loaded(spark: SparkSession, form: str, options: Mapping[str, str]) -> DataFrame:

@@ -19,10 +19,10 @@ from fll_hbase.errors import InputError, LineageError, StoreUnavailable, TooLarg
 from fll_hbase.ingest.detect import glance
 from fll_hbase.ingest.registry import LineReader, Told
 from fll_hbase.sources import name_rules
-from fll_hbase.spark.line_frames import BLOCK, FILE, PLACE, TIME_MS, VALUE, whole_runs
+from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE, batch_by_run
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.commit import CommitResult
 
 _Answer = TypeVar("_Answer")
 
@@ -63,7 +63,7 @@ class Target:
     namespace: str = ""
 
 
-def recorded(lines: DataFrame, target: Target) -> DataFrame:
+def ingest_lines(lines: DataFrame, target: Target) -> DataFrame:
     """What became of lines that met, as OUTCOME; they are recorded when it is asked for, again if twice."""
     return lines.mapInArrow(partial(_record_met, target=target), OUTCOME)
 
@@ -88,10 +88,10 @@ def _worker(settings: Settings) -> _Worker:
 
 def _record_met(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
     """Documents of one run are told to the store in one call, by which it knows them again."""
-    return record_batches(whole_runs(batches), target=target)
+    return ingest_batches(batch_by_run(batches), target=target)
 
 
-def record_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
+def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
     """What became of lines in batches of LINE, as OUTCOME: a partition recorded in this process."""
     worker = _worker(target.settings)
     for batch in batches:
@@ -106,7 +106,7 @@ def _outcomes(
     readings = [_read(worker.reader, raw, time_ms, target) for raw, time_ms in lines]
     told = [reading for reading in readings if isinstance(reading, Told)]
     answers = iter(worker.store.record([run for one in told for run in one.runs]))
-    worker.store.describe(schema for one in told for schema in one.schemas)
+    worker.store.put_metadata(schema for one in told for schema in one.schemas)
     return [_outcome([next(answers) for _ in one.runs]) if isinstance(one, Told) else one for one in readings]
 
 
@@ -136,14 +136,14 @@ def _patiently(ask: Callable[[], _Answer]) -> _Answer:
     raise AssertionError("either it was done or the last try failed")
 
 
-def _outcome(answers: Sequence[Recorded | LineageError]) -> str | LineageError:
+def _outcome(answers: Sequence[CommitResult | LineageError]) -> str | LineageError:
     """One word for a line: rejected where any of its runs was, recorded where any is new."""
     for answer in answers:
         if isinstance(answer, LineageError):
             return answer
-    if all(isinstance(answer, Recorded) and not answer.recorded for answer in answers) and answers:
+    if all(isinstance(answer, CommitResult) and not answer.recorded for answer in answers) and answers:
         return REPEATED
-    replaced = any(isinstance(answer, Recorded) and answer.replaced for answer in answers)
+    replaced = any(isinstance(answer, CommitResult) and answer.replaced for answer in answers)
     return REPLACED if replaced else RECORDED
 
 
@@ -152,7 +152,7 @@ def _told(batch: pa.RecordBatch, outcomes: Sequence[str | LineageError]) -> pa.R
     rows = [{"outcome": outcome, "count": count} for outcome, count in counts.items()]
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, LineageError):
-            where = {name: batch.column(name)[number].as_py() for name in (VALUE, FILE, BLOCK, PLACE)}
+            where = {name: batch.column(name)[number].as_py() for name in (VALUE, FILE, BLOCK, POSITION)}
             faults = outcome.errors if isinstance(outcome, InputError) else (outcome,)
             rows.append(
                 {"outcome": REJECTED, "count": 1, "faults": [str(fault) for fault in faults], **where}

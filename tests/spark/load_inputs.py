@@ -24,7 +24,7 @@ from fll_hbase.ingest.detect import glance
 from fll_hbase.ingest.registry import LineReader
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.spark.jobs.load import TEXT, Loaded, load
+from fll_hbase.spark.jobs.load import TEXT, LoadReport, load
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -77,7 +77,7 @@ def in_one_call(lines: Sequence[bytes]) -> Rows:
     with closing(LineageStore(table)) as store:
         read = [reader.read(line, glance(line).form, namespace=None, now_ms=0) for line in lines]
         store.record([run for one in read for run in one.runs])
-        store.describe(schema for one in read for schema in one.schemas)
+        store.put_metadata(schema for one in read for schema in one.schemas)
         return rows_of(table)
 
 
@@ -128,7 +128,7 @@ class Loads:
         self.url = f"sqlite:///{home}/lineage.db"
         self.rejects = home / "rejects"
 
-    def load(self, *paths: Path | str, form: str = TEXT, namespace: str = "", **settings: Any) -> Loaded:
+    def load(self, *paths: Path | str, form: str = TEXT, namespace: str = "", **settings: Any) -> LoadReport:
         target = Target(Settings(store=self.url, **settings), namespace)
         return load(self._spark, [str(path) for path in paths], target, rejects=str(self.rejects), form=form)
 

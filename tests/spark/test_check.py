@@ -20,10 +20,10 @@ from store.test_events import NOW_MS, part
 from fll_hbase.cli.commands.spark.group import spark as group
 from fll_hbase.config import Settings
 from fll_hbase.model import run_events
-from fll_hbase.model.run_events import Facts, Kind
+from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import Said
+from fll_hbase.store.write.commit import RunInput
 from fll_hbase.tables import open_table
 
 
@@ -68,21 +68,21 @@ def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: 
     checked = job.check(spark, Settings(store=url), repair=False)
     with closing(open_table(url)) as table:
         rows = sum(1 for _ in table.scan(b"", b"\xff"))
-    assert checked.found.findings == ()
-    assert checked.found.total == rows
-    assert set(checked.found.rows) == set("bcefir")
+    assert checked.first_audit.findings == ()
+    assert checked.first_audit.total == rows
+    assert set(checked.first_audit.rows) == set("bcefir")
     assert str(checked).endswith("nothing is wrong")
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=HISTORIES)
 def test_any_history_is_clean(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, history: list[Said]
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, history: list[RunInput]
 ) -> None:
     url = f"sqlite:///{tmp_path_factory.mktemp('history')}/lineage.db"
     with closing(LineageStore(open_table(url))) as store:
         store.record(history)
-    assert job.check(spark, Settings(store=url), repair=False).wrong == 0
+    assert job.check(spark, Settings(store=url), repair=False).errors_left == 0
 
 
 DAMAGE = [
@@ -103,8 +103,8 @@ def test_all_damage_that_can_be_mended_is(spark: SparkSession, url: str) -> None
     for statement, _ in DAMAGE:
         damaged(url, statement)
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert set(checked.found.counts(wrong=True)) >= {kind for _, kind in DAMAGE}
-    assert checked.wrong == 0
+    assert set(checked.first_audit.counts(wrong=True)) >= {kind for _, kind in DAMAGE}
+    assert checked.errors_left == 0
     assert whole(url) == before
 
 
@@ -120,7 +120,7 @@ def test_what_is_lost_is_said_to_be_and_left_alone(spark: SparkSession, url: str
         damaged(url, statement)
     before = whole(url)
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.left.counts(wrong=True) == {kind: 1 for _, kind in LOSSES}
+    assert checked.last_audit.counts(wrong=True) == {kind: 1 for _, kind in LOSSES}
     assert len(checked.summary()["not_mended"]) == len(LOSSES)
     assert "nothing here says what it was" in str(checked)
     assert whole(url) == before
@@ -129,8 +129,8 @@ def test_what_is_lost_is_said_to_be_and_left_alone(spark: SparkSession, url: str
 def test_a_content_of_documents_that_is_gone_is_told_once(spark: SparkSession, url: str) -> None:
     damaged(url, f"DELETE FROM cells WHERE row IN (SELECT row FROM cells WHERE {first('c|')})")
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.left.counts(wrong=True) == {"missing content": 1}
-    assert "reference without content" in checked.left.counts(wrong=False)
+    assert checked.last_audit.counts(wrong=True) == {"missing content": 1}
+    assert "reference without content" in checked.last_audit.counts(wrong=False)
 
 
 def test_of_very_much_that_differs_the_rest_is_counted(
@@ -139,11 +139,11 @@ def test_of_very_much_that_differs_the_rest_is_counted(
     monkeypatch.setattr(job, "DIFFERING_MAX", 600)
     damaged(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
     checked = job.check(spark, Settings(store=url), repair=False)
-    assert 0 < checked.wrong < 600
-    assert checked.found.more > 0
-    assert all(len(some) <= job.EXAMPLES for some in checked.found.examples().values())
+    assert 0 < checked.errors_left < 600
+    assert checked.first_audit.unexplained > 0
+    assert all(len(some) <= job.EXAMPLES for some in checked.first_audit.examples().values())
     assert "were not looked at" in str(checked)
-    assert job.check(spark, Settings(store=url), repair=True).wrong == 0
+    assert job.check(spark, Settings(store=url), repair=True).errors_left == 0
 
 
 @pytest.fixture
@@ -157,7 +157,9 @@ def writing(tmp_path: Path) -> Iterator[str]:
             while not done.is_set():
                 said = part(*"abcd"[: number % 4 + 1])
                 told = (
-                    run_events.told(f"run {number % 50}", NOW_MS - number, Kind.RUNNING, said, Facts())
+                    run_events.make_event(
+                        f"run {number % 50}", NOW_MS - number, EventType.RUNNING, said, EventRunFacts()
+                    )
                     for number in range(number, number + 5)
                 )
                 store.record(list(told))
@@ -173,8 +175,8 @@ def writing(tmp_path: Path) -> Iterator[str]:
 def test_running_writers_cause_no_alarm(spark: SparkSession, writing: str) -> None:
     for repair in (False, True):
         checked = job.check(spark, Settings(store=writing), repair=repair)
-        assert checked.found.counts(wrong=True) == {}
-        assert checked.wrong == 0
+        assert checked.first_audit.counts(wrong=True) == {}
+        assert checked.errors_left == 0
 
 
 class _Running:

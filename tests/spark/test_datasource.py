@@ -58,7 +58,7 @@ def pairs(relations: list[DatasetLineage]) -> set[tuple[Any, ...]]:
         source = (one.source.namespace, one.source.name) if one.source else (None, None)
         found |= {(*source, start, end, "direct") for start, end in one.direct}
         found |= {(*source, start, end, "indirect") for start, end in one.indirect}
-        found |= {(*source, start, None, "indirect") for start in one.whole}
+        found |= {(*source, start, None, "indirect") for start in one.dataset_wide}
     return found
 
 
@@ -81,7 +81,7 @@ def test_runs_are_those_of_the_store(fll: SparkSession, sample: LineageStore, sa
     found = {row["run"]: row for row in table(fll, sample_url, "runs").collect()}
     assert len(found) == len(list(documents(SAMPLE_END_MS))[::10])
     for run, row in list(found.items())[:50]:
-        truth = sample.run(run).truth
+        truth = sample.run(run).committed
         assert (row["program"], row["state"]) == (truth.run.program, truth.run.state.value)
         assert (row["start_ms"], row["checksum"]) == (truth.run.start_ms, truth.checksum)
         assert row["start"].timestamp() * 1000 == truth.run.start_ms
@@ -136,7 +136,7 @@ def test_what_lies_outside_is_not_even_read(fll: SparkSession, tmp_path: Path, s
         copied.write([[Put(key, column, cell.value) for column, cell in row.items()]])
     store = LineageStore(copied)
     broken = store.runs(Dataset("hospital", "Vitals"), Window(0, START_LIMIT_MS), limit=1).runs[0].run.run
-    copied.write([[Put(layout.run_row(broken), layout.truth_column(99, "0" * 32), b"nonsense")]])
+    copied.write([[Put(layout.run_row(broken), layout.commit_column(99, "0" * 32), b"nonsense")]])
     copied.close()
     inside = table(fll, url, "edges").where(OF_RECORDS).where(OF_WEEK)
     assert inside.count() > 0
@@ -191,7 +191,7 @@ def runs_of(url: str) -> dict[str, str]:
     """What is stored, by run: its content."""
     store = LineageStore(open_table(url))
     namespaces = list(store.catalogue.namespaces())
-    ends = [one.end_point for namespace in namespaces for one in store.catalogue.end_points(namespace)]
+    ends = [one.dataset for namespace in namespaces for one in store.catalogue.datasets(namespace)]
     found = {
         one.run.run: one.checksum
         for end in ends

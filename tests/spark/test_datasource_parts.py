@@ -32,9 +32,16 @@ from fll_hbase.model.field_map import DatasetLineage
 from fll_hbase.model.operations import Dataset, Influence
 from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.spark.datasource import partitions, rows, schemas
-from fll_hbase.spark.datasource.options import ALWAYS, Among, Asked, Bounds, TableName, asked
-from fll_hbase.spark.datasource.pushdown import narrowed
-from fll_hbase.spark.datasource.worker_store import holding
+from fll_hbase.spark.datasource.options import (
+    ALWAYS,
+    DatasetFilter,
+    ReadRequest,
+    ScanBounds,
+    TableName,
+    parse_options,
+)
+from fll_hbase.spark.datasource.pushdown import push_down
+from fll_hbase.spark.datasource.worker_store import build_worker_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
@@ -51,11 +58,11 @@ histories = st.lists(
     min_size=1,
     max_size=5,
 )
-among = st.sampled_from([Among(), *(Among(end.namespace) for end in FEW_END_POINTS)]) | st.sampled_from(
-    FEW_END_POINTS
-).map(lambda end: Among(end.namespace, end.name))
+among = st.sampled_from(
+    [DatasetFilter(), *(DatasetFilter(end.namespace) for end in FEW_END_POINTS)]
+) | st.sampled_from(FEW_END_POINTS).map(lambda end: DatasetFilter(end.namespace, end.name))
 windows = st.just(ALWAYS) | st.tuples(few_starts, few_starts).map(lambda ends: Window(min(ends), max(ends)))
-all_bounds = st.builds(Bounds, windows, among, among, among)
+all_bounds = st.builds(ScanBounds, windows, among, among, among)
 
 
 def recorded(history: Sequence[RecordedRun]) -> Table:
@@ -64,11 +71,17 @@ def recorded(history: Sequence[RecordedRun]) -> Table:
     return table
 
 
-def read(table: Table, name: TableName, bounds: Bounds = Bounds(), *, parts: int = 3) -> list[schemas.Row]:  # noqa: B008
+def read(
+    table: Table, name: TableName, bounds: ScanBounds = ScanBounds(), *, parts: int = 3
+) -> list[schemas.Row]:  # noqa: B008
     """The rows of all parts."""
-    wanted = Asked(Settings(), name, bounds, parts)
-    held = holding(table, wanted.settings)
-    return [row for part in partitions.parts(wanted, table) for row in rows.read(held, wanted, part)]
+    wanted = ReadRequest(Settings(), name, bounds, parts)
+    held = build_worker_store(table, wanted.settings)
+    return [
+        row
+        for part in partitions.plan_partitions(wanted, table)
+        for row in rows.read_rows(held, wanted, part)
+    ]
 
 
 def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
@@ -79,7 +92,7 @@ def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
     for pairs, influence in ((relation.direct, Influence.DIRECT), (relation.indirect, Influence.INDIRECT)):
         for start, end in pairs:
             yield *source, start, *destination, end, influence.value
-    for start in relation.whole:
+    for start in relation.dataset_wide:
         yield *source, start, *destination, None, "indirect"
     if relation.unknown:
         yield *source, None, *destination, None, None
@@ -87,12 +100,14 @@ def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
 
 def edges_of(run: RecordedRun) -> set[schemas.Row]:
     """What relations say of a run, as rows."""
-    head = run.run.run, *schemas.starts(run.run.start_ms), run.info.checksum
+    head = run.run.run, *schemas.start_columns(run.run.start_ms), run.info.checksum
     found = set()
     for end_point in FEW_END_POINTS:
         for backward in (True, False):
-            said = field_map.relations(run.info.field_map, end_point, backward=backward, pairs_max=10**9)
-            found |= {(*head, *ends) for one in said.by_ends.values() for ends in told(one)}
+            said = field_map.dataset_relations(
+                run.info.field_map, end_point, backward=backward, pairs_max=10**9
+            )
+            found |= {(*head, *ends) for one in said.by_datasets.values() for ends in told(one)}
     return found
 
 
@@ -105,15 +120,15 @@ def once(found: list[schemas.Row]) -> set[schemas.Row]:
     return set(found)
 
 
-def admitted(row: schemas.Row, bounds: Bounds) -> bool:
+def admitted(row: schemas.Row, bounds: ScanBounds) -> bool:
     """Whether a row of edges is one that was asked for."""
     source = Dataset(row[4], row[5]) if row[4] else None
     destination = Dataset(row[7], row[8]) if row[7] else None
     return (
         row[2] in bounds.window
-        and bounds.sources.holds(source)
-        and bounds.destinations.holds(destination)
-        and (bounds.touched.holds(source) or bounds.touched.holds(destination))
+        and bounds.sources.matches(source)
+        and bounds.destinations.matches(destination)
+        and (bounds.either_end.matches(source) or bounds.either_end.matches(destination))
     )
 
 
@@ -127,7 +142,7 @@ def test_every_edge_of_every_run_is_a_row_once(history: list[RecordedRun], parts
 @given(histories, all_bounds, st.integers(1, 9))
 @settings(max_examples=300, deadline=None)
 def test_bounded_edges_are_those_that_the_bounds_admit(
-    history: list[RecordedRun], bounds: Bounds, parts: int
+    history: list[RecordedRun], bounds: ScanBounds, parts: int
 ) -> None:
     table = recorded(history)
     every = read(table, TableName.EDGES)
@@ -138,24 +153,24 @@ def test_bounded_edges_are_those_that_the_bounds_admit(
 @given(histories, windows, among, st.integers(1, 9))
 @settings(max_examples=200, deadline=None)
 def test_bounded_runs_are_those_that_touched_an_end_point(
-    history: list[RecordedRun], window: Window, touched: Among, parts: int
+    history: list[RecordedRun], window: Window, touched: DatasetFilter, parts: int
 ) -> None:
     table = recorded(history)
-    found = once(read(table, TableName.RUNS, Bounds(window, touched), parts=parts))
+    found = once(read(table, TableName.RUNS, ScanBounds(window, touched), parts=parts))
     store = LineageStore(table)
     ends = {end for run in history for end in (*run.info.sources, *run.info.destinations)}
     wanted = {
         listed.run.run
         for end in ends
-        if touched.holds(end)
+        if touched.matches(end)
         for listed in store.runs(end, window, limit=100).runs
     }
     assert {row[0] for row in found} == wanted
     for row in found:
-        truth = store.run(row[0]).truth
+        truth = store.run(row[0]).committed
         run = truth.run
         assert row[1:6] == (run.namespace, run.application, run.version, run.type, run.program)
-        assert row[6:] == (*schemas.starts(run.start_ms), run.state.value, truth.checksum, None)
+        assert row[6:] == (*schemas.start_columns(run.start_ms), run.state.value, truth.checksum, None)
 
 
 @given(histories, st.sets(names, max_size=2))
@@ -164,23 +179,23 @@ def test_runs_by_name(history: list[RecordedRun], others: set[str]) -> None:
     table = recorded(history)
     wanted = {history[0].run.run, *others}
     for name in (TableName.RUNS, TableName.EDGES):
-        found = once(read(table, name, Bounds().named(frozenset(wanted))))
+        found = once(read(table, name, ScanBounds().with_ids(frozenset(wanted))))
         assert found == {row for row in read(table, name) if row[0] in wanted}
 
 
 @given(histories, among)
 @settings(max_examples=100, deadline=None)
-def test_fields_are_the_catalogue(history: list[RecordedRun], touched: Among) -> None:
+def test_fields_are_the_catalogue(history: list[RecordedRun], touched: DatasetFilter) -> None:
     table = recorded(history)
-    found = once(read(table, TableName.FIELDS, Bounds(touched=touched)))
+    found = once(read(table, TableName.FIELDS, ScanBounds(either_end=touched)))
     catalogue = LineageStore(table).catalogue
     wanted: set[schemas.Row] = set()
     for namespace in catalogue.namespaces():
-        for one in catalogue.end_points(namespace):
-            if touched.holds(one.end_point):
-                of = namespace, one.end_point.name
+        for one in catalogue.datasets(namespace):
+            if touched.matches(one.dataset):
+                of = namespace, one.dataset.name
                 wanted.add((*of, None, None, None, None, one.description or None))
-                fields = catalogue.fields(one.end_point) or ()
+                fields = catalogue.fields(one.dataset) or ()
                 wanted |= {(*of, f.name, f.type or None, f.read, f.written, None) for f in fields}
     assert found == wanted
 
@@ -194,56 +209,56 @@ def test_operations_are_those_of_every_content(history: list[RecordedRun]) -> No
         (run.info.checksum, operation.name) for run in history for operation in run.info.operations
     }
     first = history[0].info.checksum
-    named = once(read(table, TableName.OPERATIONS, Bounds().named(frozenset({first, "0" * 32}))))
+    named = once(read(table, TableName.OPERATIONS, ScanBounds().with_ids(frozenset({first, "0" * 32}))))
     assert named == {row for row in found if row[0] == first}
 
 
 NOON = datetime(2025, 10, 1, 12, tzinfo=UTC)
 NOON_MS = 1_759_320_000_000
-FILTERS: list[tuple[TableName, list[Filter], Bounds]] = [
-    (TableName.RUNS, [EqualTo(("run",), "a")], Bounds(names=frozenset("a"))),
-    (TableName.RUNS, [In(("run",), ("a", "b"))], Bounds(names=frozenset("ab"))),
-    (TableName.RUNS, [In(("run",), ("a", "b")), EqualTo(("run",), "b")], Bounds(names=frozenset("b"))),
-    (TableName.RUNS, [EqualTo(("namespace",), "a")], Bounds()),
-    (TableName.RUNS, [EqualTo(("checksum",), "a")], Bounds()),
-    (TableName.RUNS, [StringContains(("run",), "a")], Bounds()),
-    (TableName.OPERATIONS, [EqualTo(("checksum",), "a")], Bounds(names=frozenset("a"))),
-    (TableName.OPERATIONS, [EqualTo(("namespace",), "a")], Bounds()),
-    (TableName.FIELDS, [EqualTo(("namespace",), "a")], Bounds(touched=Among("a"))),
+FILTERS: list[tuple[TableName, list[Filter], ScanBounds]] = [
+    (TableName.RUNS, [EqualTo(("run",), "a")], ScanBounds(ids=frozenset("a"))),
+    (TableName.RUNS, [In(("run",), ("a", "b"))], ScanBounds(ids=frozenset("ab"))),
+    (TableName.RUNS, [In(("run",), ("a", "b")), EqualTo(("run",), "b")], ScanBounds(ids=frozenset("b"))),
+    (TableName.RUNS, [EqualTo(("namespace",), "a")], ScanBounds()),
+    (TableName.RUNS, [EqualTo(("checksum",), "a")], ScanBounds()),
+    (TableName.RUNS, [StringContains(("run",), "a")], ScanBounds()),
+    (TableName.OPERATIONS, [EqualTo(("checksum",), "a")], ScanBounds(ids=frozenset("a"))),
+    (TableName.OPERATIONS, [EqualTo(("namespace",), "a")], ScanBounds()),
+    (TableName.FIELDS, [EqualTo(("namespace",), "a")], ScanBounds(either_end=DatasetFilter("a"))),
     (
         TableName.FIELDS,
         [EqualTo(("name",), "b"), EqualTo(("namespace",), "a")],
-        Bounds(touched=Among("a", "b")),
+        ScanBounds(either_end=DatasetFilter("a", "b")),
     ),
     (
         TableName.FIELDS,
         [EqualTo(("namespace",), "a"), EqualTo(("namespace",), "b")],
-        Bounds(touched=Among("a")),
+        ScanBounds(either_end=DatasetFilter("a")),
     ),
-    (TableName.FIELDS, [EqualTo(("field",), "a")], Bounds()),
-    (TableName.EDGES, [EqualTo(("source_namespace",), "a")], Bounds(sources=Among("a"))),
+    (TableName.FIELDS, [EqualTo(("field",), "a")], ScanBounds()),
+    (TableName.EDGES, [EqualTo(("source_namespace",), "a")], ScanBounds(sources=DatasetFilter("a"))),
     (
         TableName.EDGES,
         [EqualTo(("destination_name",), "b"), EqualTo(("destination_namespace",), "a")],
-        Bounds(destinations=Among("a", "b")),
+        ScanBounds(destinations=DatasetFilter("a", "b")),
     ),
-    (TableName.EDGES, [GreaterThanOrEqual(("start_ms",), 5)], Bounds(Window(5, START_LIMIT_MS))),
-    (TableName.EDGES, [GreaterThan(("start_ms",), 5)], Bounds(Window(5, START_LIMIT_MS))),
-    (TableName.EDGES, [LessThan(("start_ms",), 5)], Bounds(Window(0, 6))),
-    (TableName.EDGES, [LessThanOrEqual(("start_ms",), -5)], Bounds(Window(0, 0))),
-    (TableName.EDGES, [EqualTo(("start",), NOON)], Bounds(Window(NOON_MS, NOON_MS + 1))),
-    (TableName.RUNS, [EqualTo(("start",), NOON.replace(tzinfo=None))], Bounds()),
+    (TableName.EDGES, [GreaterThanOrEqual(("start_ms",), 5)], ScanBounds(Window(5, START_LIMIT_MS))),
+    (TableName.EDGES, [GreaterThan(("start_ms",), 5)], ScanBounds(Window(5, START_LIMIT_MS))),
+    (TableName.EDGES, [LessThan(("start_ms",), 5)], ScanBounds(Window(0, 6))),
+    (TableName.EDGES, [LessThanOrEqual(("start_ms",), -5)], ScanBounds(Window(0, 0))),
+    (TableName.EDGES, [EqualTo(("start",), NOON)], ScanBounds(Window(NOON_MS, NOON_MS + 1))),
+    (TableName.RUNS, [EqualTo(("start",), NOON.replace(tzinfo=None))], ScanBounds()),
     (
         TableName.RUNS,
         [LessThan(("start",), NOON.replace(microsecond=1_500))],
-        Bounds(Window(0, NOON_MS + 2)),
+        ScanBounds(Window(0, NOON_MS + 2)),
     ),
 ]
 
 
 @pytest.mark.parametrize(("name", "filters", "bounds"), FILTERS)
-def test_filters_narrow_the_bounds(name: TableName, filters: list[Filter], bounds: Bounds) -> None:
-    found = narrowed(Bounds(), filters, name)
+def test_filters_narrow_the_bounds(name: TableName, filters: list[Filter], bounds: ScanBounds) -> None:
+    found = push_down(ScanBounds(), filters, name)
     assert found == bounds
 
 
@@ -271,7 +286,7 @@ def observed(sample_url: str) -> Observed:
     return Observed(sample_url.removeprefix("sqlite:///"))
 
 
-def seen_of(table: Observed, name: TableName, bounds: Bounds) -> Counter[bytes]:
+def seen_of(table: Observed, name: TableName, bounds: ScanBounds) -> Counter[bytes]:
     table.seen.clear()
     read(table, name, bounds)
     return Counter(table.seen)
@@ -279,22 +294,22 @@ def seen_of(table: Observed, name: TableName, bounds: Bounds) -> Counter[bytes]:
 
 def test_what_is_read_follows_what_is_asked(observed: Observed) -> None:
     """Rows of the table that are read, by the letter of their kind."""
-    records = Among("hospital", "PatientRecords")
-    week = Bounds().within(start_ms=1_760_000_000_000 - 7 * 86_400_000).window
-    every = seen_of(observed, TableName.EDGES, Bounds())
+    records = DatasetFilter("hospital", "PatientRecords")
+    week = ScanBounds().with_window(start_ms=1_760_000_000_000 - 7 * 86_400_000).window
+    every = seen_of(observed, TableName.EDGES, ScanBounds())
     assert every[b"r"] == len(read(observed, TableName.RUNS)) > 500
     assert every[b"b"] + every[b"f"] == 0
-    of_week = seen_of(observed, TableName.EDGES, Bounds(week))
+    of_week = seen_of(observed, TableName.EDGES, ScanBounds(week))
     assert of_week[b"r"] < every[b"r"] / 3
-    of_one = seen_of(observed, TableName.EDGES, Bounds(destinations=records))
-    runs = read(observed, TableName.RUNS, Bounds(touched=records))
+    of_one = seen_of(observed, TableName.EDGES, ScanBounds(destinations=records))
+    runs = read(observed, TableName.RUNS, ScanBounds(either_end=records))
     assert of_one[b"r"] == len(runs) < every[b"r"] / 20
     assert of_one[b"f"] == 0
-    of_both = seen_of(observed, TableName.EDGES, Bounds(week, destinations=records))
+    of_both = seen_of(observed, TableName.EDGES, ScanBounds(week, destinations=records))
     assert 0 < of_both[b"r"] < of_one[b"r"] / 5
-    catalogue = seen_of(observed, TableName.FIELDS, Bounds(touched=records))
+    catalogue = seen_of(observed, TableName.FIELDS, ScanBounds(either_end=records))
     assert catalogue == {b"e": 1}
-    named = seen_of(observed, TableName.RUNS, Bounds().named(frozenset({runs[0][0]})))
+    named = seen_of(observed, TableName.RUNS, ScanBounds().with_ids(frozenset({runs[0][0]})))
     assert named[b"r"] == 1
 
 
@@ -305,21 +320,26 @@ def corrupted(history: list[RecordedRun], key: bytes, column: bytes, value: byte
 
 
 def some_run() -> RecordedRun:
-    return RecordedRun(ProgramRun("ns", "app", "1", "spark", "p", "one", 5), lineage.of(chain(3)))
+    return RecordedRun(ProgramRun("ns", "app", "1", "spark", "p", "one", 5), lineage.build_lineage(chain(3)))
 
 
 @pytest.mark.parametrize(
     ("name", "bounds", "column", "value"),
     [
-        (TableName.RUNS, Bounds(), layout.truth_column(9, "0" * 32), b"nonsense"),
-        (TableName.RUNS, Bounds(), layout.truth_column(9, "0" * 32), b"0|5|COMPLETE"),
-        (TableName.RUNS, Bounds(), layout.truth_column(9, "0" * 32), b"0|5|COMPLETE|%|||"),
-        (TableName.RUNS, Bounds(touched=Among("ns")), layout.truth_column(9, "0" * 32), b"nonsense"),
-        (TableName.EDGES, Bounds(), layout.truth_column(9, "0" * 32), b"nonsense"),
+        (TableName.RUNS, ScanBounds(), layout.commit_column(9, "0" * 32), b"nonsense"),
+        (TableName.RUNS, ScanBounds(), layout.commit_column(9, "0" * 32), b"0|5|COMPLETE"),
+        (TableName.RUNS, ScanBounds(), layout.commit_column(9, "0" * 32), b"0|5|COMPLETE|%|||"),
+        (
+            TableName.RUNS,
+            ScanBounds(either_end=DatasetFilter("ns")),
+            layout.commit_column(9, "0" * 32),
+            b"nonsense",
+        ),
+        (TableName.EDGES, ScanBounds(), layout.commit_column(9, "0" * 32), b"nonsense"),
     ],
 )
 def test_a_run_row_that_cannot_be_read_is_named(
-    name: TableName, bounds: Bounds, column: bytes, value: bytes
+    name: TableName, bounds: ScanBounds, column: bytes, value: bytes
 ) -> None:
     key = layout.run_row("one")
     with pytest.raises(CorruptRow, match="one"):
@@ -348,7 +368,7 @@ def test_a_key_of_no_run_is_named(key: bytes) -> None:
 
 def test_a_type_that_cannot_be_read_is_named() -> None:
     key = layout.end_point_row(FEW_END_POINTS[0])
-    column = layout.said_column(layout.field_column(Direction.FORWARD, "x"), "0" * 32)
+    column = layout.typed_value_column(layout.field_column(Direction.FORWARD, "x"), "0" * 32)
     with pytest.raises(CorruptRow, match=r"e\|ns\|a"):
         read(corrupted([some_run()], key, column, b"\xff"), TableName.FIELDS)
 
@@ -358,7 +378,7 @@ def test_a_run_that_no_pass_has_finished_is_none() -> None:
     held = open_table("sqlite:///:memory:")
     for key, row in table.scan(b"", b"\x7f"):
         cells: dict[bytes, Cell] = {
-            column: cell for column, cell in row.items() if not column.startswith(layout.TRUTH)
+            column: cell for column, cell in row.items() if not column.startswith(layout.COMMIT)
         }
         held.write([[Put(key, column, cell.value) for column, cell in cells.items()]])
     assert read(table, TableName.RUNS)
@@ -381,7 +401,7 @@ def test_a_run_that_no_pass_has_finished_is_none() -> None:
 )
 def test_options_that_say_nothing_are_refused(options: dict[str, str], error: type[Exception]) -> None:
     with pytest.raises(error):
-        asked(options)
+        parse_options(options)
 
 
 def test_options_are_bounds() -> None:
@@ -393,10 +413,10 @@ def test_options_are_bounds() -> None:
         "start": "1",
         "end": "2.5",
     }
-    found = asked(said)
-    assert found.bounds == Bounds(Window(1_000, 2_500), Among("ns", "a"))
-    assert (found.settings.store, found.table, found.parts) == ("sqlite:///a.db", TableName.EDGES, 8)
-    assert asked({"store": "sqlite:///a.db"}).bounds == Bounds()
+    found = parse_options(said)
+    assert found.bounds == ScanBounds(Window(1_000, 2_500), DatasetFilter("ns", "a"))
+    assert (found.settings.store, found.table, found.partitions) == ("sqlite:///a.db", TableName.EDGES, 8)
+    assert parse_options({"store": "sqlite:///a.db"}).bounds == ScanBounds()
 
 
 def test_a_content_that_is_not_there_is_named() -> None:
@@ -404,7 +424,7 @@ def test_a_content_that_is_not_there_is_named() -> None:
     table = recorded([run])
     row = table.get(layout.data_row(run.info.checksum))
     table.delete([CellKey(layout.data_row(run.info.checksum), column) for column in row], until_ms=2**60)
-    for bounds in (Bounds(), Bounds(touched=Among("ns"))):
+    for bounds in (ScanBounds(), ScanBounds(either_end=DatasetFilter("ns"))):
         with pytest.raises(CorruptRow, match=run.info.checksum):
             read(table, TableName.EDGES, bounds)
 
@@ -421,9 +441,10 @@ class Swept(SqliteTable):
 
 @pytest.mark.parametrize("name", [TableName.RUNS, TableName.EDGES, TableName.OPERATIONS])
 @pytest.mark.parametrize(
-    "bounds", [Bounds(), Bounds(touched=Among("ns")), Bounds().named(frozenset({"one"}))]
+    "bounds",
+    [ScanBounds(), ScanBounds(either_end=DatasetFilter("ns")), ScanBounds().with_ids(frozenset({"one"}))],
 )
-def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: Bounds) -> None:
+def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: ScanBounds) -> None:
     table = Swept(":memory:")
     run = some_run()
     table.write(
@@ -435,7 +456,7 @@ def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: Bounds) -
             ]
         ]
     )
-    if name is TableName.RUNS and bounds.touched.all:
+    if name is TableName.RUNS and bounds.either_end.matches_all:
         assert len(read(table, name, bounds)) == 1
     else:
         assert read(table, name, bounds) == []
@@ -444,12 +465,12 @@ def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: Bounds) -
 @given(histories, all_bounds, among, few_starts)
 @settings(max_examples=100, deadline=None)
 def test_where_references_were_purged_run_rows_tell(
-    history: list[RecordedRun], bounds: Bounds, cut: Among, horizon_ms: int
+    history: list[RecordedRun], bounds: ScanBounds, cut: DatasetFilter, horizon_ms: int
 ) -> None:
     """Runs that start before a horizon lose references at some end points, and are runs all the same."""
     table = recorded(history)
     wanted = {name: set(read(table, name, bounds)) for name in (TableName.RUNS, TableName.EDGES)}
-    for end_point in filter(cut.holds, FEW_END_POINTS):
+    for end_point in filter(cut.matches, FEW_END_POINTS):
         for direction in Direction:
             purged = table.scan(*layout.window(direction, end_point, Window(0, horizon_ms)))
             table.delete([CellKey(key, column) for key, row in purged for column in row], until_ms=2**60)

@@ -28,7 +28,7 @@ from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField,
 from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.spark.datasource import schemas
-from fll_hbase.spark.jobs.export import Exported, Format, Wanted, export
+from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, Format, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from spark.conftest import SAMPLE_END_MS
@@ -44,7 +44,7 @@ def opened(url: str) -> LineageStore:
 
 def end_points(store: LineageStore, namespace: str = "") -> list[Dataset]:
     of = [namespace] if namespace else store.catalogue.namespaces()
-    return [one.end_point for name in of for one in store.catalogue.end_points(name)]
+    return [one.dataset for name in of for one in store.catalogue.datasets(name)]
 
 
 def runs_of(store: LineageStore, window: Window, namespace: str = "") -> set[str]:
@@ -55,8 +55,8 @@ def runs_of(store: LineageStore, window: Window, namespace: str = "") -> set[str
     }
 
 
-def exported(spark: SparkSession, url: str, out: Path, form: Format, **said: Any) -> Exported:
-    return export(spark, Wanted(Settings(store=url), **said), str(out), form=form)
+def exported(spark: SparkSession, url: str, out: Path, form: Format, **said: Any) -> ExportReport:
+    return export(spark, ExportSpec(Settings(store=url), **said), str(out), form=form)
 
 
 def parquet(folder: Path) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ def awkward(url: str) -> LineageStore:
             Write("w", "", destination, "", (InputField("r", name),)),
         ]
         run = ProgramRun(name, name, name, name, name, f"{name}{number}", number * DAY_MS)
-        store.record([RecordedRun(run, lineage.of(operations))])
+        store.record([RecordedRun(run, lineage.build_lineage(operations))])
     return store
 
 
@@ -152,7 +152,7 @@ def entered(folder: Path) -> LineageStore:
     lines = [line for file in folder.glob("*.txt") for line in file.read_bytes().split(b"\n") if line]
     readings = [openlineage.read(openlineage.parse(line)) for line in lines]
     store.record([reading.event for reading in readings if reading.event is not None])
-    store.describe(schema for reading in readings if reading.event is None for schema in reading.schemas)
+    store.put_metadata(schema for reading in readings if reading.event is None for schema in reading.schemas)
     return store
 
 
@@ -170,8 +170,8 @@ def all_answers(store: LineageStore) -> Iterator[Any]:
         for run in store.runs(end_point, ALWAYS, limit=10_000).runs:
             told = rest_json.run(run, now_ms=0)
             yield {name: said for name, said in told.items() if name != "lastEventTime"}
-    described = (one for name in store.catalogue.namespaces() for one in store.catalogue.end_points(name))
-    yield [(one.end_point, one.description) for one in described]
+    described = (one for name in store.catalogue.namespaces() for one in store.catalogue.datasets(name))
+    yield [(one.dataset, one.description) for one in described]
 
 
 @pytest.mark.parametrize("kind", ["sample", "awkward", "described"])
@@ -186,7 +186,7 @@ def test_events_recorded_again_give_the_same_answers(
     else:
         end_point = Dataset("ns", "seen by nobody")
         fields = (Field("a", "int"), Field("b/c"))
-        opened(url).describe([DatasetMetadata(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
+        opened(url).put_metadata([DatasetMetadata(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
     done = exported(spark, url, tmp_path / "out", Format.OPENLINEAGE)
     store, again = opened(url), entered(tmp_path / "out/events")
     assert list(all_answers(again)) == list(all_answers(store))
@@ -204,7 +204,7 @@ def test_what_an_agent_sent_comes_back(spark: SparkSession, tmp_path: Path) -> N
     again = entered(tmp_path / "out/events")
     assert list(all_answers(again)) == list(all_answers(store))
     for run in {reading.event.run for reading in read if reading.event is not None}:
-        told, same = store.run(run).truth, again.run(run).truth
+        told, same = store.run(run).committed, again.run(run).committed
         assert (told.checksum, told.run.start_ms) == (same.checksum, same.run.start_ms)
 
 
@@ -219,7 +219,7 @@ def test_nothing_is_replaced_unless_it_is_said(spark: SparkSession, sample_url: 
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("kept")
-    wanted = Wanted(Settings(store=sample_url), Window(0, 1))
+    wanted = ExportSpec(Settings(store=sample_url), Window(0, 1))
     with pytest.raises(ConfigurationError, match="--overwrite"):
         export(spark, wanted, str(out), form=Format.CSV)
     export(spark, wanted, str(out), form=Format.CSV, overwrite=True)

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from fll_hbase.spark import line_frames
-from fll_hbase.spark.line_frames import BLOCK, FILE, KEY, PLACE, VALUE
+from fll_hbase.spark.line_frames import BLOCK, FILE, KEY, POSITION, VALUE
 
 COLUMNS = "value binary, file string, block bigint, place bigint, time_ms bigint"
 
@@ -41,13 +41,13 @@ def test_lines_of_a_run_meet_in_the_order_of_the_file(spark: SparkSession) -> No
         for number, run in enumerate(runs)
     ]
     other = frame(spark, told[:20], file="e")
-    met = line_frames.met(frame(spark, told).unionByName(other), parts=3)
+    met = line_frames.group_by_run(frame(spark, told).unionByName(other), partitions=3)
     rows = met.withColumn("part", f.spark_partition_id()).collect()
     assert sorted(bytes(row[VALUE]) for row in rows) == sorted([*told, *told[:20]])
     of_runs: dict[str, list[tuple[int, str, int, int]]] = {}
     for row in rows:
         run = json.loads(row[VALUE])["run"]
-        place = row["part"], row[FILE], row[BLOCK], row[PLACE]
+        place = row["part"], row[FILE], row[BLOCK], row[POSITION]
         of_runs.setdefault(run.get("run", run.get("runId")), []).append(place)
     assert len(of_runs) == 7
     for places in of_runs.values():
@@ -59,7 +59,7 @@ def test_parts_are_even_whoever_holds_most_runs(spark: SparkSession) -> None:
     told = [event(f"nightly-{number}", 0) for number in range(3_000)] + [
         event("endless", n) for n in range(9)
     ]
-    met = line_frames.met(frame(spark, told), parts=4)
+    met = line_frames.group_by_run(frame(spark, told), partitions=4)
     counts = [row["count"] for row in met.groupBy(f.spark_partition_id()).count().collect()]
     assert len(counts) == 4
     assert max(counts) < 1.2 * min(counts)
@@ -70,7 +70,9 @@ def test_runs_come_in_order_of_time_from_any_order_of_lines(spark: SparkSession)
     seconds = random.Random(3).sample(range(10, 60), 50)
     told = [event(f"run-{second}", second) for second in seconds]
     told += [event("run-20", 55), event("run-50", 5), json.dumps(document("run-00")).encode(), b"{"]
-    found = [bytes(row[VALUE]) for row in line_frames.met(frame(spark, told), parts=1).collect()]
+    found = [
+        bytes(row[VALUE]) for row in line_frames.group_by_run(frame(spark, told), partitions=1).collect()
+    ]
     assert sorted(found) == sorted(told)
     assert found[0] == b"{"
     order = [run for run, _ in groupby(re.search(rb"run-(..)", raw)[1] for raw in found[1:])]
@@ -84,7 +86,10 @@ def test_one_run_is_one_however_it_is_written(spark: SparkSession) -> None:
         b'{"eventTime":"?","run":{"x":[{}],"runId":"a\\u0062"}}',
         b'{"run":{"run":"b"}}',
     ]
-    keys = {bytes(row[VALUE]): row[KEY] for row in line_frames.met(frame(spark, told), parts=2).collect()}
+    keys = {
+        bytes(row[VALUE]): row[KEY]
+        for row in line_frames.group_by_run(frame(spark, told), partitions=2).collect()
+    }
     assert keys[told[0]] == keys[told[1]] != keys[told[2]]
 
 
@@ -95,9 +100,9 @@ def test_numbers_count_blank_lines_and_blocks_before(spark: SparkSession, tmp_pa
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", "250")
     try:
-        every = line_frames.of_text(spark, [str(tmp_path)])
+        every = line_frames.read_text(spark, [str(tmp_path)])
         blocks = every.select(FILE, BLOCK).distinct().count()
-        rows = line_frames.numbered(line_frames.not_blank(every), every).collect()
+        rows = line_frames.with_line_numbers(line_frames.drop_blank(every), every).collect()
     finally:
         spark.conf.set("spark.sql.files.maxPartitionBytes", before)
     assert blocks > 8
@@ -108,7 +113,7 @@ def test_numbers_count_blank_lines_and_blocks_before(spark: SparkSession, tmp_pa
 def test_what_is_blank_is_passed_over(spark: SparkSession) -> None:
     blank = [b"", b" ", b"\r", b" \t\r", b"\x0b\x0c"]
     told = [b"{}", b" {", b"\x00", b"\xff", b"\xe2\x80", b"\xc2\xa0", b"\xe2\x80\x83"]
-    kept = line_frames.not_blank(frame(spark, [*blank, *told])).collect()
+    kept = line_frames.drop_blank(frame(spark, [*blank, *told])).collect()
     assert [bytes(row[VALUE]) for row in kept] == told
 
 
@@ -126,7 +131,7 @@ def test_batches_end_where_runs_do(keys: list[int], cuts: list[int]) -> None:
     ends = sorted({*(min(cut, len(keys)) for cut in cuts), len(keys)})
     starts = [0, *ends]
     parts = [whole.slice(start, end - start) for start, end in zip(starts, ends, strict=False)]
-    given = list(line_frames.whole_runs(iter(parts)))
+    given = list(line_frames.batch_by_run(iter(parts)))
     assert [row for part in given for row in part.to_pylist()] == whole.to_pylist()
     held = [set(part.column(KEY).to_pylist()) for part in given]
     assert all(held)
@@ -135,5 +140,5 @@ def test_batches_end_where_runs_do(keys: list[int], cuts: list[int]) -> None:
 
 def test_of_a_run_without_end_no_more_is_kept_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_frames, "KEPT_BYTES_MAX", 2 * batch([1]).nbytes)
-    sizes = [part.num_rows for part in line_frames.whole_runs(iter([batch([1])] * 7))]
+    sizes = [part.num_rows for part in line_frames.batch_by_run(iter([batch([1])] * 7))]
     assert sizes == [3, 3, 1]

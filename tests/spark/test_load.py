@@ -24,11 +24,11 @@ from api import create_app
 from fll_hbase import sample
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark.jobs.load import PARQUET
-from fll_hbase.spark.stats import Counts
+from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from spark.stream_process import documents, online, rows, rows_of
 from spark.load_inputs import Loads, encoded, histories, in_one_call, parquet, plain, spread
+from spark.stream_process import documents, online, rows, rows_of
 
 EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
 GOLDEN = Path(__file__).parents[1] / "golden" / "datahub"
@@ -75,7 +75,7 @@ def test_the_sample_makes_the_rows_of_a_real_server(loads: Loads, tmp_path: Path
     sent = f"sqlite:///{tmp_path}/server.db"
     with serving(sent, tmp_path) as server:
         assert fll("record", str(one), "--server", server).exit_code == 0
-    assert loads.load(tmp_path / "in").counts == Counts(recorded=len(lines))
+    assert loads.load(tmp_path / "in").counts == LineCounts(recorded=len(lines))
     assert loads.rows() == rows(sent)
 
 
@@ -105,7 +105,7 @@ def test_parquet_has_its_lines_in_a_column(loads: Loads, tmp_path: Path, kind: p
     lines = documents(0, 8)
     parquet(tmp_path / "a b.parquet", [*lines[:4], b"{}", None, b" ", *lines[4:]], kind)
     loaded = loads.load(tmp_path / "a b.parquet", form=PARQUET)
-    assert loaded.counts == Counts(recorded=8, rejected=1)
+    assert loaded.counts == LineCounts(recorded=8, rejected=1)
     assert loads.rows() == in_one_call(lines)
     (rejected,) = loads.rejected()
     assert (Path(unquote(rejected["file"])).name, rejected["line"]) == ("a b.parquet", 5)
@@ -161,7 +161,7 @@ def test_every_line_is_accounted_for(
     for one in loads.rejected():
         expected = next((told for line, told in BAD.items() if told and line_of(one).rstrip() == line), "")
         assert any(expected in fault for fault in one["faults"]), one
-    assert loaded.counts == Counts(recorded=60, repeated=60 + 2 + 1, rejected=len(found))
+    assert loaded.counts == LineCounts(recorded=60, repeated=60 + 2 + 1, rejected=len(found))
     assert loads.rows() == in_one_call(good)
 
 
@@ -177,7 +177,7 @@ def test_a_rejected_line_is_told_with_every_fault(loads: Loads, tmp_path: Path) 
     said = document("r", namespace="")
     del said["run"]["program"], said["operations"][0]["name"]
     (tmp_path / "in").write_text(json.dumps(said))
-    assert loads.load(tmp_path / "in").counts == Counts(rejected=1)
+    assert loads.load(tmp_path / "in").counts == LineCounts(rejected=1)
     (rejected,) = loads.rejected()
     assert [fault.partition(":")[0] for fault in rejected["faults"]] == [
         "namespace",
@@ -190,9 +190,9 @@ def test_a_rejected_line_is_told_with_every_fault(loads: Loads, tmp_path: Path) 
 def test_rejects_are_those_of_the_last_load(loads: Loads, tmp_path: Path) -> None:
     nameless = {name: value for name, value in document().items() if name != "namespace"}
     (tmp_path / "in").write_text(json.dumps(nameless))
-    assert loads.load(tmp_path / "in").counts == Counts(rejected=1)
+    assert loads.load(tmp_path / "in").counts == LineCounts(rejected=1)
     assert len(loads.rejected()) == 1
-    assert loads.load(tmp_path / "in", namespace="shop").counts == Counts(recorded=1)
+    assert loads.load(tmp_path / "in", namespace="shop").counts == LineCounts(recorded=1)
     assert loads.rejected() == []
 
 
@@ -202,14 +202,14 @@ def test_lines_are_in_the_order_of_files_whatever_was_there_before(loads: Loads,
     said = encoded([first, second, first, second])
     files = spread(tmp_path / "in", said)
     loads.load(*files[:3])
-    assert loads.load(*reversed(files)).counts == Counts(recorded=1, replaced=1, repeated=3)
+    assert loads.load(*reversed(files)).counts == LineCounts(recorded=1, replaced=1, repeated=3)
     (tmp_path / "all").write_bytes(plain(said))
     assert loads.rows() == in_one_call(said) == online(f"sqlite:///{tmp_path}/online.db", [tmp_path / "all"])
 
 
 def test_an_empty_input_is_a_load_of_nothing(loads: Loads, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"\n \n")
-    assert loads.load(tmp_path / "in").counts == Counts()
+    assert loads.load(tmp_path / "in").counts == LineCounts()
 
 
 def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ from store.test_sweep import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
 from fll_hbase.model.operations import Dataset
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.spark.jobs import retention
 from fll_hbase.store.lineage_store import Limits, LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
 
-HORIZONS = Horizons(STARTS_MS[3], {"n|a": STARTS_MS[5]}, {Dataset("n", "b"): STARTS_MS[6]})
+HORIZONS = RetentionPolicy(STARTS_MS[3], {"n|a": STARTS_MS[5]}, {Dataset("n", "b"): STARTS_MS[6]})
 
 
 def history(count: int = 300) -> list[RecordedRun]:
@@ -69,12 +69,12 @@ def test_it_takes_what_one_process_takes(spark: SparkSession, url: str, tmp_path
     alone = f"sqlite:///{tmp_path / 'alone.db'}"
     filled(alone)
     time.sleep(0.01)
-    dry = retention.retain(spark, settings(url), HORIZONS, dry_run=True)
-    retained = retention.retain(spark, settings(url), HORIZONS, dry_run=False)
+    dry = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=True)
+    retained = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=False)
     with table(alone) as one:
         until_ms = time.time_ns() // 1_000_000
         purged = garbage_collection.purge(one, HORIZONS, until_ms=until_ms)
-        found = garbage_collection.found(one, HORIZONS, until_ms=until_ms)
+        found = garbage_collection.find_garbage(one, HORIZONS, until_ms=until_ms)
         garbage_collection.remove(one, found, HORIZONS, until_ms=until_ms)
         wanted = set(cells(one))
     with table(url) as opened:
@@ -85,7 +85,7 @@ def test_it_takes_what_one_process_takes(spark: SparkSession, url: str, tmp_path
         "index rows": sum(cell.row.startswith(b"i|") for cell in found.cells),
         "contents": len(found.contents),
         "parts": 0,
-        "end points": len(found.end_points),
+        "end points": len(found.catalogue_rows),
     }
     assert all(retained.counts[kind] for kind in ("runs", "references", "index rows"))
     assert (dry.counts, dry.dry_run) == (retained.counts, True)
@@ -95,7 +95,9 @@ def test_a_dry_run_takes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
     filled(url)
     shutil.copy(tmp_path / "a.db", tmp_path / "before.db")
-    retained = retention.retain(spark, settings(url), Horizons(STARTS_MS[-1] + 1), dry_run=True)
+    retained = retention.apply_retention(
+        spark, settings(url), RetentionPolicy(STARTS_MS[-1] + 1), dry_run=True
+    )
     assert retained.counts["runs"] == len({run.run.run for run in history()})
     assert retained.counts["contents"] == len(CONTENTS)
     with table(url) as opened, table(f"sqlite:///{tmp_path / 'before.db'}") as before:
@@ -130,7 +132,7 @@ def test_nothing_that_is_being_written_is_lost(spark: SparkSession, tmp_path: Pa
     for _ in range(3):
         time.sleep(2.5)
         kept = replace(Settings(store=url), grace_ms=2_000)
-        gone += sum(retention.retain(spark, kept, Horizons(), dry_run=False).counts.values())
+        gone += sum(retention.apply_retention(spark, kept, RetentionPolicy(), dry_run=False).counts.values())
     stop.set()
     for writer in writers:
         writer.join()

@@ -17,11 +17,11 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark import stream_sources
 from fll_hbase.spark.jobs import stream
-from fll_hbase.spark.jobs.stream import Kept, Pace
-from fll_hbase.spark.shutdown import Stop
-from fll_hbase.spark.stats import Counts
-from fll_hbase.spark.stream_sources import Folder, Topics
-from fll_hbase.spark.stream_stats import Batch
+from fll_hbase.spark.jobs.stream import StreamPaths, Trigger
+from fll_hbase.spark.shutdown import StopFlag
+from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stream_sources import FolderSource, KafkaSource
+from fll_hbase.spark.stream_stats import BatchReport
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.tables import open_table
 from spark.stream_process import Following, documents, online, put, rejected, rows
@@ -37,18 +37,18 @@ class Here:
         self.url = f"sqlite:///{home}/store.db"
         self.other_url = f"sqlite:///{home}/online.db"
         self.rejects = home / "rejects"
-        self.stop = Stop()
+        self.stop = StopFlag()
 
-    def drain(self, *, files_max: int = 1, url: str = "", namespace: str = "") -> list[Batch]:
+    def drain(self, *, files_max: int = 1, url: str = "", namespace: str = "") -> list[BatchReport]:
         """Take all that is there."""
-        told: list[Batch] = []
+        told: list[BatchReport] = []
         stream.stream(
             self.spark,
-            Folder(str(self.folder), files_max),
+            FolderSource(str(self.folder), files_max),
             Target(Settings(store=url or self.url), namespace),
-            kept=Kept(str(self.home / "checkpoint"), str(self.rejects)),
-            pace=Pace(once=True),
-            tell=told.append,
+            paths=StreamPaths(str(self.home / "checkpoint"), str(self.rejects)),
+            trigger=Trigger(once=True),
+            report=told.append,
             stop=self.stop,
         )
         return told
@@ -74,9 +74,9 @@ def test_what_arrives_makes_the_rows_of_the_online_path_and_rejects_know_their_l
     ]
     told = here.drain()
     assert [(batch.number, batch.counts) for batch in told] == [
-        (0, Counts(recorded=8)),
-        (1, Counts(recorded=2, repeated=2, rejected=2)),
-        (2, Counts(recorded=1, replaced=1, rejected=1)),
+        (0, LineCounts(recorded=8)),
+        (1, LineCounts(recorded=2, repeated=2, rejected=2)),
+        (2, LineCounts(recorded=1, replaced=1, rejected=1)),
     ]
     assert rows(here.url) == online(here.other_url, files)
     where = [(Path(one["file"]).name, one["line"], one["value"]) for one in rejected(here.rejects)]
@@ -84,7 +84,7 @@ def test_what_arrives_makes_the_rows_of_the_online_path_and_rejects_know_their_l
     assert all(one["faults"] for one in rejected(here.rejects))
 
     files.append(put(here.folder, "a.ndjson", documents(20, 2), time_s=4))
-    assert [(batch.number, batch.counts) for batch in here.drain()] == [(3, Counts(recorded=2))]
+    assert [(batch.number, batch.counts) for batch in here.drain()] == [(3, LineCounts(recorded=2))]
     assert rows(here.url) == online(here.other_url, files[-1:])
 
 
@@ -92,16 +92,16 @@ def test_a_batch_that_is_done_again_doubles_nothing(here: Here) -> None:
     nameless = {name: value for name, value in document("nameless").items() if name != "namespace"}
     lines = [b"{}", json.dumps(nameless).encode(), *documents(0, 3)]
     put(here.folder, "one.ndjson", lines, time_s=1)
-    assert here.drain()[0].counts == Counts(recorded=3, rejected=2)
+    assert here.drain()[0].counts == LineCounts(recorded=3, rejected=2)
     before, kept = rows(here.url), rejected(here.rejects)
 
     here.forget_commit(0)
-    assert here.drain()[0].counts == Counts(repeated=3, rejected=2)
+    assert here.drain()[0].counts == LineCounts(repeated=3, rejected=2)
     assert rows(here.url) == before
     assert rejected(here.rejects) == kept
 
     here.forget_commit(0)
-    assert here.drain(namespace="shop")[0].counts == Counts(recorded=1, repeated=3, rejected=1)
+    assert here.drain(namespace="shop")[0].counts == LineCounts(recorded=1, repeated=3, rejected=1)
     assert [one["value"] for one in rejected(here.rejects)] == ["{}"]
 
 
@@ -111,7 +111,7 @@ def test_rejects_of_an_earlier_go_are_gone_when_there_are_none(here: Here) -> No
     here.drain()
     assert len(rejected(here.rejects)) == 1
     here.forget_commit(0)
-    assert here.drain(namespace="shop")[0].counts == Counts(recorded=1)
+    assert here.drain(namespace="shop")[0].counts == LineCounts(recorded=1)
     assert rejected(here.rejects) == []
 
 
@@ -125,10 +125,10 @@ def test_a_store_that_is_away_ends_it_and_the_next_start_goes_on_there(here: Her
 
 def test_asked_to_stop_before_a_batch_it_begins_none(here: Here) -> None:
     put(here.folder, "one", documents(0, 1), time_s=1)
-    here.stop.ask()
+    here.stop.set()
     assert here.drain() == []
-    here.stop = Stop()
-    assert [batch.counts for batch in here.drain()] == [Counts(recorded=1)]
+    here.stop = StopFlag()
+    assert [batch.counts for batch in here.drain()] == [LineCounts(recorded=1)]
 
 
 def test_folders_that_will_not_do_are_refused_before_anything_is_recorded(here: Here) -> None:
@@ -147,17 +147,17 @@ def test_folders_that_will_not_do_are_refused_before_anything_is_recorded(here: 
 
 def test_sources_are_told_apart(here: Here) -> None:
     bounds = {"files_max": None, "offsets_max": None, "options": {}}
-    assert stream_sources.parsed("/in", **bounds) == Folder("/in")
-    assert stream_sources.parsed("kafka://a:1,b:2/c,d", **bounds) == Topics("a:1,b:2", "c,d")
+    assert stream_sources.parse_source("/in", **bounds) == FolderSource("/in")
+    assert stream_sources.parse_source("kafka://a:1,b:2/c,d", **bounds) == KafkaSource("a:1,b:2", "c,d")
     for source in ("kafka://", "kafka://a:1", "kafka:///topic"):
         with pytest.raises(ConfigurationError, match="should be kafka://"):
-            stream_sources.parsed(source, **bounds)
+            stream_sources.parse_source(source, **bounds)
     with pytest.raises(ConfigurationError, match="no offsets"):
-        stream_sources.parsed("/in", **{**bounds, "offsets_max": 1})
+        stream_sources.parse_source("/in", **{**bounds, "offsets_max": 1})
     with pytest.raises(ConfigurationError, match="no files"):
-        stream_sources.parsed("kafka://a:1/c", **{**bounds, "files_max": 1})
+        stream_sources.parse_source("kafka://a:1/c", **{**bounds, "files_max": 1})
     with pytest.raises(ConfigurationError, match=re.escape(stream_sources.CONNECTOR)):
-        Topics("a:1", "c").arriving(here.spark)
+        KafkaSource("a:1", "c").load(here.spark)
     with pytest.raises(ConfigurationError, match="incoming"):
         here.drain()
 

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 from spark.cluster import BARE_PYTHON, Standalone, archive
-from spark.stream_process import documents, rows
 from spark.load_inputs import in_one_call, plain, spread
+from spark.stream_process import documents, rows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark" / "load.md").read_text(encoding="utf-8")
 

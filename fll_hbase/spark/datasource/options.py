@@ -15,7 +15,7 @@ from fll_hbase.model.runs import START_LIMIT_MS, Window
 from fll_hbase.spark.settings import job_settings
 
 ALWAYS = Window(0, START_LIMIT_MS)
-PARTS = 8
+PARTITIONS = 8
 """How many partitions where the engine keeps no ranges apart itself."""
 
 OPTIONS = ("store", "table", "namespace", "name", "start", "end", "partitions")
@@ -31,28 +31,28 @@ class TableName(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class DatasetFilter:
     """One end point, those of a namespace, or without one all that there are."""
 
     namespace: str = ""
     name: str = ""
 
     @property
-    def all(self) -> bool:
+    def matches_all(self) -> bool:
         return not self.namespace
 
     @property
-    def one(self) -> Dataset | None:
+    def dataset(self) -> Dataset | None:
         """The end point, where there can be but one."""
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
-    def narrowed(self, said: Among) -> Among:
+    def narrow(self, said: DatasetFilter) -> DatasetFilter:
         """What both say; where they contradict one another this one counts."""
-        return Among(self.namespace or said.namespace, self.name or said.name)
+        return DatasetFilter(self.namespace or said.namespace, self.name or said.name)
 
-    def holds(self, end_point: Dataset | None) -> bool:
+    def matches(self, end_point: Dataset | None) -> bool:
         """Whether it is among these; what is no end point is only among all."""
-        if self.all:
+        if self.matches_all:
             return True
         if end_point is None or end_point.namespace != self.namespace:
             return False
@@ -60,45 +60,45 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ScanBounds:
     """Which rows are asked for: runs that start in the window, and edges with those ends.
 
     `touched` is either end of an edge; `names` are runs or checksums, None for any.
     """
 
     window: Window = ALWAYS
-    touched: Among = Among()
-    sources: Among = Among()
-    destinations: Among = Among()
-    names: frozenset[str] | None = None
+    either_end: DatasetFilter = DatasetFilter()
+    sources: DatasetFilter = DatasetFilter()
+    destinations: DatasetFilter = DatasetFilter()
+    ids: frozenset[str] | None = None
 
-    def admits(self, edge: FieldEdge) -> bool:
+    def matches(self, edge: FieldEdge) -> bool:
         """Whether the edge has the ends that were asked for."""
-        if not (self.sources.holds(edge.source) and self.destinations.holds(edge.destination)):
+        if not (self.sources.matches(edge.source) and self.destinations.matches(edge.destination)):
             return False
-        return self.touched.holds(edge.source) or self.touched.holds(edge.destination)
+        return self.either_end.matches(edge.source) or self.either_end.matches(edge.destination)
 
-    def within(self, *, start_ms: int = 0, stop_ms: int = START_LIMIT_MS) -> Bounds:
+    def with_window(self, *, start_ms: int = 0, stop_ms: int = START_LIMIT_MS) -> ScanBounds:
         """Those of them that start at `start_ms` (in) or later and before `stop_ms` (out)."""
         stop_ms = min(self.window.stop_ms, max(stop_ms, 0))
         return replace(self, window=Window(min(max(self.window.start_ms, start_ms), stop_ms), stop_ms))
 
-    def named(self, names: frozenset[str]) -> Bounds:
+    def with_ids(self, names: frozenset[str]) -> ScanBounds:
         """Those of them with such a name."""
-        return replace(self, names=names if self.names is None else self.names & names)
+        return replace(self, names=names if self.ids is None else self.ids & names)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A table of a store, within bounds, in about so many parts."""
 
     settings: Settings
     table: TableName
-    bounds: Bounds
-    parts: int
+    bounds: ScanBounds
+    partitions: int
 
 
-def asked(options: Mapping[str, str]) -> Asked:
+def parse_options(options: Mapping[str, str]) -> ReadRequest:
     """What the options of a reader ask for. Raises ConfigurationError, or InvalidQuery for a time that is none."""
     said = {key.lower(): value for key, value in options.items()}
     unknown = sorted(said.keys() - {*OPTIONS, "path"})
@@ -110,10 +110,13 @@ def asked(options: Mapping[str, str]) -> Asked:
         raise ConfigurationError(f"option table={table!r} names no table; there are {names}")
     if said.get("name") and not said.get("namespace"):
         raise ConfigurationError(f"option name={said['name']!r} needs the namespace of the end point, too")
-    touched = Among(said.get("namespace", ""), said.get("name", ""))
+    touched = DatasetFilter(said.get("namespace", ""), said.get("name", ""))
     window = _window(said.get("start"), said.get("end"))
-    return Asked(
-        job_settings(said.get("store")), TableName(table), Bounds(window, touched), _parts(said.get("partitions"))
+    return ReadRequest(
+        job_settings(said.get("store")),
+        TableName(table),
+        ScanBounds(window, touched),
+        _parts(said.get("partitions")),
     )
 
 
@@ -124,7 +127,7 @@ def _window(start: str | None, end: str | None) -> Window:
 
 def _parts(said: str | None) -> int:
     if said is None:
-        return PARTS
+        return PARTITIONS
     if not said.isdecimal() or not int(said):
         raise ConfigurationError(f"option partitions={said!r} is not a number from 1")
     return int(said)

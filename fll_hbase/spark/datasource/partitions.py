@@ -9,36 +9,36 @@ from typing import TypeAlias
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.layout import Range
 from fll_hbase.model.runs import Direction
-from fll_hbase.spark.datasource.options import ALWAYS, Among, Asked, TableName
+from fll_hbase.spark.datasource.options import ALWAYS, DatasetFilter, ReadRequest, TableName
 from fll_hbase.tables import Table
 
-NAMES_A_PART = 2_000
+PARTITION_IDS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyRangePartition:
     """Rows by ranges of their keys."""
 
-    keys: Range
+    key_range: Range
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class IdPartition:
     """Rows by their names: of runs, or of contents."""
 
-    names: tuple[str, ...]
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class ReferencePartition:
     """Runs by references; `alone` where those of the other direction are not read."""
 
     direction: Direction
-    keys: Range
-    alone: bool
+    key_range: Range
+    single_direction: bool
 
 
-Part: TypeAlias = Keys | Named | References
+Partition: TypeAlias = KeyRangePartition | IdPartition | ReferencePartition
 
 _ROWS = {
     TableName.RUNS: layout.RUNS,
@@ -48,43 +48,45 @@ _ROWS = {
 }
 
 
-def parts(asked: Asked, table: Table) -> list[Part]:
+def plan_partitions(asked: ReadRequest, table: Table) -> list[Partition]:
     """What there is to read, in about as many parts as were asked for, or as the engine has regions."""
     bounds = asked.bounds
-    if bounds.names is not None and asked.table is not TableName.FIELDS:
-        return _named(sorted(bounds.names))
-    if asked.table is TableName.FIELDS and not bounds.touched.all:
-        return [Keys(_catalogued(bounds.touched))]
+    if bounds.ids is not None and asked.table is not TableName.FIELDS:
+        return _named(sorted(bounds.ids))
+    if asked.table is TableName.FIELDS and not bounds.either_end.matches_all:
+        return [KeyRangePartition(_catalogued(bounds.either_end))]
     directions = _directions(asked)
     if directions and not _cut(table, [among for _, among in directions], asked.bounds.window.start_ms):
         return [
-            References(direction, keys, alone=len(directions) == 1)
+            ReferencePartition(direction, keys, single_direction=len(directions) == 1)
             for direction, among in directions
             for keys in _referenced(table, direction, among, asked)
         ]
     whole = ranges.under(_ROWS[asked.table])
-    return [Keys(keys) for keys in ranges.parted(whole, table.splits(*whole, parts=asked.parts))]
+    return [
+        KeyRangePartition(keys) for keys in ranges.parted(whole, table.splits(*whole, parts=asked.partitions))
+    ]
 
 
-def _directions(asked: Asked) -> list[tuple[Direction, Among]]:
+def _directions(asked: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
     """Which references could be read, of which end points; none where run rows tell all as cheaply.
 
     A window alone narrows no run rows, whose keys know no time, and a run without end points has no others.
     """
     bounds = asked.bounds
-    both = [(Direction.BACKWARD, bounds.touched), (Direction.FORWARD, bounds.touched)]
+    both = [(Direction.BACKWARD, bounds.either_end), (Direction.FORWARD, bounds.either_end)]
     if asked.table is TableName.RUNS:
-        return [] if bounds.touched.all else both
+        return [] if bounds.either_end.matches_all else both
     if asked.table is not TableName.EDGES:
         return []
-    if bounds.destinations.one or (bounds.sources.all and not bounds.destinations.all):
+    if bounds.destinations.dataset or (bounds.sources.matches_all and not bounds.destinations.matches_all):
         return [(Direction.BACKWARD, bounds.destinations)]
-    if not bounds.sources.all:
+    if not bounds.sources.matches_all:
         return [(Direction.FORWARD, bounds.sources)]
-    return [] if bounds.touched.all and bounds.window == ALWAYS else both
+    return [] if bounds.either_end.matches_all and bounds.window == ALWAYS else both
 
 
-def _cut(table: Table, end_points: list[Among], start_ms: int) -> bool:
+def _cut(table: Table, end_points: list[DatasetFilter], start_ms: int) -> bool:
     """Whether a purge took references of those end points in the window: run rows alone tell all then."""
     rows = (
         row
@@ -99,24 +101,26 @@ def _cut(table: Table, end_points: list[Among], start_ms: int) -> bool:
     )
 
 
-def _referenced(table: Table, direction: Direction, among: Among, asked: Asked) -> Iterator[Range]:
+def _referenced(
+    table: Table, direction: Direction, among: DatasetFilter, asked: ReadRequest
+) -> Iterator[Range]:
     """The references of those end points; in a namespace each is looked for within the window later."""
-    one = among.one
+    one = among.dataset
     if one is not None:
         whole = layout.window(direction, one, asked.bounds.window)
     else:
         whole = ranges.under(layout.all_references(direction, among.namespace))
     if whole[0] < whole[1]:
-        cuts = [ranges.cut(key) for key in table.splits(*whole, parts=asked.parts)]
+        cuts = [ranges.cut(key) for key in table.splits(*whole, parts=asked.partitions)]
         yield from ranges.parted(whole, [cut for cut in cuts if cut is not None])
 
 
-def _catalogued(among: Among) -> Range:
-    if among.one is None:
+def _catalogued(among: DatasetFilter) -> Range:
+    if among.dataset is None:
         return ranges.under(layout.end_points(among.namespace) if among.namespace else layout.END_POINTS)
-    row = layout.end_point_row(among.one)
+    row = layout.end_point_row(among.dataset)
     return row, row + b"\x00"
 
 
-def _named(names: list[str]) -> list[Part]:
-    return [Named(tuple(names[at : at + NAMES_A_PART])) for at in range(0, len(names), NAMES_A_PART)]
+def _named(names: list[str]) -> list[Partition]:
+    return [IdPartition(tuple(names[at : at + PARTITION_IDS])) for at in range(0, len(names), PARTITION_IDS)]

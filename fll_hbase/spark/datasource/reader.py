@@ -10,24 +10,24 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from fll_hbase.spark.datasource import partitions as plan
 from fll_hbase.spark.datasource import rows, schemas
-from fll_hbase.spark.datasource.options import Asked
-from fll_hbase.spark.datasource.pushdown import narrowed
-from fll_hbase.spark.datasource.worker_store import held
+from fll_hbase.spark.datasource.options import ReadRequest
+from fll_hbase.spark.datasource.pushdown import push_down
+from fll_hbase.spark.datasource.worker_store import worker_store
 
 
 class LineageReader(DataSourceReader):
     """Reads within the bounds of the options alone."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, asked: ReadRequest) -> None:
+        self.request = asked
 
     def partitions(self) -> Sequence[InputPartition]:
-        found = plan.parts(self.asked, held(self.asked.settings).table)
-        return [InputPartition(part) for part in found or [plan.Named(())]]
+        found = plan.plan_partitions(self.request, worker_store(self.request.settings).table)
+        return [InputPartition(part) for part in found or [plan.IdPartition(())]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        found = rows.read(held(self.asked.settings), self.asked, partition.value)
-        return schemas.batches(found, schemas.SCHEMAS[self.asked.table])
+        found = rows.read_rows(worker_store(self.request.settings), self.request, partition.value)
+        return schemas.to_batches(found, schemas.SCHEMAS[self.request.table])
 
 
 class PushingReader(LineageReader):
@@ -39,6 +39,6 @@ class PushingReader(LineageReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
         """Narrows what is read, and leaves every filter to Spark all the same."""
-        bounds = narrowed(self.asked.bounds, filters, self.asked.table)
+        bounds = push_down(self.asked.bounds, filters, self.asked.table)
         self.asked = replace(self.asked, bounds=bounds)
         return filters

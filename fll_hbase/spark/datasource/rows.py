@@ -9,23 +9,28 @@ from cachetools import LRUCache
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model import field_edges
 from fll_hbase.model.checksum import canonical
-from fll_hbase.model.field_edges import Edge
+from fll_hbase.model.field_edges import FieldEdge
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.operations import Dataset, end_point_of, type_of
+from fll_hbase.model.operations import Dataset, dataset_of, type_of
 from fll_hbase.model.runs import Direction
 from fll_hbase.spark.datasource import run_scan
-from fll_hbase.spark.datasource.options import Asked, Bounds, TableName
-from fll_hbase.spark.datasource.partitions import Keys, Named, Part, References
-from fll_hbase.spark.datasource.run_scan import Found
-from fll_hbase.spark.datasource.schemas import Row, starts
-from fll_hbase.spark.datasource.worker_store import Held
-from fll_hbase.store.read.content_cache import Gone
+from fll_hbase.spark.datasource.options import ReadRequest, ScanBounds, TableName
+from fll_hbase.spark.datasource.partitions import (
+    IdPartition,
+    KeyRangePartition,
+    Partition,
+    ReferencePartition,
+)
+from fll_hbase.spark.datasource.run_scan import RunHit
+from fll_hbase.spark.datasource.schemas import Row, start_columns
+from fll_hbase.spark.datasource.worker_store import WorkerStore
+from fll_hbase.store.read.content_cache import ContentMissing
 
 KEPT_EDGES_MAX, KEPT_AT_ONCE_MAX = 200_000, 10_000
 """Of contents that many runs have; edges of one that has more are made anew each time."""
 
 
-def read(held: Held, asked: Asked, part: Part) -> Iterator[Row]:
+def read_rows(held: WorkerStore, asked: ReadRequest, part: Partition) -> Iterator[Row]:
     """The rows of a part in the columns of the table. Raises CorruptRow naming what cannot be read."""
     match asked.table:
         case TableName.RUNS:
@@ -38,36 +43,38 @@ def read(held: Held, asked: Asked, part: Part) -> Iterator[Row]:
             return _operations(held, part)
 
 
-def _runs(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
-    for found in run_scan.found(held, part, bounds):
-        run, checksum = found.truth.run, found.truth.checksum
-        if bounds.touched.all or _is_first(found, run_scan.field_map(held, run.run, checksum), bounds):
+def _runs(held: WorkerStore, bounds: ScanBounds, part: Partition) -> Iterator[Row]:
+    for found in run_scan.scan_runs(held, part, bounds):
+        run, checksum = found.run.run, found.run.checksum
+        if bounds.either_end.matches_all or _is_first(
+            found, run_scan.field_map(held, run.run, checksum), bounds
+        ):
             yield (
                 *(run.run, run.namespace, run.application, run.version, run.type, run.program),
-                *starts(run.start_ms),
+                *start_columns(run.start_ms),
                 *(run.state.value, checksum, run.details or None),
             )
 
 
-def _is_first(found: Found, field_map: FieldMap | None, bounds: Bounds) -> bool:
+def _is_first(found: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
     """Whether the run touched an end point that was asked for, and none of them is to be found earlier."""
     if field_map is None:
         return False
     ends = [(Direction.BACKWARD, end_point) for end_point in field_map.destinations]
     ends += [(Direction.FORWARD, end_point) for end_point in field_map.sources]
-    first = next((end for end in ends if bounds.touched.holds(end[1])), None)
-    return first is not None and found.direction in (None, first[0]) and found.end_point in (None, first[1])
+    first = next((end for end in ends if bounds.either_end.matches(end[1])), None)
+    return first is not None and found.direction in (None, first[0]) and found.dataset in (None, first[1])
 
 
-def _edges(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
+def _edges(held: WorkerStore, bounds: ScanBounds, part: Partition) -> Iterator[Row]:
     kept: LRUCache[tuple[str, Dataset | None], list[Row]] = LRUCache(
         KEPT_EDGES_MAX, getsizeof=lambda few: len(few) + 1
     )
-    alone = not isinstance(part, References) or part.alone
-    for found in run_scan.found(held, part, bounds):
-        run, checksum = found.truth.run, found.truth.checksum
-        head = (run.run, *starts(run.start_ms), checksum)
-        key = checksum, found.end_point
+    alone = not isinstance(part, ReferencePartition) or part.single_direction
+    for found in run_scan.scan_runs(held, part, bounds):
+        run, checksum = found.run.run, found.run.checksum
+        head = (run.run, *start_columns(run.start_ms), checksum)
+        key = checksum, found.dataset
         if key in kept:
             yield from ((*head, *ends) for ends in kept[key])
             continue
@@ -76,8 +83,8 @@ def _edges(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
         if field_map is None:
             continue
         for edge in _edges_at(found, field_map):
-            if bounds.admits(edge) and (alone or not _told_backward(found, edge, bounds)):
-                ends = ends_of(edge)
+            if bounds.matches(edge) and (alone or not _told_backward(found, edge, bounds)):
+                ends = edge_columns(edge)
                 if len(few) <= KEPT_AT_ONCE_MAX:
                     few.append(ends)
                 yield (*head, *ends)
@@ -85,28 +92,28 @@ def _edges(held: Held, bounds: Bounds, part: Part) -> Iterator[Row]:
             kept[key] = few
 
 
-def _edges_at(found: Found, field_map: FieldMap) -> Iterator[Edge]:
+def _edges_at(found: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
     """Those at the end point by which the run was found; all of a run that was found by itself."""
-    if found.end_point is None:
-        return field_edges.every(field_map)
+    if found.dataset is None:
+        return field_edges.iter_edges(field_map)
     backward = found.direction is Direction.BACKWARD
     return (
-        field_edges.into(field_map, found.end_point)
+        field_edges.edges_into(field_map, found.dataset)
         if backward
-        else field_edges.out_of(field_map, found.end_point)
+        else field_edges.edges_out_of(field_map, found.dataset)
     )
 
 
-def _told_backward(found: Found, edge: Edge, bounds: Bounds) -> bool:
+def _told_backward(found: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
     """Whether the edge is told where its destination is read, too."""
     return (
         found.direction is Direction.FORWARD
         and edge.destination is not None
-        and bounds.touched.holds(edge.destination)
+        and bounds.either_end.matches(edge.destination)
     )
 
 
-def ends_of(edge: Edge) -> Row:
+def edge_columns(edge: FieldEdge) -> Row:
     """Source, destination and influence of an edge, as columns."""
     return (
         *_named(edge.source, edge.source_field),
@@ -121,39 +128,39 @@ def _named(end_point: Dataset | None, field: str | None) -> Row:
     return end_point.namespace, end_point.name, field
 
 
-def _fields(held: Held, part: Part) -> Iterator[Row]:
+def _fields(held: WorkerStore, part: Partition) -> Iterator[Row]:
     """Of each end point first itself, without a field, then its fields."""
-    if not isinstance(part, Keys):
+    if not isinstance(part, KeyRangePartition):
         raise TypeError(f"the catalogue is read by its keys, not by {part!r}")
-    for described, fields in held.catalogue.entries(part.keys):
-        end_point = described.end_point
+    for described, fields in held.catalogue.entries(part.key_range):
+        end_point = described.dataset
         yield end_point.namespace, end_point.name, None, None, None, None, described.description or None
         for field in fields:
             of = end_point.namespace, end_point.name, field.name
             yield *of, field.type or None, field.read, field.written, None
 
 
-def _operations(held: Held, part: Part) -> Iterator[Row]:
+def _operations(held: WorkerStore, part: Partition) -> Iterator[Row]:
     for checksum in _checksums(held, part):
         try:
             operations = held.contents.content(checksum).operations
-        except Gone:
+        except ContentMissing:
             if held.table.get(layout.data_row(checksum)):
                 raise
             continue
         for operation in operations:
-            end_point = end_point_of(operation)
+            end_point = dataset_of(operation)
             ends = (end_point.namespace, end_point.name) if end_point else (None, None)
             yield checksum, operation.name, type_of(operation), *ends, canonical(operation)
 
 
-def _checksums(held: Held, part: Part) -> Iterator[str]:
+def _checksums(held: WorkerStore, part: Partition) -> Iterator[str]:
     """The contents of a part, by their light cells: operations are read one content a call."""
-    if isinstance(part, Named):
-        known = held.table.rows([layout.data_row(name) for name in part.names], columns=(layout.VERSION,))
+    if isinstance(part, IdPartition):
+        known = held.table.rows([layout.data_row(name) for name in part.ids], columns=(layout.VERSION,))
         yield from sorted(map(ranges.content_in, known))
-    elif isinstance(part, Keys):
-        scanned = held.table.scan(*part.keys, columns=(layout.VERSION,))
+    elif isinstance(part, KeyRangePartition):
+        scanned = held.table.scan(*part.key_range, columns=(layout.VERSION,))
         yield from (ranges.content_in(key) for key, _ in scanned)
     else:
         raise TypeError(f"contents are read by their keys, not by {part!r}")

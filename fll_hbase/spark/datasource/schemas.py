@@ -46,7 +46,7 @@ _TYPES = {
 }
 
 
-def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
+def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
     """The rows by the thousand, in those columns."""
     left = iter(rows)
     schema = arrow_schema(ddl)
@@ -61,6 +61,6 @@ def arrow_schema(ddl: str) -> pa.Schema:
     return pa.schema([(name, _TYPES[type_]) for name, type_ in (column.split() for column in ddl.split(","))])
 
 
-def starts(start_ms: int) -> tuple[int | None, int]:
+def start_columns(start_ms: int) -> tuple[int | None, int]:
     """A start as the columns `start`, microseconds that count as a timestamp, and `start_ms`."""
     return start_ms * 1_000 if start_ms <= LAST_MS else None, start_ms

@@ -7,10 +7,10 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark.datasource.options import asked
+from fll_hbase.spark.datasource.options import parse_options
 from fll_hbase.spark.datasource.reader import LineageReader, PushingReader
 from fll_hbase.spark.datasource.schemas import SCHEMAS
-from fll_hbase.spark.datasource.writer import LineageStreamWriter, LineageWriter, sink
+from fll_hbase.spark.datasource.writer import LineageStreamWriter, LineageWriter, write_target
 
 FORMAT = "fll"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -26,10 +26,10 @@ class LineageSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        return SCHEMAS[asked(self.options).table]
+        return SCHEMAS[parse_options(self.options).table]
 
     def reader(self, schema: StructType) -> LineageReader:
-        wanted = asked(self.options)
+        wanted = parse_options(self.options)
         said = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
         if said != SCHEMAS[wanted.table]:
             raise ConfigurationError(f"table {wanted.table.value} has its own columns; leave out the schema")
@@ -38,12 +38,12 @@ class LineageSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
         if overwrite:
             raise ConfigurationError('lineage is only ever added to: write with mode("append")')
-        return LineageWriter(sink(self.options, schema))
+        return LineageWriter(write_target(self.options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LineageStreamWriter:  # noqa: N802  # Spark's
         if overwrite:
             raise ConfigurationError('lineage is only ever added to: write with outputMode("append")')
-        return LineageStreamWriter(sink(self.options, schema))
+        return LineageStreamWriter(write_target(self.options, schema))
 
 
 class PushingSource(LineageSource):

@@ -27,7 +27,7 @@ SHOWN_BYTES = 60
 
 
 @dataclass(frozen=True)
-class Written(WriterCommitMessage):
+class TaskResult(WriterCommitMessage):
     """What became of the rows of one task."""
 
     recorded: int
@@ -36,13 +36,13 @@ class Written(WriterCommitMessage):
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class WriteTarget:
     """Where rows are recorded; `time_ms` is when proposals were made that do not say."""
 
     target: Target
     time_ms: int
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
         """Record all rows. A task that is run again records the same once more, which changes nothing.
 
         Raises InputError with the faults of every row of the first batch that has any; other rows of it, and
@@ -55,7 +55,7 @@ class Sink:
             if faults:
                 raise InputError(_few(faults))
             counts.update({one["outcome"]: one["count"] for one in outcomes})
-        return Written(counts["recorded"], counts["replaced"], counts["repeated"])
+        return TaskResult(counts["recorded"], counts["replaced"], counts["repeated"])
 
     def _lines(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The values of rows, each with its number from 1 in its partition; a row without one is empty."""
@@ -78,24 +78,24 @@ class Sink:
 class LineageWriter(DataSourceArrowWriter):
     """Writes a frame."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: WriteTarget) -> None:
         self._sink = sink
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         return self._sink.write(iterator)
 
 
 class LineageStreamWriter(DataSourceStreamArrowWriter):
     """Writes a stream; a batch that is written again changes nothing."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: WriteTarget) -> None:
         self._sink = sink
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
         return self._sink.write(iterator)
 
 
-def sink(options: Mapping[str, str], schema: StructType) -> Sink:
+def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
     """Where rows of those columns go. Raises ConfigurationError where there is no column `value`."""
     said = {key.lower(): value for key, value in options.items()}
     unknown = sorted(said.keys() - {*OPTIONS, "path", "checkpointlocation"})
@@ -105,7 +105,7 @@ def sink(options: Mapping[str, str], schema: StructType) -> Sink:
         raise ConfigurationError(
             "what is written has a column `value`, string or binary: a document or event a row"
         )
-    return Sink(Target(job_settings(said.get("store")), said.get("namespace", "")), clock.now_ms())
+    return WriteTarget(Target(job_settings(said.get("store")), said.get("namespace", "")), clock.now_ms())
 
 
 def _faults(outcome: Mapping[str, object]) -> list[FieldError]:

@@ -24,7 +24,7 @@ from fll_hbase.config import Settings
 from fll_hbase.spark import cell_hashes, range_scan
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.maintenance.audit import repair as mending
-from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FOUND, TOLD, Said, mark
+from fll_hbase.store.maintenance.audit.expectations import EXPECTED, PRESENT, FAULT, RowFacts, text_hash
 from fll_hbase.store.maintenance.audit.findings import NOTHING, Finding, Kind, Mend
 from fll_hbase.store.maintenance.audit.recheck import Confirming, Differing
 from fll_hbase.store.maintenance.audit.row_facts import Auditor, pages
@@ -46,12 +46,12 @@ Marked: TypeAlias = tuple[int, bytes, str, bytes, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditReport:
     """What one look at a table found; `more` marks that do not agree were not told in words."""
 
     findings: tuple[Finding, ...]
     rows: Mapping[str, int]
-    more: int
+    unexplained: int
     seconds: float
 
     @property
@@ -80,56 +80,56 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckReport:
     """What was found, what is left of it after a repair, and why."""
 
-    found: Audit
-    left: Audit
+    first_audit: AuditReport
+    last_audit: AuditReport
     repair: bool
-    refused: Mapping[Mend, str] = field(default_factory=dict)
+    refusals: Mapping[Mend, str] = field(default_factory=dict)
 
     @property
-    def wrong(self) -> int:
+    def errors_left(self) -> int:
         """How many faults are left."""
-        return sum(self.left.counts(wrong=True).values())
+        return sum(self.last_audit.counts(wrong=True).values())
 
     def summary(self) -> dict[str, Any]:
         """For a program."""
         said: dict[str, Any] = {
             "job": "check",
-            "rows": dict(self.found.rows),
-            "wrong": self.found.counts(wrong=True),
-            "notes": self.found.counts(wrong=False),
-            "examples": self.found.examples(),
-            "more": self.found.more,
-            "seconds": round(self.found.seconds, 1),
-            "rows_per_second": round(self.found.per_second),
+            "rows": dict(self.first_audit.rows),
+            "wrong": self.first_audit.counts(wrong=True),
+            "notes": self.first_audit.counts(wrong=False),
+            "examples": self.first_audit.examples(),
+            "more": self.first_audit.unexplained,
+            "seconds": round(self.first_audit.seconds, 1),
+            "rows_per_second": round(self.first_audit.per_second),
         }
         if self.repair:
-            said["left"] = self.left.counts(wrong=True)
-            said["left_notes"] = self.left.counts(wrong=False)
+            said["left"] = self.last_audit.counts(wrong=True)
+            said["left_notes"] = self.last_audit.counts(wrong=False)
             said["not_mended"] = self._not_mended()
         return said
 
     def __str__(self) -> str:
-        found = self.found
+        found = self.first_audit
         lines = [f"{found.total:,} rows in {found.seconds:.0f} s, {found.per_second:,.0f} a second"]
         lines += _told("wrong", found.counts(wrong=True), found.examples())
         lines += _told("note", found.counts(wrong=False), found.examples())
-        if found.more:
-            lines.append(f"{found.more:,} more were not looked at")
+        if found.unexplained:
+            lines.append(f"{found.unexplained:,} more were not looked at")
         if self.repair:
-            lines += _told("left", self.left.counts(wrong=True), {})
+            lines += _told("left", self.last_audit.counts(wrong=True), {})
             lines += [f"  cannot be mended: {line}" for line in self._not_mended()]
-        lines.append(f"{self.wrong:,} wrong" if self.wrong else "nothing is wrong")
+        lines.append(f"{self.errors_left:,} wrong" if self.errors_left else "nothing is wrong")
         return "\n".join(lines)
 
     def _not_mended(self) -> list[str]:
-        left = [one for one in self.left.findings if one.kind.wrong or one.kind is Kind.UNFINISHED]
-        return [_reason(one, self.refused) for one in left[:EXAMPLES]]
+        left = [one for one in self.last_audit.findings if one.kind.wrong or one.kind is Kind.UNFINISHED]
+        return [_reason(one, self.refusals) for one in left[:EXAMPLES]]
 
 
-def check(spark: SparkSession, settings: Settings, *, repair: bool) -> Checked:
+def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckReport:
     """Look at the whole table; mend what can be mended, and look again. Nothing is ever deleted.
 
     Safe beside running writers. Raises StoreUnavailable.
@@ -141,13 +141,13 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> Checked:
         refused |= _mended(settings, mends)
         tried |= mends
         left = audit(spark, settings)
-    return Checked(found, left, repair, refused)
+    return CheckReport(found, left, repair, refused)
 
 
-def audit(spark: SparkSession, settings: Settings) -> Audit:
+def audit(spark: SparkSession, settings: Settings) -> AuditReport:
     """One look at the whole table."""
     began = time.monotonic()
-    differing = disagreeing(cell_hashes.met(spark, settings, [WHOLE], tell=_marks)).persist(
+    differing = mismatches(cell_hashes.merge_flags(spark, settings, [WHOLE], tell=_marks)).persist(
         StorageLevel.DISK_ONLY
     )
     try:
@@ -155,15 +155,15 @@ def audit(spark: SparkSession, settings: Settings) -> Audit:
     finally:
         differing.unpersist()
     findings = _findings(spark, settings, numbers) if any(numbers) else []
-    return Audit(tuple(findings), rows, more, time.monotonic() - began)
+    return AuditReport(tuple(findings), rows, more, time.monotonic() - began)
 
 
-def disagreeing(met: DataFrame) -> DataFrame:
+def mismatches(met: DataFrame) -> DataFrame:
     """The marks of which what is said does not agree; and counts, which stand alone."""
     said = f.col("said")
-    missing = said.bitwiseAND(EXPECTED | FOUND) == EXPECTED
-    told = said.bitwiseAND(TOLD | _COUNT) != 0
-    return met.where(missing | told | (said == FOUND))
+    missing = said.bitwiseAND(EXPECTED | PRESENT) == EXPECTED
+    told = said.bitwiseAND(FAULT | _COUNT) != 0
+    return met.where(missing | told | (said == PRESENT))
 
 
 def _collected(differing: DataFrame) -> tuple[dict[str, int], Differing, int]:
@@ -171,23 +171,23 @@ def _collected(differing: DataFrame) -> tuple[dict[str, int], Differing, int]:
     over; and how many there are beyond.
     """
     said = f.col("said")
-    kept = differing.orderBy(said.bitwiseAND(_COUNT) == 0, said == FOUND).limit(DIFFERING_MAX).collect()
+    kept = differing.orderBy(said.bitwiseAND(_COUNT) == 0, said == PRESENT).limit(DIFFERING_MAX).collect()
     more = differing.count() - len(kept) if len(kept) == DIFFERING_MAX else 0
     letters: Counter[str] = Counter()
-    by_side: dict[int, set[int]] = {EXPECTED: set(), FOUND: set(), TOLD: set()}
+    by_side: dict[int, set[int]] = {EXPECTED: set(), PRESENT: set(), FAULT: set()}
     for number, side in kept:
         if side & _COUNT:
             letters[chr(side >> _LETTER_BITS & 0xFF)] += side >> _COUNT_BITS
         else:
-            by_side[TOLD if side & TOLD else side & (EXPECTED | FOUND)].add(cell_hashes.unsigned(number))
-    numbers = Differing(*map(frozenset, (by_side[EXPECTED], by_side[FOUND], by_side[TOLD])))
+            by_side[FAULT if side & FAULT else side & (EXPECTED | PRESENT)].add(cell_hashes.to_unsigned(number))
+    numbers = Differing(*map(frozenset, (by_side[EXPECTED], by_side[PRESENT], by_side[FAULT])))
     return dict(sorted(letters.items())), numbers, more
 
 
 def _findings(spark: SparkSession, settings: Settings, numbers: Differing) -> list[Finding]:
     """What marks that do not agree stand for, one finding each; one that can be mended before others."""
     read = partial(_confirmed, numbers=numbers)
-    told = range_scan.scanned(spark, settings, [WHOLE], read=read, schema=FINDING)
+    told = range_scan.scan_ranges(spark, settings, [WHOLE], read=read, schema=FINDING)
     one = f.max(f.struct("mend", "kind", "row", "detail")).alias("one")
     found = [row["one"] for row in told.groupBy("mark").agg(one).collect()]
     findings = [
@@ -201,31 +201,31 @@ def _confirmed(table: Table, start: bytes, stop: bytes, *, numbers: Differing) -
     confirming = Confirming(table, numbers)
     for page in pages(table.scan(start, stop)):
         for number, one in confirming.findings(page):
-            yield cell_hashes.signed(number), one.mend.row, one.kind.value, one.row, one.detail
+            yield cell_hashes.to_signed(number), one.mend.row, one.kind.value, one.row, one.detail
 
 
 def _marks(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
     """What the rows of a range say, as marks, and how many rows there are."""
-    auditor, said = Auditor(table, once=True), Said()
+    auditor, said = Auditor(table, once=True), RowFacts()
     letters: Counter[int] = Counter()
     for page in pages(table.scan(start, stop)):
         auditor.tell(page, said)
         letters.update(key[0] for key, _ in page)
-        if len(said.expected) + len(said.found) > cell_hashes.A_BATCH:
+        if len(said.expected) + len(said.present) > cell_hashes.BATCH_HASHES:
             yield _batch(said)
-            said = Said()
+            said = RowFacts()
     yield _batch(said)
-    counts = {cell_hashes.signed(mark(b"%b\n#%d" % (start, letter))): letter for letter in letters}
+    counts = {cell_hashes.to_signed(text_hash(b"%b\n#%d" % (start, letter))): letter for letter in letters}
     said_of = [_COUNT | letter << _LETTER_BITS | letters[letter] << _COUNT_BITS for letter in counts.values()]
-    yield cell_hashes.pairs(list(counts), said_of)
+    yield cell_hashes.hash_batch(list(counts), said_of)
 
 
-def _batch(said: Said) -> pa.RecordBatch:
-    return cell_hashes.batch([(side, list(map(mark, texts))) for side, texts in said.sides()])
+def _batch(said: RowFacts) -> pa.RecordBatch:
+    return cell_hashes.flagged_batch([(side, list(map(text_hash, texts))) for side, texts in said.texts_by_flag()])
 
 
 def _mended(settings: Settings, mends: set[Mend]) -> dict[Mend, str]:
-    table, store = range_scan.opened(settings), open_store(settings)
+    table, store = range_scan.worker_table(settings), open_store(settings)
     try:
         return mending.mend(table, store, mends)
     finally:

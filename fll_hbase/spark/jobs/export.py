@@ -43,7 +43,7 @@ class Format(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportSpec:
     """What is exported: of runs that start in the window, and with a namespace what touches it.
 
     `distinct`: each edge once, instead of once for each run.
@@ -56,7 +56,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportReport:
     """What was written where: rows by folder, and how long it took."""
 
     out: str
@@ -75,8 +75,8 @@ class Exported:
 
 
 def export(
-    spark: SparkSession, wanted: Wanted, out: str, *, form: Format, overwrite: bool = False
-) -> Exported:
+    spark: SparkSession, wanted: ExportSpec, out: str, *, form: Format, overwrite: bool = False
+) -> ExportReport:
     """Write the files. Raises ConfigurationError where something is at `out` already, unless it may be replaced."""
     began = time.monotonic()
     _make_room(spark, out, overwrite=overwrite)
@@ -87,15 +87,15 @@ def export(
         rows = {EVENTS: _write_events(runs, catalogue, wanted, f"{out}/{EVENTS}")}
     else:
         frames = {
-            RUNS: by_start(runs, form),
+            RUNS: sort_by_start(runs, form),
             EDGES: _edges(spark, runs, wanted, form),
             CATALOGUE: catalogue.orderBy("namespace", "name", "field"),
         }
         rows = {name: _write(frame, f"{out}/{name}", form) for name, frame in frames.items()}
-    return Exported(out, form, rows, time.monotonic() - began)
+    return ExportReport(out, form, rows, time.monotonic() - began)
 
 
-def by_start(frame: DataFrame, form: Format) -> DataFrame:
+def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
     """In the order of starts within each file; for Parquet a file is of one day.
 
     An order over all files would read the store twice, to learn which starts there are.
@@ -106,13 +106,13 @@ def by_start(frame: DataFrame, form: Format) -> DataFrame:
     return dated.repartition(DAY).sortWithinPartitions(DAY, "start_ms", "run")
 
 
-def _edges(spark: SparkSession, runs: DataFrame, wanted: Wanted, form: Format) -> DataFrame:
+def _edges(spark: SparkSession, runs: DataFrame, wanted: ExportSpec, form: Format) -> DataFrame:
     if not wanted.distinct:
-        return by_start(_table(spark, wanted, TableName.EDGES), form)
+        return sort_by_start(_table(spark, wanted, TableName.EDGES), form)
     return distinct_edges(runs, wanted.settings, namespace=wanted.namespace).orderBy(*EDGE_COLUMNS)
 
 
-def _table(spark: SparkSession, wanted: Wanted, table: TableName) -> DataFrame:
+def _table(spark: SparkSession, wanted: ExportSpec, table: TableName) -> DataFrame:
     options = {"store": wanted.settings.store, "table": table.value}
     if table is not TableName.FIELDS and wanted.window != ALWAYS:
         options |= {"start": _seconds(wanted.window.start_ms), "end": _seconds(wanted.window.stop_ms)}
@@ -136,7 +136,7 @@ def _by_day(writer: DataFrameWriter, frame: DataFrame) -> DataFrameWriter:
     return writer.partitionBy(DAY) if DAY in frame.columns else writer
 
 
-def _write_events(runs: DataFrame, catalogue: DataFrame, wanted: Wanted, folder: str) -> int:
+def _write_events(runs: DataFrame, catalogue: DataFrame, wanted: ExportSpec, folder: str) -> int:
     """One event a line: of runs, and of what is known of end points without any."""
     of_runs = event_frames.run_events(runs, wanted.settings)
     of_all = of_runs.unionByName(

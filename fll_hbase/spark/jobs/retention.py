@@ -23,12 +23,12 @@ from pyspark.sql import functions as f
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.spark import cell_hashes, range_scan
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance import liveness as store_marks
-from fll_hbase.store.maintenance.garbage_collection import HINTS, NOTHING, Removed
-from fll_hbase.store.maintenance.liveness import Marking
+from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
+from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import CellKey, Row, Table
 
 NAMED = "mark bigint, row binary, column binary, bytes bigint"
@@ -39,26 +39,26 @@ END = "mark bigint, end_point binary"
 
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
-KEPT, SHORTENED = 1, 2
+LIVE, CUT = 1, 2
 """What is said of a mark: a run row needs it; or it is the row of an end point whose past is cut."""
 
 _KINDS = {
     **dict.fromkeys(layout.REFERENCES, "references"),
     layout.INDEX: "index rows",
     layout.CONTENTS: "contents",
-    layout.PARTS: "parts",
+    layout.EVENT_BODIES: "parts",
 }
 OLD = {kind: 4 << number for number, kind in enumerate(_KINDS)}
 """What is said of a mark that is old enough to go, by what its row begins with."""
 
-_ROWS = (layout.CONTENTS, layout.PARTS)
+_ROWS = (layout.CONTENTS, layout.EVENT_BODIES)
 """Kinds that go by rows, not by cells."""
 
 _END_POINTS = "end points"
 
 
 @dataclass(frozen=True, slots=True)
-class Retained:
+class RetentionReport:
     """What went, or with a dry run would go, in rows or cells by kind; bytes before any compression."""
 
     dry_run: bool
@@ -76,21 +76,25 @@ class Retained:
         return f"{verb}: {told}; about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
 
 
-def retain(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_run: bool) -> Retained:
+def apply_retention(
+    spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, dry_run: bool
+) -> RetentionReport:
     """Purge what started before its horizon, then sweep what nothing needs. Raises CorruptRow.
 
     Safe beside running writers. Whatever ends it, the next one goes on.
     """
     began = time.monotonic()
     runs = _purge(spark, settings, horizons, dry_run=dry_run)
-    until_ms = garbage_collection.until_ms(now_ms(), settings.grace_ms)
+    until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
     due = _due(spark, settings, horizons, until_ms=until_ms, due_until_ms=until_ms if dry_run else 0)
     due = due.persist(StorageLevel.DISK_ONLY)
     try:
         counts, size = _swept(spark, _Sweep(settings, until_ms, horizons), due, dry_run=dry_run)
     finally:
         due.unpersist()
-    return Retained(dry_run, {"runs": runs.rows, **counts}, runs.bytes + size, time.monotonic() - began)
+    return RetentionReport(
+        dry_run, {"runs": runs.rows, **counts}, runs.bytes + size, time.monotonic() - began
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class _Sweep:
 
     settings: Settings
     until_ms: int
-    horizons: Horizons
+    horizons: RetentionPolicy
 
 
 def _swept(spark: SparkSession, act: _Sweep, due: DataFrame, *, dry_run: bool) -> tuple[dict[str, int], int]:
@@ -118,67 +122,69 @@ def _swept(spark: SparkSession, act: _Sweep, due: DataFrame, *, dry_run: bool) -
     return {**counts, _END_POINTS: len(dead)}, size
 
 
-def _purge(spark: SparkSession, settings: Settings, horizons: Horizons, *, dry_run: bool) -> Removed:
-    if horizons == Horizons():
-        return NOTHING
-    until_ms = garbage_collection.until_ms(now_ms(), settings.grace_ms)
+def _purge(spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, dry_run: bool) -> Removed:
+    if horizons == RetentionPolicy():
+        return NONE_REMOVED
+    until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
     read = partial(_purged, horizons=horizons, until_ms=until_ms, dry_run=dry_run)
-    return _total(range_scan.scan_ranges(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=REMOVED))
+    return _total(
+        range_scan.scan_ranges(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=REMOVED)
+    )
 
 
 def _purged(
-    table: Table, start: bytes, stop: bytes, *, horizons: Horizons, until_ms: int, dry_run: bool
+    table: Table, start: bytes, stop: bytes, *, horizons: RetentionPolicy, until_ms: int, dry_run: bool
 ) -> Iterator[Removed]:
-    marking = Marking(table, horizons)
+    marking = LivenessScanner(table, horizons)
     for page in garbage_collection.pages(table, start, stop):
-        due = list(marking.due(page, until_ms=until_ms))
+        due = list(marking.expired_runs(page, until_ms=until_ms))
         if dry_run:
-            yield garbage_collection.measured({key: page[key] for key in due})
+            yield garbage_collection.size_of({key: page[key] for key in due})
         else:
             yield garbage_collection.remove_runs(table, due, until_ms=until_ms)
 
 
 def _due(
-    spark: SparkSession, settings: Settings, horizons: Horizons, *, until_ms: int, due_until_ms: int
+    spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, until_ms: int, due_until_ms: int
 ) -> DataFrame:
     """The marks of what is old and kept by none, and of end points whose past is cut."""
     wholes = [ranges.under(kind) for kind in (layout.RUNS, *OLD)]
     tell = partial(_told, horizons=horizons, until_ms=until_ms, due_until_ms=due_until_ms)
     met = cell_hashes.merge_flags(spark, settings, wholes, tell=tell)
-    return met.where(f.col("said").bitwiseAND(KEPT) == 0)
+    return met.where(f.col("said").bitwiseAND(LIVE) == 0)
 
 
 def _told(
-    table: Table, start: bytes, stop: bytes, *, horizons: Horizons, until_ms: int, due_until_ms: int
+    table: Table, start: bytes, stop: bytes, *, horizons: RetentionPolicy, until_ms: int, due_until_ms: int
 ) -> Iterator[pa.RecordBatch]:
     """What rows of runs keep, or which others are old, as marks."""
     if start.startswith(layout.RUNS):
         return _keeping(table, start, stop, horizons, due_until_ms)
     kind = start[: len(layout.RUNS)]
-    numbers = (mark(row, column) for row, column, _ in _old(table, start, stop, until_ms=until_ms))
+    numbers = (cell_hash(row, column) for row, column, _ in _old(table, start, stop, until_ms=until_ms))
     return (cell_hashes.flagged_batch([(OLD[kind], some)]) for some in _some(numbers))
 
 
 def _keeping(
-    table: Table, start: bytes, stop: bytes, horizons: Horizons, due_until_ms: int
+    table: Table, start: bytes, stop: bytes, horizons: RetentionPolicy, due_until_ms: int
 ) -> Iterator[pa.RecordBatch]:
     """What run rows keep that are not due: in a dry run those are there yet."""
-    marking = Marking(table, horizons)
+    marking = LivenessScanner(table, horizons)
     kept: list[int] = []
     shortened: set[int] = set()
     for page in garbage_collection.pages(table, start, stop):
-        for key in list(marking.due(page, until_ms=due_until_ms)) if due_until_ms else ():
+        for key in list(marking.expired_runs(page, until_ms=due_until_ms)) if due_until_ms else ():
             del page[key]
-        for one in marking.kept(page):
-            kept += [mark(*cell) for cell in one.cells]
-            shortened.update(mark(layout.end_point_row(end_point)) for end_point in one.shortened)
+        for one in marking.live_cells(page):
+            kept += [cell_hash(*cell) for cell in one.cells]
+            shortened.update(cell_hash(layout.end_point_row(end_point)) for end_point in one.truncated_datasets)
         if len(kept) > cell_hashes.BATCH_HASHES:
-            yield cell_hashes.flagged_batch([(KEPT, kept)])
+            yield cell_hashes.flagged_batch([(LIVE, kept)])
             kept = []
-    yield cell_hashes.flagged_batch([(KEPT, kept), (SHORTENED, list(shortened))])
+    yield cell_hashes.flagged_batch([(LIVE, kept), (CUT, list(shortened))])
 
 
-def mark(row: bytes, column: bytes = b"") -> int:
+def cell_hash(row: bytes, column: bytes = b"") -> int:
     """A row, or one cell of a row, as a number."""
     return xxhash.xxh3_64_intdigest(row + b"\0" + column)
 
@@ -186,11 +192,11 @@ def mark(row: bytes, column: bytes = b"") -> int:
 def _old(table: Table, start: bytes, stop: bytes, *, until_ms: int) -> Iterator[tuple[bytes, bytes, Row]]:
     """What is old: a row and a column, or none where it is the whole row; and the cells that would go."""
     if start.startswith(_ROWS):
-        columns = (layout.SOURCES, layout.DESTINATIONS, layout.PART)
-        for row, cells in store_marks.old_rows(table.scan(start, stop, columns=columns), until_ms):
+        columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
+        for row, cells in store_marks.rows_older_than(table.scan(start, stop, columns=columns), until_ms):
             yield row, b"", cells
     else:
-        for row, column, cell in store_marks.old_cells(table.scan(start, stop), until_ms):
+        for row, column, cell in store_marks.cells_older_than(table.scan(start, stop), until_ms):
             yield row, column, {column: cell}
 
 
@@ -204,13 +210,15 @@ def _kinds(due: DataFrame) -> list[bytes]:
     said = due.agg(f.bit_or("said")).first()
     bits = (said and said[0]) or 0
     kinds = [kind for kind, bit in OLD.items() if bits & bit]
-    return kinds + [layout.END_POINTS] * bool(bits & SHORTENED)
+    return kinds + [layout.END_POINTS] * bool(bits & CUT)
 
 
 def _named(spark: SparkSession, settings: Settings, kinds: Sequence[bytes], until_ms: int) -> DataFrame:
     """The cells and rows of these kinds, as they are now; of end points all rows."""
     wholes = [ranges.under(kind) for kind in kinds]
-    return range_scan.scan_ranges(spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED)
+    return range_scan.scan_ranges(
+        spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED
+    )
 
 
 def _names(
@@ -218,14 +226,14 @@ def _names(
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
     if start.startswith(layout.END_POINTS):
         for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
-            yield cell_hashes.to_signed(mark(row)), row, b"", 0
+            yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
         return
     for row, column, cells in _old(table, start, stop, until_ms=until_ms):
         yield (
-            cell_hashes.to_signed(mark(row, column)),
+            cell_hashes.to_signed(cell_hash(row, column)),
             row,
             column,
-            garbage_collection.measured({row: cells}).bytes,
+            garbage_collection.size_of({row: cells}).bytes,
         )
 
 
@@ -247,7 +255,7 @@ def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes
         alive = ends.join(due, "mark", "left_anti").select("end_point").distinct()
         gone = ends.join(due, "mark", "left_semi").select("end_point").distinct()
         found = _without(gone, alive)
-        further = sorted(garbage_collection.aliases(range_scan.worker_table(settings), sorted(found)) - found)
+        further = sorted(garbage_collection.alias_catalogue_rows(range_scan.worker_table(settings), sorted(found)) - found)
         names = spark.createDataFrame([(bytearray(key),) for key in further], "end_point binary")
         return sorted(found | _without(names, alive))
     finally:
@@ -256,8 +264,8 @@ def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes
 
 def _ends(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
     for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
-        for end_point in store_marks.end_points_of(row, cells):
-            yield cell_hashes.to_signed(mark(row)), end_point
+        for end_point in store_marks.catalogue_keys(row, cells):
+            yield cell_hashes.to_signed(cell_hash(row)), end_point
 
 
 def _without(end_points: DataFrame, others: DataFrame) -> set[bytes]:
@@ -269,10 +277,10 @@ def _remove(act: _Sweep, named: DataFrame, dead: list[bytes]) -> None:
     table = range_scan.worker_table(act.settings)
     kind = f.substring("row", 1, 2)
     shortened = named.where(kind == f.lit(layout.END_POINTS)).select("row").collect()
-    garbage_collection.shorten(table, [bytes(row["row"]) for row in shortened], act.horizons)
+    garbage_collection.write_horizon_markers(table, [bytes(row["row"]) for row in shortened], act.horizons)
     cells = named.select("row", "column").sort("row", "column")
     _done(cells.where(kind.isin(*HINTS)), partial(_without_cells, act=act))
-    garbage_collection.remove_end_points(table, dead, until_ms=act.until_ms)
+    garbage_collection.remove_catalogue_rows(table, dead, until_ms=act.until_ms)
     _done(cells.where(kind.isin(*_ROWS)), partial(_without_rows, act=act))
 
 
@@ -285,14 +293,18 @@ def _without_cells(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterato
         pairs = zip(batch.column("row").to_pylist(), batch.column("column").to_pylist(), strict=True)
         cells = [CellKey(row, column) for row, column in pairs]
         garbage_collection.remove_cells(range_scan.worker_table(act.settings), cells, until_ms=act.until_ms)
-        yield range_scan.to_batch([NOTHING], REMOVED)
+        yield range_scan.to_batch([NONE_REMOVED], REMOVED)
 
 
 def _without_rows(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         keys = batch.column("row").to_pylist()
         yield range_scan.to_batch(
-            [garbage_collection.remove_rows(range_scan.worker_table(act.settings), keys, until_ms=act.until_ms)],
+            [
+                garbage_collection.remove_rows(
+                    range_scan.worker_table(act.settings), keys, until_ms=act.until_ms
+                )
+            ],
             REMOVED,
         )
 

@@ -13,13 +13,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark import line_frames as frames
-from fll_hbase.spark.jobs.load import counted, rejected, write_numbered
-from fll_hbase.spark.rejects import make_room
-from fll_hbase.spark.shutdown import Stop
-from fll_hbase.spark.stats import Counts
-from fll_hbase.spark.stream_sources import Arrivals
-from fll_hbase.spark.stream_stats import Batch, Streamed
-from fll_hbase.spark.worker_ingest import Target, recorded
+from fll_hbase.spark.jobs.load import count_outcomes, rejected_lines, write_rejected_lines
+from fll_hbase.spark.rejects import prepare_directory
+from fll_hbase.spark.shutdown import StopFlag
+from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stream_sources import StreamSource
+from fll_hbase.spark.stream_stats import BatchReport, StreamReport
+from fll_hbase.spark.worker_ingest import Target, ingest_lines
 
 POLL_SECONDS = 0.1
 BATCH = "batch="
@@ -27,7 +27,7 @@ BATCH = "batch="
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StreamPaths:
     """Where a stream keeps how far it is, and what it rejected; both belong to one source and one store."""
 
     checkpoint: str
@@ -35,7 +35,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Trigger:
     """How often a batch begins at most; `once`: whether all there is is taken, and then no more."""
 
     interval_seconds: float = 1.0
@@ -44,14 +44,14 @@ class Pace:
 
 def stream(
     spark: SparkSession,
-    arrivals: Arrivals,
+    source: StreamSource,
     target: Target,
     *,
-    kept: Kept,
-    pace: Pace,
-    tell: Callable[[Batch], None],
-    stop: Stop,
-) -> Streamed:
+    paths: StreamPaths,
+    trigger: Trigger,
+    report: Callable[[BatchReport], None],
+    stop: StopFlag,
+) -> StreamReport:
     """Record what arrives until it is asked to stop, or with `pace.once` until no more is there.
 
     Each batch is told when all of it is recorded. Raises what a batch failed of: started again with the same
@@ -59,26 +59,28 @@ def stream(
     source that cannot be read and for folders that cannot be written, or that the stream would read.
     """
     began = time.monotonic()
-    for folder in (kept.checkpoint, kept.rejects):
-        if arrivals.holds(spark, folder):
+    for folder in (paths.checkpoint, paths.rejects):
+        if source.reads(spark, folder):
             raise ConfigurationError(f"{folder!r} is in the folder that is read; name another one")
-    arriving = arrivals.arriving(spark)
-    make_room(spark, kept.rejects, inputs=(), written=("_", ".", BATCH))
-    batches = _Batches(arrivals, target, kept.rejects, tell, stop)
-    trigger = {"availableNow": True} if pace.once else {"processingTime": f"{pace.interval_seconds} seconds"}
+    arriving = source.load(spark)
+    prepare_directory(spark, paths.rejects, inputs=(), written=("_", ".", BATCH))
+    batches = _Batches(source, target, paths.rejects, report, stop)
+    trigger = (
+        {"availableNow": True} if trigger.once else {"processingTime": f"{trigger.interval_seconds} seconds"}
+    )
     writer = arriving.writeStream.foreachBatch(batches)
-    query = writer.option("checkpointLocation", kept.checkpoint).trigger(**trigger).start()
+    query = writer.option("checkpointLocation", paths.checkpoint).trigger(**trigger).start()
     _follow(query, stop)
     error = batches.error or query.exception()
     if error is not None and not isinstance(error, _Stopped):
         raise error
-    return Streamed(batches.done, batches.counts, time.monotonic() - began, kept.rejects)
+    return StreamReport(batches.done, batches.counts, time.monotonic() - began, paths.rejects)
 
 
-def _follow(query: StreamingQuery, stop: Stop) -> None:
+def _follow(query: StreamingQuery, stop: StopFlag) -> None:
     """Until the query ends; when it is asked to and no batch is under way it is stopped."""
     while query.isActive:
-        if stop.asked and not query.status["isTriggerActive"]:
+        if stop.is_set and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
 
@@ -91,7 +93,12 @@ class _Batches:
     """Records batches; keeps what they came to, and the error that ended it."""
 
     def __init__(
-        self, arrivals: Arrivals, target: Target, rejects: str, tell: Callable[[Batch], None], stop: Stop
+        self,
+        arrivals: StreamSource,
+        target: Target,
+        rejects: str,
+        tell: Callable[[BatchReport], None],
+        stop: StopFlag,
     ) -> None:
         self._arrivals = arrivals
         self._target = target
@@ -99,7 +106,7 @@ class _Batches:
         self._tell = tell
         self._stop = stop
         self.done = 0
-        self.counts = Counts()
+        self.counts = LineCounts()
         self.error: Exception | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
@@ -111,26 +118,26 @@ class _Batches:
 
     def _record(self, batch: DataFrame, number: int) -> None:
         context = batch.sparkSession.sparkContext
-        if self._stop.asked:
+        if self._stop.is_set:
             context.setLogLevel("OFF")  # Spark knows no end between two batches but by an error, and logs it
             raise _Stopped
         began = time.monotonic()
-        lines = frames.not_blank(self._arrivals.lines(batch))
-        met = frames.met(lines, parts=context.defaultParallelism)
-        outcomes = recorded(met, self._target).persist(StorageLevel.DISK_ONLY)
+        lines = frames.drop_blank(self._arrivals.lines(batch))
+        met = frames.group_by_run(lines, partitions=context.defaultParallelism)
+        outcomes = ingest_lines(met, self._target).persist(StorageLevel.DISK_ONLY)
         try:
-            counts = counted(outcomes)
+            counts = count_outcomes(outcomes)
             self._keep(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts)
         finally:
             outcomes.unpersist()
         self.done += 1
         self.counts += counts
-        self._tell(Batch(number, counts, time.monotonic() - began))
+        self._tell(BatchReport(number, counts, time.monotonic() - began))
 
-    def _keep(self, outcomes: DataFrame, batch: DataFrame, folder: str, counts: Counts) -> None:
+    def _keep(self, outcomes: DataFrame, batch: DataFrame, folder: str, counts: LineCounts) -> None:
         """Put the rejects of a batch in place of those of an earlier go."""
         if counts.rejected:
-            write_numbered(self._arrivals.numbered(rejected(outcomes), batch), folder)
+            write_rejected_lines(self._arrivals.with_line_numbers(rejected_lines(outcomes), batch), folder)
         else:
             _remove(batch.sparkSession, folder)
 

@@ -29,5 +29,5 @@ def check(*, repair: bool, settings: Settings, master: str) -> None:
 
         checked = job.check(spark, settings, repair=repair)
     common.summary(checked.summary(), lambda: str(checked))
-    if checked.wrong:
+    if checked.errors_left:
         click.get_current_context().exit(FAILURE)

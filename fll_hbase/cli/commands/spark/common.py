@@ -31,7 +31,7 @@ def job_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def placed(*, store: str | None, **said: Any) -> None:
-        command(settings=settings.of_job(store), **said)
+        command(settings=settings.job_settings(store), **said)
 
     return placed
 

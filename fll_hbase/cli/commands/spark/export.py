@@ -56,6 +56,6 @@ def export(
     with common.running("export", master) as spark:
         from fll_hbase.spark.jobs import export as job
 
-        wanted = job.Wanted(settings, window, namespace or "", distinct)
+        wanted = job.ExportSpec(settings, window, namespace or "", distinct)
         exported = job.export(spark, wanted, out, form=job.Format(form), overwrite=overwrite)
     common.summary(exported.summary(), lambda: str(exported))

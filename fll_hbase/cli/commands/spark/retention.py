@@ -14,7 +14,7 @@ from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE
 from fll_hbase.config import Settings
 from fll_hbase.model.operations import Dataset
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import hbase_url
 
 
@@ -76,25 +76,25 @@ def retention(
     with common.running("retention", master) as spark:
         from fll_hbase.spark.jobs import retention as job
 
-        retained = job.retain(spark, settings, horizons, dry_run=dry_run)
+        retained = job.apply_retention(spark, settings, horizons, dry_run=dry_run)
     hint = _compaction(settings.store) if not dry_run and retained.bytes else ""
     common.summary({**retained.summary(), "next": hint}, lambda: f"{retained}\n{hint}".rstrip())
 
 
-def _horizons(before_ms: int, namespace: str | None, name: str | None) -> Horizons:
+def _horizons(before_ms: int, namespace: str | None, name: str | None) -> RetentionPolicy:
     if namespace and name:
-        return Horizons(end_points_ms={Dataset(namespace, name): before_ms})
-    return Horizons(namespaces_ms={namespace: before_ms}) if namespace else Horizons(before_ms)
+        return RetentionPolicy(datasets_ms={Dataset(namespace, name): before_ms})
+    return RetentionPolicy(namespaces_ms={namespace: before_ms}) if namespace else RetentionPolicy(before_ms)
 
 
-def _policy(file: BinaryIO) -> Horizons:
+def _policy(file: BinaryIO) -> RetentionPolicy:
     """The horizons of a file. Raises UsageError that names what is wrong."""
     try:
         said = json.load(file)
         unknown = said.keys() - {"before", "namespaces", "endpoints"}
         if unknown:
             raise ValueError(f"unknown members {sorted(unknown)}")
-        return Horizons(
+        return RetentionPolicy(
             MOMENT.convert(said.get("before", "0"), None, None),
             {ns: MOMENT.convert(time, None, None) for ns, time in said.get("namespaces", {}).items()},
             {
@@ -110,5 +110,5 @@ def _compaction(store: str) -> str:
     """What is left to do: HBase frees nothing before a major compaction."""
     if not store.startswith(hbase_url.SCHEME):
         return ""
-    table = hbase_url.parsed(store).table
+    table = hbase_url.parse_url(store).table
     return f"HBase frees it with the next major compaction; in its shell: major_compact '{table}'"

@@ -11,10 +11,10 @@ from fll_hbase.cli import stores
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE
 from fll_hbase.config import Settings
-from fll_hbase.spark.shutdown import Stop, asked_by_signals
+from fll_hbase.spark.shutdown import StopFlag, stop_on_signals
 
 if TYPE_CHECKING:
-    from fll_hbase.spark.stream_stats import Batch
+    from fll_hbase.spark.stream_stats import BatchReport
 
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
@@ -100,26 +100,26 @@ def stream(
     """
     shipped = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
     asked = _SETTINGS | {name: value for name, value in shipped.items() if value}
-    stop = Stop()
-    with common.running("stream", master, asked) as spark, asked_by_signals(stop):
+    stop = StopFlag()
+    with common.running("stream", master, asked) as spark, stop_on_signals(stop):
         from fll_hbase.spark import stream_sources
         from fll_hbase.spark.jobs import stream as job
         from fll_hbase.spark.worker_ingest import Target
 
-        found = stream_sources.parsed(source, files_max=files_max, offsets_max=offsets_max, options=options)
+        found = stream_sources.parse_source(source, files_max=files_max, offsets_max=offsets_max, options=options)
         with stores.opened(settings, new=True):
             pass
         streamed = job.stream(
             spark,
             found,
             Target(settings, namespace or ""),
-            kept=job.Kept(checkpoint, rejects),
-            pace=job.Pace(interval, once),
-            tell=_told,
+            paths=job.StreamPaths(checkpoint, rejects),
+            trigger=job.Trigger(interval, once),
+            report=_told,
             stop=stop,
         )
     common.summary(streamed.summary(), lambda: str(streamed))
 
 
-def _told(batch: Batch) -> None:
+def _told(batch: BatchReport) -> None:
     common.summary(batch.summary(), lambda: str(batch))
