@@ -46,10 +46,10 @@ def digest(content: bytes) -> str:
 
 def canonical(operation: Operation) -> str:
     """One line of JSON that says all of an operation, defaults filled in, members in a fixed order."""
-    return json.dumps(described(operation), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(operation_to_dict(operation), ensure_ascii=False, separators=(",", ":"))
 
 
-def described(operation: Operation) -> dict[str, Any]:
+def operation_to_dict(operation: Operation) -> dict[str, Any]:
     """The operation as the document form of the REST contract, with every default filled in."""
     head: dict[str, Any] = {
         "type": type_of(operation),
@@ -69,7 +69,7 @@ def described(operation: Operation) -> dict[str, Any]:
     return head
 
 
-def parsed(text: str | bytes) -> Operation:
+def operation_from_json(text: str | bytes) -> Operation:
     """The inverse of `canonical`. Raises ValueError, KeyError or TypeError for any other text."""
     head = json.loads(text)
     name, description = head["name"], head["description"]

@@ -8,10 +8,10 @@ from fll_hbase.model.operations import Dataset, Field
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class DatasetMetadata:
     """Fields as full paths with their types; `aliases` are further names of the very same end point."""
 
-    end_point: Dataset
+    dataset: Dataset
     fields: tuple[Field, ...] = ()
     description: str = ""
     aliases: tuple[Dataset, ...] = ()

@@ -12,7 +12,7 @@ from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Dataset, Influence
 
 
-class Edge(NamedTuple):
+class FieldEdge(NamedTuple):
     """A field of the source leads into one of the destination, directly or not.
 
     Without a source the field was generated, without a destination it was dropped. Without a field at an end
@@ -27,42 +27,42 @@ class Edge(NamedTuple):
     influence: Influence | None
 
 
-def every(field_map: FieldMap) -> Iterator[Edge]:
+def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
     """All edges, each once."""
     for destination in field_map.destinations:
-        yield from into(field_map, destination)
+        yield from edges_into(field_map, destination)
     for source in field_map.sources:
-        yield from dropped(field_map, source)
+        yield from dropped_edges(field_map, source)
 
 
-def into(field_map: FieldMap, destination: Dataset) -> Iterator[Edge]:
+def edges_into(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
     """The edges that end at a destination."""
     for field in field_map.generated:
         if field.dataset == destination:
-            yield Edge(None, None, destination, field.name, Influence.DIRECT)
+            yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
     if destination in field_map.destinations:
         yield from _between(field_map, field_map.sources, destination)
 
 
-def out_of(field_map: FieldMap, source: Dataset) -> Iterator[Edge]:
+def edges_out_of(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
     """The edges that begin at a source, also of what was dropped."""
     if source in field_map.sources:
         for destination in field_map.destinations:
             yield from _between(field_map, (source,), destination)
-    yield from dropped(field_map, source)
+    yield from dropped_edges(field_map, source)
 
 
-def dropped(field_map: FieldMap, source: Dataset) -> Iterator[Edge]:
+def dropped_edges(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
     """The edges of a source that end nowhere."""
     mask = _bits(field_map, source)
     yield from _fields(field_map, field_map.dropped_direct & mask, None, None, Influence.DIRECT)
     yield from _fields(field_map, field_map.dropped_indirect & mask, None, None, Influence.INDIRECT)
 
 
-def _between(field_map: FieldMap, sources: tuple[Dataset, ...], destination: Dataset) -> Iterator[Edge]:
+def _between(field_map: FieldMap, sources: tuple[Dataset, ...], destination: Dataset) -> Iterator[FieldEdge]:
     masks = {source: _bits(field_map, source) for source in sources}
     mask = sum(masks.values())
-    whole = sum(bits for shaped, bits in field_map.whole if shaped == destination) & mask
+    whole = sum(bits for shaped, bits in field_map.dataset_wide if shaped == destination) & mask
     touched = whole
     for name, (direct, indirect) in sorted(_reached(field_map, destination, mask).items()):
         touched |= direct | indirect
@@ -70,15 +70,15 @@ def _between(field_map: FieldMap, sources: tuple[Dataset, ...], destination: Dat
         yield from _fields(field_map, indirect, destination, name, Influence.INDIRECT)
     yield from _fields(field_map, whole, destination, None, Influence.INDIRECT)
     for source, bits in masks.items():
-        unknown = source in field_map.unread or destination in field_map.unwritten
+        unknown = source in field_map.read_without_fields or destination in field_map.written_without_fields
         if unknown and not touched & bits:
-            yield Edge(source, None, destination, None, None)
+            yield FieldEdge(source, None, destination, None, None)
 
 
 def _reached(field_map: FieldMap, destination: Dataset, mask: int) -> dict[str, tuple[int, int]]:
     """Per field of a destination the source fields, of those in the mask, that lead into it."""
     reached: dict[str, tuple[int, int]] = {}
-    for flow in field_map.flows:
+    for flow in field_map.entries:
         direct, indirect = flow.direct & mask, flow.indirect & mask
         if flow.destination == destination and direct | indirect:
             for name in flow.fields:
@@ -89,11 +89,11 @@ def _reached(field_map: FieldMap, destination: Dataset, mask: int) -> dict[str, 
 
 def _fields(
     field_map: FieldMap, bits: int, destination: Dataset | None, name: str | None, influence: Influence
-) -> Iterator[Edge]:
+) -> Iterator[FieldEdge]:
     """One edge for each source field in the set."""
     while bits:
         field = field_map.fields[(bits & -bits).bit_length() - 1]
-        yield Edge(field.dataset, field.name, destination, name, influence)
+        yield FieldEdge(field.dataset, field.name, destination, name, influence)
         bits &= bits - 1
 
 

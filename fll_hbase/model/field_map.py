@@ -29,15 +29,15 @@ from fll_hbase.model.operations import (
 BITS_MAX = 2**33
 """Operations times source fields of one run: a gigabyte of bits while they are summed up."""
 
-Pair: TypeAlias = tuple[str | None, str | None]
+FieldPair: TypeAlias = tuple[str | None, str | None]
 """Source field and destination field; None at the left is generated, at the right dropped."""
 
-Ends: TypeAlias = tuple[Dataset | None, Dataset | None]
+DatasetPair: TypeAlias = tuple[Dataset | None, Dataset | None]
 """Source and destination of a relation; None at the left is generated, at the right dropped."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Flow:
+class FieldMapEntry:
     """One set of source fields (`direct` and `indirect` bits) that leads into each of `fields`."""
 
     destination: Dataset
@@ -57,79 +57,79 @@ class FieldMap:
     fields: tuple[DatasetField, ...]
     sources: tuple[Dataset, ...]
     destinations: tuple[Dataset, ...]
-    flows: tuple[Flow, ...]
+    entries: tuple[FieldMapEntry, ...]
     generated: tuple[DatasetField, ...]
     dropped_direct: int
     dropped_indirect: int
-    whole: tuple[tuple[Dataset, int], ...]
-    unread: tuple[Dataset, ...]
-    unwritten: tuple[Dataset, ...]
+    dataset_wide: tuple[tuple[Dataset, int], ...]
+    read_without_fields: tuple[Dataset, ...]
+    written_without_fields: tuple[Dataset, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class DatasetLineage:
     """What one end point gave another; `source` None is generated, `destination` None is dropped."""
 
     source: Dataset | None
     destination: Dataset | None
-    direct: frozenset[Pair] = frozenset()
-    indirect: frozenset[Pair] = frozenset()
-    whole: frozenset[str] = frozenset()
+    direct: frozenset[FieldPair] = frozenset()
+    indirect: frozenset[FieldPair] = frozenset()
+    dataset_wide: frozenset[str] = frozenset()
     unknown: bool = False
 
-    def merged(self, other: Relation) -> Relation:
+    def merge(self, other: DatasetLineage) -> DatasetLineage:
         """Union of both, which are of the same end points; order does not matter."""
-        return Relation(
+        return DatasetLineage(
             source=self.source,
             destination=self.destination,
             direct=self.direct | other.direct,
             indirect=self.indirect | other.indirect,
-            whole=self.whole | other.whole,
+            dataset_wide=self.dataset_wide | other.dataset_wide,
             unknown=self.unknown or other.unknown,
         )
 
-    def without_indirect(self) -> Relation:
+    def without_indirect(self) -> DatasetLineage:
         """The direct pairs alone."""
-        return Relation(self.source, self.destination, direct=self.direct, unknown=self.unknown)
+        return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
 
     @property
     def empty(self) -> bool:
-        return not (self.direct or self.indirect or self.whole or self.unknown)
+        return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
 
 
 @dataclass(frozen=True, slots=True)
-class Relations:
+class DatasetLineageSet:
     """All relations of one end point in one direction; `truncated` where pairs were left out."""
 
-    by_ends: dict[Ends, Relation]
+    by_datasets: dict[DatasetPair, DatasetLineage]
     truncated: bool = False
 
-    def merged(self, other: Relations) -> Relations:
+    def merge(self, other: DatasetLineageSet) -> DatasetLineageSet:
         """Union of both; order does not matter."""
-        union = dict(self.by_ends)
-        for ends, relation in other.by_ends.items():
-            union[ends] = union[ends].merged(relation) if ends in union else relation
-        return Relations(union, self.truncated or other.truncated)
+        union = dict(self.by_datasets)
+        for ends, relation in other.by_datasets.items():
+            union[ends] = union[ends].merge(relation) if ends in union else relation
+        return DatasetLineageSet(union, self.truncated or other.truncated)
 
-    def renamed(self, name: Dataset, to: Dataset) -> Relations:
+    def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
         """The same of an end point under another name."""
-        renamed = Relations({}, self.truncated)
-        for (source, destination), relation in self.by_ends.items():
+        renamed = DatasetLineageSet({}, self.truncated)
+        for (source, destination), relation in self.by_datasets.items():
             ends = to if source == name else source, to if destination == name else destination
-            renamed = renamed.merged(
-                Relations({ends: replace(relation, source=ends[0], destination=ends[1])})
+            renamed = renamed.merge(
+                DatasetLineageSet({ends: replace(relation, source=ends[0], destination=ends[1])})
             )
         return renamed
 
-    def without_indirect(self) -> Relations:
+    def without_indirect(self) -> DatasetLineageSet:
         """What is left of direct pairs; relations left empty are no more."""
-        direct = {ends: relation.without_indirect() for ends, relation in self.by_ends.items()}
-        return Relations(
+        direct = {ends: relation.without_indirect() for ends, relation in self.by_datasets.items()}
+        return DatasetLineageSet(
             {ends: relation for ends, relation in direct.items() if not relation.empty}, self.truncated
         )
 
 
-def of(operations: Sequence[Operation]) -> FieldMap:
+def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     """The field map of valid operations. Raises TooLarge where it could not be summed up in memory."""
     used = _used(operations)
     fields = _source_fields(operations, used)
@@ -163,17 +163,17 @@ def of(operations: Sequence[Operation]) -> FieldMap:
         fields=fields,
         sources=tuple(sorted({read.source for read in reads})),
         destinations=tuple(sorted({write.destination for write in writes})),
-        flows=tuple(sorted(Flow(ends[0], tuple(sorted(names)), *ends[1:]) for ends, names in flows.items())),
+        entries=tuple(sorted(FieldMapEntry(ends[0], tuple(sorted(names)), *ends[1:]) for ends, names in flows.items())),
         generated=tuple(sorted(field for field, has_source in made.items() if not has_source)),
         dropped_direct=dropped,
         dropped_indirect=dropped_indirect & ~dropped,
-        whole=tuple(sorted(item for item in whole.items() if item[1])),
-        unread=tuple(sorted({read.source for read in reads if not read.outputs and read.name not in used})),
-        unwritten=tuple(sorted({write.destination for write in writes if not write.inputs})),
+        dataset_wide=tuple(sorted(item for item in whole.items() if item[1])),
+        read_without_fields=tuple(sorted({read.source for read in reads if not read.outputs and read.name not in used})),
+        written_without_fields=tuple(sorted({write.destination for write in writes if not write.inputs})),
     )
 
 
-def relations(field_map: FieldMap, end_point: Dataset, *, backward: bool, pairs_max: int) -> Relations:
+def dataset_relations(field_map: FieldMap, end_point: Dataset, *, backward: bool, pairs_max: int) -> DatasetLineageSet:
     """What the map says of `end_point`: as destination where `backward`, else as source.
 
     At most `pairs_max` pairs are made; the rest is told by `truncated`.
@@ -202,13 +202,13 @@ def _backward_parts(field_map: FieldMap, destination: Dataset) -> Iterator[_Part
     for field in field_map.generated:
         if field.dataset == destination:
             yield _Part(None, destination, [None], [field.name])
-    for flow in field_map.flows:
+    for flow in field_map.entries:
         if flow.destination == destination:
             for source, names in _by_source(field_map, flow.direct):
                 yield _Part(source, destination, names, flow.fields)
             for source, names in _by_source(field_map, flow.indirect):
                 yield _Part(source, destination, names, flow.fields, Influence.INDIRECT)
-    for source, names in _by_source(field_map, dict(field_map.whole).get(destination, 0)):
+    for source, names in _by_source(field_map, dict(field_map.dataset_wide).get(destination, 0)):
         yield _Part(source, destination, names, None)
 
 
@@ -218,21 +218,21 @@ def _forward_parts(field_map: FieldMap, source: Dataset) -> Iterator[_Part]:
         yield _Part(source, None, names, [None])
     for _, names in _by_source(field_map, field_map.dropped_indirect & mask):
         yield _Part(source, None, names, [None], Influence.INDIRECT)
-    for flow in field_map.flows:
+    for flow in field_map.entries:
         for _, names in _by_source(field_map, flow.direct & mask):
             yield _Part(source, flow.destination, names, flow.fields)
         for _, names in _by_source(field_map, flow.indirect & mask):
             yield _Part(source, flow.destination, names, flow.fields, Influence.INDIRECT)
-    for destination, bits in field_map.whole:
+    for destination, bits in field_map.dataset_wide:
         for _, names in _by_source(field_map, bits & mask):
             yield _Part(source, destination, names, None)
 
 
-def _unknown_ends(field_map: FieldMap) -> Iterator[Ends]:
+def _unknown_ends(field_map: FieldMap) -> Iterator[DatasetPair]:
     """Source and destination of one run of which at least one was touched without naming fields."""
     for source in field_map.sources:
         for destination in field_map.destinations:
-            if source in field_map.unread or destination in field_map.unwritten:
+            if source in field_map.read_without_fields or destination in field_map.written_without_fields:
                 yield source, destination
 
 
@@ -252,9 +252,9 @@ class _Gathered:
     def __init__(self, pairs_max: int) -> None:
         self._left = pairs_max
         self._truncated = False
-        self._pairs: dict[Ends, dict[Influence, set[Pair]]] = {}
-        self._whole: dict[Ends, set[str]] = {}
-        self._unknown: set[Ends] = set()
+        self._pairs: dict[DatasetPair, dict[Influence, set[FieldPair]]] = {}
+        self._whole: dict[DatasetPair, set[str]] = {}
+        self._unknown: set[DatasetPair] = set()
 
     def add(self, part: _Part) -> None:
         ends = part.source, part.destination
@@ -268,22 +268,22 @@ class _Gathered:
             sets[part.influence].update((name, to) for name in kept)
             self._left -= len(kept)
 
-    def add_unknown(self, ends: Ends) -> None:
+    def add_unknown(self, ends: DatasetPair) -> None:
         self._unknown.add(ends)
 
-    def relations(self) -> Relations:
+    def relations(self) -> DatasetLineageSet:
         by_ends = {
-            ends: Relation(
+            ends: DatasetLineage(
                 *ends,
                 direct=frozenset(sets[Influence.DIRECT]),
                 indirect=frozenset(sets[Influence.INDIRECT]),
-                whole=frozenset(self._whole.get(ends, ())),
+                dataset_wide=frozenset(self._whole.get(ends, ())),
             )
             for ends, sets in self._pairs.items()
         }
         for ends in self._unknown - by_ends.keys():
-            by_ends[ends] = Relation(*ends, unknown=True)
-        return Relations(by_ends, self._truncated)
+            by_ends[ends] = DatasetLineage(*ends, unknown=True)
+        return DatasetLineageSet(by_ends, self._truncated)
 
 
 class _Reaches:
@@ -295,7 +295,7 @@ class _Reaches:
             operation.name: operation.source for operation in operations if isinstance(operation, Read)
         }
         self._behind: dict[str, tuple[int, int]] = {}
-        for operation in topology.topological(operations):
+        for operation in topology.sort_operations(operations):
             if isinstance(operation, Transform):
                 self._behind[operation.name] = self._sum(operation.inputs)
 

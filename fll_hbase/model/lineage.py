@@ -38,15 +38,15 @@ class FieldLineageInfo:
     forward: dict[DatasetField, int]
 
 
-def of(operations: Sequence[Operation]) -> FieldLineageInfo:
+def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
     """The lineage that `operations` mean, in any order.
 
     Raises InvalidLineage with every fault, each at its place in the order given.
     """
-    return _checked(operations, find_faults(operations))
+    return _checked(operations, find_errors(operations))
 
 
-def partial(operations: Sequence[Operation]) -> FieldLineageInfo:
+def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
     """As `of`, of operations that another system told: a missing READ or WRITE is no fault there."""
     return _checked(operations, _broken_ways(operations))
 
@@ -56,8 +56,8 @@ def _checked(operations: Sequence[Operation], found: Iterator[FieldError]) -> Fi
     if faults:
         raise InvalidLineage(faults)
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
-    field_map = summary.of(ordered)
-    backward, forward = operation_graph.reaches(ordered)
+    field_map = summary.build_field_map(ordered)
+    backward, forward = operation_graph.operations_by_field(ordered)
     return FieldLineageInfo(
         operations=ordered,
         checksum=checksum(ordered),
@@ -69,7 +69,7 @@ def _checked(operations: Sequence[Operation], found: Iterator[FieldError]) -> Fi
     )
 
 
-def find_faults(operations: Sequence[Operation]) -> Iterator[FieldError]:
+def find_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Every reason why the operations make no lineage."""
     if not any(isinstance(operation, Read) for operation in operations):
         yield FieldError("operations", "no READ: lineage starts at a source")
@@ -84,7 +84,7 @@ def _broken_ways(operations: Sequence[Operation]) -> Iterator[FieldError]:
     yield from _cycles(operations)
 
 
-def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
+def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Inputs that their origin does not list as outputs: told, and treated as though listed."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
@@ -96,7 +96,7 @@ def unlisted_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
                 )
 
 
-def with_unlisted_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
+def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
     """All operations of one content by name, each listing also what others take of it unlisted."""
     taken: dict[str, set[str]] = {}
     for operation in operations:
@@ -134,7 +134,7 @@ def _unknown_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
-    for names in topology.cycles(operations):
+    for names in topology.cycles(topology.operation_origins(operations)):
         first = min(numbers[name] for name in names)
         if len(names) == 1:
             yield FieldError(f"operations.{first}", f"{names[0]!r} feeds itself")

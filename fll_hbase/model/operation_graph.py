@@ -17,7 +17,7 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    end_point_of,
+    dataset_of,
     inputs_of,
     outputs_of,
 )
@@ -40,7 +40,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class OperationPath:
     """All transforms between an ultimate source and a field, or a field and an ultimate destination.
 
     Names are in an order that could have run.
@@ -49,10 +49,10 @@ class Way:
     operations: tuple[str, ...]
     influence: Influence
 
-    def renamed(self, names: dict[str, str]) -> Way:
-        return Way(tuple(names[name] for name in self.operations), self.influence)
+    def rename(self, names: dict[str, str]) -> OperationPath:
+        return OperationPath(tuple(names[name] for name in self.operations), self.influence)
 
-    def merged(self, older: Way) -> Way:
+    def merge(self, older: OperationPath) -> OperationPath:
         """Both ways as one; the older one's own transforms stand before those they were followed by."""
         union = list(self.operations)
         place = len(union)
@@ -62,11 +62,11 @@ class Way:
             else:
                 union.insert(place, name)
         both = {self.influence, older.influence}
-        return Way(tuple(union), Influence.DIRECT if Influence.DIRECT in both else Influence.INDIRECT)
+        return OperationPath(tuple(union), Influence.DIRECT if Influence.DIRECT in both else Influence.INDIRECT)
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class OperationGraph:
     """What leads into one field (backward) or is made of it (forward), in one set of operations.
 
     `connections` holds the influence of each (from, to, operation); a simple view has `ways` instead, by
@@ -76,17 +76,17 @@ class Graph:
     operations: dict[str, Operation]
     nodes: dict[NodeId, Node]
     connections: dict[tuple[NodeId, NodeId, str], Influence]
-    ways: dict[tuple[NodeId, NodeId], Way] = field(default_factory=dict)
+    paths: dict[tuple[NodeId, NodeId], OperationPath] = field(default_factory=dict)
     truncated: bool = False
 
 
-def backward(
+def upstream_graph(
     operations: Iterable[Operation],
     target: DatasetField,
     *,
     indirect: bool = True,
     connections_max: int | None = None,
-) -> Graph:
+) -> OperationGraph:
     """The graph that leads into a destination field; empty where no Write takes such a field."""
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
@@ -98,13 +98,13 @@ def backward(
     return walk.run(walk.step_backward)
 
 
-def forward(
+def downstream_graph(
     operations: Iterable[Operation],
     origin: DatasetField,
     *,
     indirect: bool = True,
     connections_max: int | None = None,
-) -> Graph:
+) -> OperationGraph:
     """The graph of all that is made of a source field, drops and dead ends too."""
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
@@ -117,20 +117,20 @@ def forward(
     return walk.run(walk.step_forward)
 
 
-def merge(graphs: Sequence[tuple[str, Graph]]) -> Graph:
+def merge(graphs: Sequence[tuple[str, OperationGraph]]) -> OperationGraph:
     """Union of graphs given newest first, each with its checksum.
 
     Where one name means different operations, the newest keeps it and the older are called
     `<name>@<first 8 hex of the checksum>`.
     """
     names = _Names()
-    union = Graph({}, {}, {})
+    union = OperationGraph({}, {}, {})
     for checksum, graph in graphs:
         union = _union(union, _renamed(graph, names.of(checksum, graph)))
     return union
 
 
-def reaches(
+def operations_by_field(
     operations: Sequence[Operation],
 ) -> tuple[dict[DatasetField, int], dict[DatasetField, int]]:
     """Per destination field the operations that lead into it, per source field those it leads to.
@@ -141,7 +141,7 @@ def reaches(
     if len(operations) > GRAPHED_OPERATIONS_MAX:
         return {}, {}
     bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
-    running = topology.topological(operations)
+    running = topology.sort_operations(operations)
     return _reaches_backward(running, bit), _reaches_forward(running, bit)
 
 
@@ -214,10 +214,10 @@ class _Walk:
         if destination is not None:
             self._written(node, destination)
 
-    def run(self, step: Callable[[NodeId], None]) -> Graph:
+    def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
         while self._next and not self._truncated:
             step(self._next.popleft())
-        return Graph(self._reached, self._nodes, self._connections, truncated=self._truncated)
+        return OperationGraph(self._reached, self._nodes, self._connections, truncated=self._truncated)
 
     def step_backward(self, node: NodeId) -> None:
         maker = self.operations[node[0]]
@@ -273,7 +273,7 @@ class _Names:
 
     _given: dict[str, dict[object, str]] = field(default_factory=dict)
 
-    def of(self, checksum: str, graph: Graph) -> dict[str, str]:
+    def of(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
         names = {}
         for name, operation in graph.operations.items():
             variants = self._given.setdefault(name, {})
@@ -287,37 +287,37 @@ def _identity(operation: Operation) -> object:
     return (
         type(operation).__name__,
         operation.description,
-        end_point_of(operation),
+        dataset_of(operation),
         inputs_of(operation),
         outputs_of(operation),
     )
 
 
-def _renamed(graph: Graph, names: dict[str, str]) -> Graph:
+def _renamed(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
     if all(name == new for name, new in names.items()):
         return graph
 
     def moved(node: NodeId) -> NodeId:
         return names[node[0]], node[1]
 
-    return Graph(
+    return OperationGraph(
         {names[name]: operation for name, operation in graph.operations.items()},
         {moved(node.id): replace(node, id=moved(node.id)) for node in graph.nodes.values()},
         {(moved(a), moved(b), names[name]): how for (a, b, name), how in graph.connections.items()},
-        {(moved(a), moved(b)): way.renamed(names) for (a, b), way in graph.ways.items()},
+        {(moved(a), moved(b)): way.rename(names) for (a, b), way in graph.paths.items()},
         graph.truncated,
     )
 
 
-def _union(newer: Graph, older: Graph) -> Graph:
+def _union(newer: OperationGraph, older: OperationGraph) -> OperationGraph:
     nodes = dict(newer.nodes)
     for node_id, node in older.nodes.items():
         known = nodes.get(node_id, node)
         nodes[node_id] = replace(known, destinations=known.destinations | node.destinations)
-    ways = dict(newer.ways)
-    for ends, way in older.ways.items():
-        ways[ends] = ways[ends].merged(way) if ends in ways else way
-    return Graph(
+    ways = dict(newer.paths)
+    for ends, way in older.paths.items():
+        ways[ends] = ways[ends].merge(way) if ends in ways else way
+    return OperationGraph(
         {**older.operations, **newer.operations},
         nodes,
         {**older.connections, **newer.connections},

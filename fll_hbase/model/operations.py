@@ -105,7 +105,7 @@ def outputs_of(operation: Operation) -> tuple[Field, ...]:
     return () if isinstance(operation, Write) else operation.outputs
 
 
-def end_point_of(operation: Operation) -> Dataset | None:
+def dataset_of(operation: Operation) -> Dataset | None:
     """What a Read reads or a Write writes; None for a Transform."""
     match operation:
         case Read():

@@ -12,14 +12,14 @@ NEVER_MS = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Horizons:
+class RetentionPolicy:
     """What starts before a horizon goes: that of the end point, else of its namespace, else of all."""
 
-    all_ms: int = NEVER_MS
+    default_ms: int = NEVER_MS
     namespaces_ms: Mapping[str, int] = field(default_factory=dict)
-    end_points_ms: Mapping[Dataset, int] = field(default_factory=dict)
+    datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
 
-    def of(self, end_point: Dataset) -> int:
+    def cutoff_ms(self, end_point: Dataset) -> int:
         """The horizon of one end point, milliseconds since 1970."""
-        own = self.end_points_ms.get(end_point)
-        return self.namespaces_ms.get(end_point.namespace, self.all_ms) if own is None else own
+        own = self.datasets_ms.get(end_point)
+        return self.namespaces_ms.get(end_point.namespace, self.default_ms) if own is None else own

@@ -77,7 +77,7 @@ class RecordedRun:
     info: FieldLineageInfo
 
 
-def details(**facts: Any) -> str:
+def encode_details(**facts: Any) -> str:
     """Facts of a run as one line of JSON, members sorted; those that say nothing are left out."""
     said = {name: fact for name, fact in facts.items() if fact}
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if said else ""

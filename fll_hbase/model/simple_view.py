@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fll_hbase.model import topology
-from fll_hbase.model.operation_graph import Graph, Node, NodeId, Way
+from fll_hbase.model.operation_graph import OperationGraph, Node, NodeId, OperationPath
 from fll_hbase.model.operations import (
     Dataset,
     DatasetField,
@@ -19,16 +19,16 @@ from fll_hbase.model.operations import (
     Read,
     Transform,
     Write,
-    end_point_of,
+    dataset_of,
     inputs_of,
     outputs_of,
     type_of,
 )
 
-Signature: TypeAlias = frozenset[object]
+DerivationSignature: TypeAlias = frozenset[object]
 
 
-def simple_backward(operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True) -> Graph:
+def upstream_simple_view(operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True) -> OperationGraph:
     """The ultimate sources of a destination field, and the transforms on any way from each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)
@@ -46,7 +46,7 @@ def simple_backward(operations: Iterable[Operation], target: DatasetField, *, in
     return view.graph()
 
 
-def simple_forward(operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True) -> Graph:
+def downstream_simple_view(operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True) -> OperationGraph:
     """The ultimate destinations of a source field, and the transforms on any way to each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)
@@ -66,7 +66,7 @@ def simple_forward(operations: Iterable[Operation], origin: DatasetField, *, ind
     return view.graph()
 
 
-def signature(operations: Iterable[Operation], target: DatasetField) -> Signature:
+def derivation_signature(operations: Iterable[Operation], target: DatasetField) -> DerivationSignature:
     """Equal for two sets of operations that make the field the same way.
 
     Operations by name, type, description and end point, and the connections that lead into the field; a
@@ -87,7 +87,7 @@ def signature(operations: Iterable[Operation], target: DatasetField) -> Signatur
     }
     for name, outputs in made.items():
         operation = steps.operations[name]
-        head = name, type_of(operation), operation.description, end_point_of(operation)
+        head = name, type_of(operation), operation.description, dataset_of(operation)
         parts.add((*head, frozenset(outputs), frozenset(_influences(operation).items())))
     return frozenset(parts)
 
@@ -212,7 +212,7 @@ class _View:
     def __init__(self, steps: _Steps) -> None:
         self._steps = steps
         self._nodes: dict[NodeId, Node] = {}
-        self._ways: dict[tuple[NodeId, NodeId], Way] = {}
+        self._ways: dict[tuple[NodeId, NodeId], OperationPath] = {}
         self._operations: dict[str, Operation] = {}
 
     def add_operations(self, names: Iterable[str]) -> None:
@@ -228,8 +228,8 @@ class _View:
         self._nodes[node] = Node(node, known.type, source, known.destinations | added)
 
     def add_way(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> None:
-        ordered = topology.topological([self._steps.operations[name] for name in between])
-        self._ways[ends] = Way(tuple(operation.name for operation in ordered), influence)
+        ordered = topology.sort_operations([self._steps.operations[name] for name in between])
+        self._ways[ends] = OperationPath(tuple(operation.name for operation in ordered), influence)
 
-    def graph(self) -> Graph:
-        return Graph(self._operations, self._nodes, {}, self._ways)
+    def graph(self) -> OperationGraph:
+        return OperationGraph(self._operations, self._nodes, {}, self._ways)

@@ -1,91 +1,105 @@
-"""In which order could operations have run: topological order and cycles, without recursion.
+"""Topological order and cycles of a directed graph of names, without recursion.
 
-An origin that is not among the operations given is ignored, so that a subset can be ordered too.
+A graph is a mapping of each name to its origins: the names that have to come before it. Origins that are not
+names of the graph themselves are ignored, so that a part of a graph can be sorted too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from fll_hbase.errors import FieldError, InvalidLineage
 from fll_hbase.model.operations import Operation, inputs_of
 
 
-def topological(operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """The operations, each after all its origins; by name where the order is free.
+def topological_sort(
+    origins: Mapping[str, Iterable[str]], *, rank: Callable[[str], int] = lambda _: 0
+) -> list[str]:
+    """Return the names, each after all its origins; where the order is free by `rank`, then by name.
 
-    Raises InvalidLineage where operations feed one another in a cycle.
+    Names on a cycle, and those that come after one, are left out.
     """
-    by_name = {operation.name: operation for operation in operations}
-    origins = _origins(operations)
-    waiting = {name: len(names) for name, names in origins.items()}
-    consumers = _consumers(origins)
-    ready = [name for name, count in waiting.items() if count == 0]
+    graph = _without_unknown(origins)
+    consumers = _consumers(graph)
+    missing = {name: len(names) for name, names in graph.items()}
+    ready = [(rank(name), name) for name, count in missing.items() if count == 0]
     heapify(ready)
     ordered = []
     while ready:
-        name = heappop(ready)
-        ordered.append(by_name[name])
+        _, name = heappop(ready)
+        ordered.append(name)
         for consumer in consumers[name]:
-            waiting[consumer] -= 1
-            if waiting[consumer] == 0:
-                heappush(ready, consumer)
-    if len(ordered) < len(by_name):
-        raise InvalidLineage(
-            FieldError("operations", f"a cycle: {', '.join(map(repr, names))}")
-            for names in cycles(operations)
-        )
-    return tuple(ordered)
+            missing[consumer] -= 1
+            if missing[consumer] == 0:
+                heappush(ready, (rank(consumer), consumer))
+    return ordered
 
 
-def cycles(operations: Sequence[Operation]) -> Iterator[tuple[str, ...]]:
-    """Each set of operations that feed one another, or the one that feeds itself; names sorted.
+def cycles(origins: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield each set of names that precede one another, or the name that precedes itself; names sorted.
 
-    Kosaraju's strongly connected components.
+    These are Kosaraju's strongly connected components.
     """
-    origins = _origins(operations)
-    seen: set[str] = set()
-    finished = [name for root in origins for name in _postorder(root, origins, seen)]
-    consumers = _consumers(origins)
-    seen = set()
+    graph = _without_unknown(origins)
+    visited: set[str] = set()
+    finished = [name for root in graph for name in _postorder(root, graph, visited)]
+    consumers = _consumers(graph)
+    visited = set()
     for root in reversed(finished):
-        component = list(_postorder(root, consumers, seen))
-        if len(component) > 1 or (component and root in origins[root]):
+        component = list(_postorder(root, consumers, visited))
+        if len(component) > 1 or (component and root in graph[root]):
             yield tuple(sorted(component))
 
 
-def _postorder(root: str, steps: Mapping[str, Iterable[str]], seen: set[str]) -> Iterator[str]:
-    """All names on from `root` that are not `seen` yet, each after those on from it."""
-    if root in seen:
+def operation_origins(operations: Iterable[Operation]) -> dict[str, set[str]]:
+    """Return the graph of operations: per name the names of those whose fields are its inputs."""
+    origins: dict[str, set[str]] = {}
+    for operation in operations:
+        origins.setdefault(operation.name, set()).update(field.origin for field in inputs_of(operation))
+    return origins
+
+
+def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
+    """Return the operations, each after all its origins; by name where the order is free.
+
+    Raises InvalidLineage if operations feed one another in a cycle.
+    """
+    by_name = {operation.name: operation for operation in operations}
+    origins = operation_origins(operations)
+    ordered = topological_sort(origins)
+    if len(ordered) < len(by_name):
+        raise InvalidLineage(
+            FieldError("operations", f"a cycle: {', '.join(map(repr, names))}") for names in cycles(origins)
+        )
+    return tuple(by_name[name] for name in ordered)
+
+
+def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str]) -> Iterator[str]:
+    """Yield all names reachable from `root` that are not `visited` yet, each after those reachable from it."""
+    if root in visited:
         return
-    seen.add(root)
+    visited.add(root)
     path = [(root, iter(steps[root]))]
     while path:
         name, rest = path[-1]
-        step = next((step for step in rest if step not in seen), None)
+        step = next((step for step in rest if step not in visited), None)
         if step is None:
             path.pop()
             yield name
         else:
-            seen.add(step)
+            visited.add(step)
             path.append((step, iter(steps[step])))
 
 
-def _origins(operations: Sequence[Operation]) -> dict[str, set[str]]:
-    """Per operation the operations it takes fields from, those not given left out."""
-    names = {operation.name for operation in operations}
-    origins: dict[str, set[str]] = {name: set() for name in sorted(names)}
-    for operation in operations:
-        origins[operation.name].update(
-            field.origin for field in inputs_of(operation) if field.origin in names
-        )
-    return origins
+def _without_unknown(origins: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """Return the graph with names sorted and without origins that are not names of it."""
+    return {name: {origin for origin in origins[name] if origin in origins} for name in sorted(origins)}
 
 
-def _consumers(origins: dict[str, set[str]]) -> dict[str, list[str]]:
-    consumers: dict[str, list[str]] = {name: [] for name in origins}
-    for name, names in origins.items():
-        for origin in names:
+def _consumers(graph: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    consumers: dict[str, list[str]] = {name: [] for name in graph}
+    for name, origins in graph.items():
+        for origin in origins:
             consumers[origin].append(name)
     return consumers

@@ -9,7 +9,7 @@ class UniqueNames:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def unique(self, name: str) -> str:
+    def assign(self, name: str) -> str:
         """The name, or with `#2`, `#3`, … where it is taken."""
         number = self._numbers.get(name, 0) + 1
         found = name if number == 1 else f"{name}#{number}"

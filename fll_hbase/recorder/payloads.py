@@ -92,7 +92,7 @@ def _joined(each: Iterable[Sequence[Operation]]) -> list[Operation]:
     joined: dict[str, Operation] = {}
     for operations in each:
         names: dict[str, str] = {}
-        for operation in topology.topological(operations):
+        for operation in topology.sort_operations(operations):
             moved = _moved(operation, names)
             names[operation.name] = _place(moved, joined)
             joined.setdefault(names[operation.name], replace(moved, name=names[operation.name]))

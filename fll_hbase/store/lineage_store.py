@@ -21,9 +21,9 @@ from fll_hbase.model.runs import Direction, ProgramRun, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import Content, ContentCache, ContentMissing
-from fll_hbase.store.read.event_merge import Folds
+from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.traversal import LineageEntry, DatasetLineageResult, in_order, walk
-from fll_hbase.store.read.window_query import Asked, WindowReader, place_of
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import CommitResult, RunCommitter, RunDetails, RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
@@ -91,7 +91,7 @@ class RunsPage:
     """Runs newest first; `after` is what the next page begins beyond, empty at the end."""
 
     runs: tuple[ListedRun, ...]
-    after: bytes
+    next_after: bytes
 
 
 def _asked_again(question: Callable[P, A]) -> Callable[P, A]:
@@ -124,7 +124,7 @@ class LineageStore:
         self._table = table
         self._limits = limits
         self._contents = ContentCache(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
-        folds = Folds(table)
+        folds = EventMerger(table)
         self._recording = RunCommitter(table, folds, clock=clock, grace_ms=limits.grace_ms)
         self._gathering = GroupCommit(self._recording.record)
         self._windows = WindowReader(table, self._contents, folds, clock=clock, grace_ms=limits.grace_ms)
@@ -153,14 +153,14 @@ class LineageStore:
 
     def put_metadata(self, schemas: Iterable[DatasetMetadata]) -> None:
         """Put what is known of end points without any run into the catalogue; durable when this returns."""
-        puts = run_rows.unique(put for schema in schemas for put in content_rows.schema_puts(schema))
+        puts = run_rows.last_put_per_cell(put for schema in schemas for put in content_rows.metadata_puts(schema))
         if puts:
             self._table.write([puts])
 
     @_asked_again
     def lineage(
         self,
-        end_point: Dataset,
+        dataset: Dataset,
         window: Window,
         *,
         directions: Sequence[Direction] = BOTH,
@@ -176,15 +176,15 @@ class LineageStore:
             def ask(
                 asked_of: Dataset, others: Sequence[Dataset], direction: Direction = direction
             ) -> DatasetLineageSet:
-                found = self._relations(Asked(direction, asked_of, window, failed))
+                found = self._relations(WindowQuery(direction, asked_of, window, failed))
                 for other in others:
-                    said = self._relations(Asked(direction, other, window, failed))
+                    said = self._relations(WindowQuery(direction, other, window, failed))
                     found = found.merge(said.rename(other, asked_of))
                 return found if indirect else found.without_indirect()
 
             answer = walk(
                 ask,
-                end_point,
+                dataset,
                 direction,
                 aliases=self.catalogue.aliases,
                 level=level,
@@ -194,7 +194,7 @@ class LineageStore:
             entries += answer.entries
             truncated.update(answer.truncated_by)
         if not entries:
-            self._must_know(end_point)
+            self._must_know(dataset)
         return DatasetLineageResult(in_order(entries), tuple(sorted(truncated)))
 
     @_asked_again
@@ -211,9 +211,9 @@ class LineageStore:
         """By which operations the field was made, or what was made of it: one level."""
         graphs: dict[str, list[OperationGraph]] = {}
         places: dict[str, bytes] = {}
-        asked_of = [Asked(direction, name, window, failed) for name in self.catalogue.names(field.dataset)]
+        asked_of = [WindowQuery(direction, name, window, failed) for name in self.catalogue.names(field.dataset)]
         for asked in asked_of:
-            of = DatasetField(asked.end_point, field.name)
+            of = DatasetField(asked.dataset, field.name)
             touching = {
                 checksum: operations
                 for checksum in self._windows.checksums(asked)
@@ -223,7 +223,7 @@ class LineageStore:
                 found = self._graph(operations, of, direction, simple=simple, indirect=indirect)
                 graphs.setdefault(checksum, []).append(found)
             if len(touching) > 1 or len(asked_of) > 1:
-                for checksum, place in self._windows.newest(asked, touching).items():
+                for checksum, place in self._windows.newest_references(asked, touching).items():
                     places[checksum] = min(place, places.get(checksum, place))
         if not graphs:
             self._must_know_field(field)
@@ -260,34 +260,34 @@ class LineageStore:
         if not runs:
             self._must_know_field(field)
         return Derivations(
-            tuple(Derivation(topology.topological(newest[key]), tuple(found)) for key, found in runs.items()),
+            tuple(Derivation(topology.sort_operations(newest[key]), tuple(found)) for key, found in runs.items()),
             truncated,
         )
 
     @_asked_again
-    def runs(self, end_point: Dataset, window: Window, *, limit: int, after: bytes = b"") -> RunsPage:
+    def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Every run of the window that touched the end point, failed ones too, newest first."""
         touched = heapq.merge(
             *(
-                self._placed(Asked(direction, name, window, True), after, limit)
-                for name in self.catalogue.names(end_point)
+                self._placed(WindowQuery(direction, name, window, True), start_after, limit)
+                for name in self.catalogue.names(dataset)
                 for direction in BOTH
             ),
             key=lambda item: item[0],
         )
         listed: list[tuple[bytes, ListedRun]] = []
-        after = b""
+        start_after = b""
         for place, same in groupby(touched, key=lambda item: item[0]):
             if len(listed) == limit:
-                after = listed[-1][0]
+                start_after = listed[-1][0]
                 break
             items = list(same)
             directions = frozenset(direction for _, _, direction in items)
             truth = items[0][1]
             listed.append((place, ListedRun(truth.run, truth.checksum, directions)))
         if not listed:
-            self._must_know(end_point)
-        return RunsPage(tuple(run for _, run in listed), after)
+            self._must_know(dataset)
+        return RunsPage(tuple(run for _, run in listed), start_after)
 
     def run(self, run: str) -> RunDetails:
         """What was told of one run, whatever it read or wrote. Raises NotFound."""
@@ -311,24 +311,24 @@ class LineageStore:
         """Close the table."""
         self._table.close()
 
-    def _relations(self, asked: Asked) -> DatasetLineageSet:
+    def _relations(self, asked: WindowQuery) -> DatasetLineageSet:
         checksums = self._windows.checksums(asked)
-        return self._contents.relations(checksums, asked.direction, asked.end_point)
+        return self._contents.relations(checksums, asked.direction, asked.dataset)
 
     def _writers(
         self, names: Sequence[Dataset], window: Window, *, failed: bool
     ) -> Iterator[tuple[CommittedRun, Dataset]]:
         """The runs that wrote an end point under any of its names, newest first, with that name."""
         found = (
-            zip(self._windows.live_runs(asked, batch=BATCH_RUNS), repeat(asked.end_point))
-            for asked in (Asked(Direction.BACKWARD, name, window, failed) for name in names)
+            zip(self._windows.runs(asked, batch_size=BATCH_RUNS), repeat(asked.dataset))
+            for asked in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
         )
-        return heapq.merge(*found, key=lambda item: place_of(item[0]))
+        return heapq.merge(*found, key=lambda item: reference_tail_of(item[0]))
 
-    def _placed(self, asked: Asked, after: bytes, limit: int) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+    def _placed(self, asked: WindowQuery, after: bytes, limit: int) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
         batch = min(limit + 1, BATCH_RUNS)
-        for truth in self._windows.live_runs(asked, after=after, batch=batch):
-            yield place_of(truth), truth, asked.direction
+        for truth in self._windows.runs(asked, start_after=after, batch_size=batch):
+            yield reference_tail_of(truth), truth, asked.direction
 
     def _graph(
         self,
@@ -347,7 +347,7 @@ class LineageStore:
         return walked(operations, field, indirect=indirect, connections_max=self._limits.connections_max)
 
     def _must_know(self, end_point: Dataset) -> None:
-        if not self.catalogue.knows(end_point):
+        if not self.catalogue.has_dataset(end_point):
             raise NotFound(f"no run ever read or wrote {end_point}; a search finds names")
 
     def _must_know_field(self, field: DatasetField) -> None:

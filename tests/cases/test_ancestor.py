@@ -166,9 +166,9 @@ def test_topology(case: dict[str, Any]) -> None:
     operations, expect = operations_of(case["operations"]), case["expect"]
     if "error" in expect:
         with pytest.raises(InvalidLineage, match=FAULTS[expect["error"]["kind"]]):
-            topology.topological(operations)
+            topology.sort_operations(operations)
         return
-    ordered = [operation.name for operation in topology.topological(operations)]
+    ordered = [operation.name for operation in topology.sort_operations(operations)]
     assert sorted(ordered) == sorted(operation.name for operation in operations)
     for earlier, later in expect["before"]:
         assert ordered.index(earlier) < ordered.index(later)

@@ -24,7 +24,7 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL
 def told(document: Any) -> Iterator[str]:
     """What a document comes to, as the page tells it."""
     reading = cdap.read_document(document, namespace="myns")
-    yield from map(_operation, topology.topological(reading.operations.info.operations))
+    yield from map(_operation, topology.sort_operations(reading.operations.info.operations))
     yield from (f"warning {warning}" for warning in reading.warnings)
 
 

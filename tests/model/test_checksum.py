@@ -27,10 +27,10 @@ def line(document: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", FROZEN, ids=lambda case: case["says"])
 def test_a_frozen_checksum_is_what_it_was(case: dict[str, Any]) -> None:
     """A change here needs a decision note, another checksum.VERSION and a migration."""
-    operations = [checksum.parsed(json.dumps(document)) for document in case["operations"]]
+    operations = [checksum.operation_from_json(json.dumps(document)) for document in case["operations"]]
     assert checksum.checksum(operations) == case["checksum"]
     assert checksum.checksum(reversed(operations)) == case["checksum"]
-    assert lineage.of(operations).checksum == case["checksum"]
+    assert lineage.build_lineage(operations).checksum == case["checksum"]
     assert [checksum.canonical(operation) for operation in operations] == list(map(line, case["operations"]))
 
 
@@ -46,7 +46,7 @@ def test_ten_distinct_checksums_are_frozen() -> None:
 
 def test_the_canonical_form_is_one_line_in_this_very_order() -> None:
     case = next(case for case in FROZEN if case["says"] == "types")
-    operations = [checksum.parsed(json.dumps(document)) for document in case["operations"]]
+    operations = [checksum.operation_from_json(json.dumps(document)) for document in case["operations"]]
     assert [checksum.canonical(operation) for operation in operations] == [
         '{"type":"READ","name":"read","description":"","source":{"namespace":"db","name":"orders","description":""},'
         '"outputs":[{"name":"id","type":"bigint"},{"name":"total","type":"decimal(10,2)"},{"name":"note"}]}',
@@ -64,8 +64,8 @@ def test_the_canonical_form_is_one_line_in_this_very_order() -> None:
 def test_an_operation_reads_back_from_its_text(operations: tuple[Operation, ...]) -> None:
     for operation in operations:
         text = checksum.canonical(operation)
-        assert checksum.parsed(text) == operation
-        assert checksum.parsed(text.encode()) == operation
+        assert checksum.operation_from_json(text) == operation
+        assert checksum.operation_from_json(text.encode()) == operation
         assert "\n" not in text
 
 
@@ -88,9 +88,9 @@ def test_changing_any_part_changes_the_checksum(operations: tuple[Operation, ...
     seen = {checksum.checksum(operations)}
     for number, operation in enumerate(operations):
         others = [*operations[:number], *operations[number + 1 :]]
-        for changed in variants(checksum.described(operation)):
+        for changed in variants(checksum.operation_to_dict(operation)):
             text = line(changed)
-            mutant = checksum.parsed(text)
+            mutant = checksum.operation_from_json(text)
             assert checksum.canonical(mutant) == text
             assert mutant != operation
             found = checksum.checksum([*others, mutant])
@@ -159,10 +159,10 @@ json_values = st.recursive(
 def test_texts_that_are_nearly_operations_raise_nothing_else(
     operations: tuple[Operation, ...], data: st.DataObject
 ) -> None:
-    document: Any = checksum.described(data.draw(st.sampled_from(operations)))
+    document: Any = checksum.operation_to_dict(data.draw(st.sampled_from(operations)))
     document[data.draw(st.sampled_from(sorted(document)))] = data.draw(json_values)
     with suppress(ValueError, KeyError, TypeError):
-        checksum.parsed(json.dumps(document))
+        checksum.operation_from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_texts_that_are_nearly_operations_raise_nothing_else(
 )
 def test_texts_that_are_no_operation(text: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
-        checksum.parsed(text)
+        checksum.operation_from_json(text)

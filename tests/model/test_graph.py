@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
 from fll_hbase.model import lineage, operation_graph
-from fll_hbase.model.operation_graph import Graph, NodeId
+from fll_hbase.model.operation_graph import OperationGraph, NodeId
 from fll_hbase.model.operations import (
     Dataset,
     DatasetField,
@@ -101,7 +101,7 @@ def test_backward_is_every_path_into_the_field(operations: tuple[Operation, ...]
         paths = kept(
             (path for node in asked for path in naive.paths_into(operations, node)), indirect=indirect
         )
-        found = operation_graph.backward(operations, target, indirect=indirect)
+        found = operation_graph.upstream_graph(operations, target, indirect=indirect)
         assert found.connections == connections(paths)
         nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
         assert found.nodes.keys() == nodes
@@ -118,7 +118,7 @@ def test_forward_is_every_path_from_the_field(operations: tuple[Operation, ...],
         paths = kept(
             (path for node in asked for path in naive.paths_from(operations, node)), indirect=indirect
         )
-        found = operation_graph.forward(operations, origin, indirect=indirect)
+        found = operation_graph.downstream_graph(operations, origin, indirect=indirect)
         assert found.connections == connections(paths)
         nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
         assert found.nodes.keys() == nodes
@@ -145,7 +145,7 @@ def drops_taking(operations: tuple[Operation, ...], node: NodeId, *, indirect: b
 @given(operation_sets())
 def test_nodes_say_what_made_them_and_of_which_type(operations: tuple[Operation, ...]) -> None:
     by_name = {operation.name: operation for operation in operations}
-    graphs = [operation_graph.backward(operations, field) for field in written_fields(operations)]
+    graphs = [operation_graph.upstream_graph(operations, field) for field in written_fields(operations)]
     for node in (node for found in graphs for node in found.nodes.values()):
         maker = by_name[node.id[0]]
         assert node.source == (maker.source if isinstance(maker, Read) else None)
@@ -155,10 +155,10 @@ def test_nodes_say_what_made_them_and_of_which_type(operations: tuple[Operation,
 
 @given(operation_sets())
 def test_graph_cells_name_the_operations_of_the_walk(operations: tuple[Operation, ...]) -> None:
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     assert info.backward.keys() == written_fields(operations)
     assert info.forward.keys() == read_fields(operations)
-    for walk, cells in ((operation_graph.backward, info.backward), (operation_graph.forward, info.forward)):
+    for walk, cells in ((operation_graph.upstream_graph, info.backward), (operation_graph.downstream_graph, info.forward)):
         for field, bits in cells.items():
             assert named(info, bits) == walk(operations, field).operations
 
@@ -167,8 +167,8 @@ def test_graph_cells_name_the_operations_of_the_walk(operations: tuple[Operation
 def test_the_operations_of_a_graph_cell_are_enough_to_walk(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
-    info = lineage.of(operations)
-    for walk, cells in ((operation_graph.backward, info.backward), (operation_graph.forward, info.forward)):
+    info = lineage.build_lineage(operations)
+    for walk, cells in ((operation_graph.upstream_graph, info.backward), (operation_graph.downstream_graph, info.forward)):
         for field, bits in cells.items():
             some = named(info, bits).values()
             assert walk(some, field, indirect=indirect) == walk(operations, field, indirect=indirect)
@@ -178,10 +178,10 @@ def named(info: lineage.FieldLineageInfo, bits: int) -> dict[str, Operation]:
     return {op.name: op for number, op in enumerate(info.operations) if bits >> number & 1}
 
 
-@pytest.mark.parametrize("walk", [operation_graph.backward, operation_graph.forward])
-def test_no_graph_of_a_field_that_nobody_names(walk: Callable[..., Graph]) -> None:
-    assert walk(chain(4), DatasetField(C, "x")) == Graph({}, {}, {})
-    assert walk(chain(4), DatasetField(A, "nowhere")) == Graph({}, {}, {})
+@pytest.mark.parametrize("walk", [operation_graph.upstream_graph, operation_graph.downstream_graph])
+def test_no_graph_of_a_field_that_nobody_names(walk: Callable[..., OperationGraph]) -> None:
+    assert walk(chain(4), DatasetField(C, "x")) == OperationGraph({}, {}, {})
+    assert walk(chain(4), DatasetField(A, "nowhere")) == OperationGraph({}, {}, {})
 
 
 @given(operation_sets(), st.integers(0, 8))
@@ -189,8 +189,8 @@ def test_connections_are_bounded_and_what_is_left_out_is_told(
     operations: tuple[Operation, ...], connections_max: int
 ) -> None:
     for target in written_fields(operations):
-        whole = operation_graph.backward(operations, target)
-        some = operation_graph.backward(operations, target, connections_max=connections_max)
+        whole = operation_graph.upstream_graph(operations, target)
+        some = operation_graph.upstream_graph(operations, target, connections_max=connections_max)
         assert len(some.connections) == min(len(whole.connections), connections_max)
         assert some.truncated == (len(whole.connections) > connections_max)
         assert some.connections.items() <= whole.connections.items() or some.truncated
@@ -199,24 +199,24 @@ def test_connections_are_bounded_and_what_is_left_out_is_told(
 
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     source, target = DatasetField(A, "x"), DatasetField(B, "x")
     assert info.backward[target] == info.forward[source] == 2**10_000 - 1
-    assert len(operation_graph.backward(operations, target).connections) == 9_998
-    assert len(operation_graph.forward(operations, source).connections) == 9_998
+    assert len(operation_graph.upstream_graph(operations, target).connections) == 9_998
+    assert len(operation_graph.downstream_graph(operations, source).connections) == 9_998
 
 
 def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
-    info = lineage.of(chain(10_001))
+    info = lineage.build_lineage(chain(10_001))
     assert (info.backward, info.forward) == ({}, {})
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
-    found = operation_graph.backward(operations, DatasetField(B, "f0"), connections_max=50_000)
+    found = operation_graph.upstream_graph(operations, DatasetField(B, "f0"), connections_max=50_000)
     assert found.truncated
     assert len(found.connections) == 50_000
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     assert set(info.backward.values()) == set(info.forward.values()) == {2**502 - 1}
 
 
@@ -232,18 +232,18 @@ NEWER, OLDER, OLDEST = "aaaaaaaa" + "0" * 24, "bbbbbbbb" + "0" * 24, "cccccccc" 
 
 
 def test_merging_keeps_one_of_identical_operations() -> None:
-    one = operation_graph.backward(renaming(B, "same"), DatasetField(B, "y"))
-    other = operation_graph.backward(
+    one = operation_graph.upstream_graph(renaming(B, "same"), DatasetField(B, "y"))
+    other = operation_graph.upstream_graph(
         [*renaming(B, "same"), Transform("idle", "", (), ())], DatasetField(B, "y")
     )
     assert operation_graph.merge([(NEWER, one), (OLDER, other)]) == one
     assert operation_graph.merge([(NEWER, one)]) == one
-    assert operation_graph.merge([]) == Graph({}, {}, {})
+    assert operation_graph.merge([]) == OperationGraph({}, {}, {})
 
 
 def test_merging_gives_the_newest_the_plain_name() -> None:
     texts = ["new", "old", "oldest", "old"]
-    graphs = [operation_graph.backward(renaming(B, text), DatasetField(B, "y")) for text in texts]
+    graphs = [operation_graph.upstream_graph(renaming(B, text), DatasetField(B, "y")) for text in texts]
     merged = operation_graph.merge(list(zip([NEWER, OLDER, OLDEST, "d" * 32], graphs, strict=True)))
     said = {name: operation.description for name, operation in merged.operations.items()}
     assert said == {
@@ -260,15 +260,15 @@ def test_merging_gives_the_newest_the_plain_name() -> None:
 
 
 def test_merging_joins_the_destinations_of_a_node() -> None:
-    graphs = [operation_graph.forward(renaming(end_point, ""), DatasetField(A, "x")) for end_point in (B, C)]
+    graphs = [operation_graph.downstream_graph(renaming(end_point, ""), DatasetField(A, "x")) for end_point in (B, C)]
     merged = operation_graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
     assert merged.nodes["rename", "y"].destinations == {B, C}
     assert merged.operations.keys() == {"read", "rename", "write", "write@bbbbbbbb"}
 
 
 def test_merging_tells_what_any_of_them_left_out() -> None:
-    whole = operation_graph.backward(renaming(B, ""), DatasetField(B, "y"))
-    cut = operation_graph.backward(renaming(B, ""), DatasetField(B, "y"), connections_max=0)
+    whole = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"))
+    cut = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"), connections_max=0)
     assert (whole.truncated, cut.truncated) == (False, True)
     assert operation_graph.merge([(NEWER, whole), (OLDER, cut)]).truncated
 
@@ -278,7 +278,7 @@ def test_merging_loses_nothing_and_adds_nothing(
     newer: tuple[Operation, ...], older: tuple[Operation, ...]
 ) -> None:
     for target in written_fields(newer) | written_fields(older):
-        graphs = [operation_graph.backward(operations, target) for operations in (newer, older)]
+        graphs = [operation_graph.upstream_graph(operations, target) for operations in (newer, older)]
         merged = operation_graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
         assert graphs[0].operations.items() <= merged.operations.items()
         identities = {identity(operation) for found in graphs for operation in found.operations.values()}

@@ -34,16 +34,16 @@ def transform(name: str, *origins: str) -> Transform:
 
 def faults(operations: list[Operation]) -> list[tuple[str, str]]:
     with pytest.raises(InvalidLineage) as caught:
-        lineage.of(operations)
+        lineage.build_lineage(operations)
     return [(fault.path, fault.detail) for fault in caught.value.errors]
 
 
 @given(operation_sets())
 def test_valid_operations_are_sorted_by_name_and_kept_whole(operations: tuple[Operation, ...]) -> None:
-    info = lineage.of(operations)
+    info = lineage.build_lineage(operations)
     assert info.operations == tuple(sorted(operations, key=lambda operation: operation.name))
     assert (info.sources, info.destinations) == (info.field_map.sources, info.field_map.destinations)
-    assert list(lineage.find_faults(operations)) == []
+    assert list(lineage.find_errors(operations)) == []
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_unlisted_inputs_are_told_each_at_its_place(operations: tuple[Operation,
         for place, taken in enumerate(inputs_of(operation))
         if (taken.origin, taken.name) not in listed
     ]
-    assert [fault.path for fault in lineage.unlisted_inputs(operations)] == expected
+    assert [fault.path for fault in lineage.undeclared_inputs(operations)] == expected
 
 
 @given(operation_sets())
 def test_with_unlisted_outputs_every_input_is_listed(operations: tuple[Operation, ...]) -> None:
-    every = lineage.with_unlisted_outputs(operations)
+    every = lineage.declare_missing_outputs(operations)
     assert every.keys() == {operation.name for operation in operations}
-    assert list(lineage.unlisted_inputs(list(every.values()))) == []
+    assert list(lineage.undeclared_inputs(list(every.values()))) == []
     for operation in operations:
         listing = every[operation.name]
         listed = [field.name for field in outputs_of(operation)]

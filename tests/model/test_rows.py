@@ -20,7 +20,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, State
 from fll_hbase.store import content_rows, run_rows
-from fll_hbase.store.run_rows import Ends, Truth
+from fll_hbase.store.run_rows import ContentEndpoints, CommittedRun
 from fll_hbase.tables import Cell, Put, Row
 
 A, B, _ = FEW_END_POINTS
@@ -36,7 +36,7 @@ def stored(puts: Iterable[Put]) -> dict[bytes, Row]:
 
 
 def data_row(info: FieldLineageInfo) -> Row:
-    ((key, row),) = stored(content_rows.content_of(info).data).items()
+    ((key, row),) = stored(content_rows.encode_content(info).data).items()
     assert key == layout.data_row(info.checksum)
     return row
 
@@ -44,11 +44,11 @@ def data_row(info: FieldLineageInfo) -> Row:
 @given(infos())
 def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
     row = data_row(info)
-    assert content_rows.field_map_of(row) == info.field_map
-    assert content_rows.ends_of(info.checksum, row) == Ends(info.checksum, info.sources, info.destinations)
-    names = content_rows.operation_names_of(row[layout.OPERATION_NAMES])
+    assert content_rows.decode_field_map(row) == info.field_map
+    assert content_rows.decode_endpoints(info.checksum, row) == ContentEndpoints(info.checksum, info.sources, info.destinations)
+    names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
     assert names == [operation.name for operation in info.operations]
-    operations = [content_rows.operation_of(row[layout.operation_column(name)]) for name in names]
+    operations = [content_rows.decode_operation(row[layout.operation_column(name)]) for name in names]
     assert tuple(operations) == info.operations
     assert checksum(operations) == info.checksum
 
@@ -59,7 +59,7 @@ def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageIn
     for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward)):
         for field, bits in graphs.items():
             cell = row[layout.graph_column(direction, field.dataset, field.name)]
-            assert sum(1 << number for number in content_rows.numbers_of(cell)) == bits
+            assert sum(1 << number for number in content_rows.decode_ranges(cell)) == bits
 
 
 @given(infos())
@@ -90,9 +90,9 @@ def zipped(length: int) -> list[Operation]:
 
 @pytest.mark.parametrize(("length", "kept"), [(40, True), (300, False), (600, False)])
 def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length: int, kept: bool) -> None:
-    info = lineage.of(zipped(length))
+    info = lineage.build_lineage(zipped(length))
     row = data_row(info)
-    graphs = [content_rows.ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
+    graphs = [content_rows.encode_ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
     operations = [cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)]
     assert (sum(map(len, graphs)) <= sum(map(len, operations))) == kept
     assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (len(graphs) if kept else 0)
@@ -100,34 +100,34 @@ def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length
 
 @given(st.sets(st.integers(0, 300), min_size=1))
 def test_sets_of_numbers_read_back(numbers: set[int]) -> None:
-    value = content_rows.ranges(sum(1 << number for number in numbers))
-    assert list(content_rows.numbers_of(Cell(value, 0))) == sorted(numbers)
+    value = content_rows.encode_ranges(sum(1 << number for number in numbers))
+    assert list(content_rows.decode_ranges(Cell(value, 0))) == sorted(numbers)
 
 
 def test_sets_of_numbers_are_ranges() -> None:
-    assert content_rows.ranges(0b10000111) == b"0-2,7"
-    assert content_rows.ranges(0b11) == b"0-1"
-    assert content_rows.ranges(2**10_000 - 1) == b"0-9999"
+    assert content_rows.encode_ranges(0b10000111) == b"0-2,7"
+    assert content_rows.encode_ranges(0b11) == b"0-1"
+    assert content_rows.encode_ranges(2**10_000 - 1) == b"0-9999"
 
 
 @pytest.mark.parametrize("value", [b"", b"x", b"1,", b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
 def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation numbers"):
-        list(content_rows.numbers_of(Cell(value, 0)))
+        list(content_rows.decode_ranges(Cell(value, 0)))
 
 
 @given(program_runs, infos(transforms_max=0))
 def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
-    truth = Truth(info.checksum, run)
-    value = run_rows.encoded(truth)
-    assert run_rows.decoded(run.run, value) == truth
+    truth = CommittedRun(info.checksum, run)
+    value = run_rows.encode_run(truth)
+    assert run_rows.decode_run(run.run, value) == truth
     assert (
-        run_rows.claimed(value)
-        == run_rows.claimed(run_rows.head_of(truth))
+        run_rows.decode_head(value)
+        == run_rows.decode_head(run_rows.encode_head(truth))
         == (info.checksum, run.start_ms, run.state)
     )
-    assert run_rows.is_head(run_rows.head_of(truth))
-    assert not run_rows.is_head(value)
+    assert run_rows.is_head_only(run_rows.encode_head(truth))
+    assert not run_rows.is_head_only(value)
 
 
 @given(
@@ -136,10 +136,10 @@ def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
 )
 def test_any_other_truth_is_corrupt_and_nothing_else(value: bytes) -> None:
     try:
-        truth = run_rows.decoded("run", value)
+        truth = run_rows.decode_run("run", value)
     except CorruptRow:
         return
-    assert run_rows.decoded("run", run_rows.encoded(truth)) == truth
+    assert run_rows.decode_run("run", run_rows.encode_run(truth)) == truth
 
 
 GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
@@ -159,9 +159,9 @@ GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
     ],
 )
 def test_a_malformed_truth_is_corrupt(value: bytes) -> None:
-    assert run_rows.decoded("run", GOOD).checksum == CHECKSUM
+    assert run_rows.decode_run("run", GOOD).checksum == CHECKSUM
     with pytest.raises(CorruptRow):
-        run_rows.decoded("run", value)
+        run_rows.decode_run("run", value)
 
 
 KEY = layout.run_row("run")
@@ -174,7 +174,7 @@ def run_row(*documents: tuple[int, bytes]) -> Row:
 def test_the_latest_document_has_the_highest_number() -> None:
     row = run_row((1, b"one"), (10, b"ten"), (9, b"nine"))
     assert run_rows.latest_document(row) == (10, b"ten")
-    assert run_rows.said_count(row) == 3
+    assert run_rows.input_count(row) == 3
     assert run_rows.latest_document({}) is None
 
 
@@ -192,11 +192,11 @@ def test_the_same_document_again_is_the_same_cell() -> None:
 
 def test_the_truth_is_that_of_the_greatest_count() -> None:
     puts = [
-        run_rows.truth_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
+        run_rows.commit_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
     ]
     row = stored(puts)[KEY]
-    assert run_rows.truth_value(row) == b"eleven"
-    assert run_rows.truth_value(run_row((1, b"a document is no truth"))) is None
+    assert run_rows.commit_value(row) == b"eleven"
+    assert run_rows.commit_value(run_row((1, b"a document is no truth"))) is None
 
 
 def test_a_document_column_without_a_number_is_corrupt() -> None:
@@ -207,13 +207,13 @@ def test_a_document_column_without_a_number_is_corrupt() -> None:
 @given(recorded_runs)
 def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -> None:
     run, info = recorded.run, recorded.info
-    truth, ends = Truth(info.checksum, run), content_rows.content_of(info).ends
+    truth, ends = CommittedRun(info.checksum, run), content_rows.encode_content(info).endpoints
     directed = {
         *((Direction.BACKWARD, e) for e in info.destinations),
         *((Direction.FORWARD, e) for e in info.sources),
     }
     tail = layout.reference_tail(run.start_ms, run.run)
-    references = list(run_rows.reference_puts(truth, ends, program=run_rows.program_of(truth.run)))
+    references = list(run_rows.reference_puts(truth, ends, program=run_rows.encode_program(truth.run)))
     assert {put.row for put in references} == {
         layout.references(*directed_end) + tail for directed_end in directed
     }
@@ -230,13 +230,13 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
 @given(infos(), infos())
 @settings(max_examples=60)
 def test_catalogue_cells_say_the_same_in_any_order(one: FieldLineageInfo, other: FieldLineageInfo) -> None:
-    first, second = content_rows.content_of(one).catalogue, content_rows.content_of(other).catalogue
+    first, second = content_rows.encode_content(one).catalogue, content_rows.encode_content(other).catalogue
     assert stored([*first, *second]) == stored([*second, *first])
 
 
 def test_unique_keeps_the_last_put_of_a_cell() -> None:
     puts = [Put(b"r", b"d:x", b"1"), Put(b"r", b"d:y", b"2"), Put(b"r", b"d:x", b"3")]
-    assert sorted(run_rows.unique(puts)) == [Put(b"r", b"d:x", b"3"), Put(b"r", b"d:y", b"2")]
+    assert sorted(run_rows.last_put_per_cell(puts)) == [Put(b"r", b"d:x", b"3"), Put(b"r", b"d:y", b"2")]
 
 
 @given(infos(), infos())
@@ -244,13 +244,13 @@ def test_unique_keeps_the_last_put_of_a_cell() -> None:
 def test_content_is_the_same_only_where_every_operation_is(
     one: FieldLineageInfo, other: FieldLineageInfo
 ) -> None:
-    row, content = data_row(one), content_rows.content_of(one)
-    assert content_rows.same_content(row, content)
-    assert content_rows.same_content(row, content_rows.content_of(other)) == (
+    row, content = data_row(one), content_rows.encode_content(one)
+    assert content_rows.has_same_operations(row, content)
+    assert content_rows.has_same_operations(row, content_rows.encode_content(other)) == (
         one.operations == other.operations
     )
     column = layout.operation_column(one.operations[0].name)
-    assert not content_rows.same_content({key: cell for key, cell in row.items() if key != column}, content)
+    assert not content_rows.has_same_operations({key: cell for key, cell in row.items() if key != column}, content)
 
 
 @pytest.mark.parametrize(
@@ -266,16 +266,16 @@ def test_content_is_the_same_only_where_every_operation_is(
 )
 def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.field_map_of({layout.FIELD_MAP: Cell(value, 0)})
+        content_rows.decode_field_map({layout.FIELD_MAP: Cell(value, 0)})
 
 
 def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
-    said = json.loads(data_row(lineage.of(copying()))[layout.FIELD_MAP].value)
+    said = json.loads(data_row(lineage.build_lineage(copying()))[layout.FIELD_MAP].value)
     said["flows"][0][0] = 9
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.field_map_of({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
+        content_rows.decode_field_map({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.field_map_of({})
+        content_rows.decode_field_map({})
 
 
 @pytest.mark.parametrize(
@@ -283,15 +283,15 @@ def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
 )
 def test_what_is_no_operation_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="not an operation"):
-        content_rows.operation_of(Cell(value, 0))
+        content_rows.decode_operation(Cell(value, 0))
 
 
 @pytest.mark.parametrize("value", [b"", b"null", b"5", b"\xff"])
 def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation names"):
-        content_rows.operation_names_of(Cell(value, 0))
+        content_rows.decode_operation_names(Cell(value, 0))
     with pytest.raises(CorruptRow, match="list of end points"):
-        content_rows.ends_of(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
+        content_rows.decode_endpoints(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
 
 
 OVERSIZED = "x" * (run_rows.CELL_BYTES_MAX + 1)
@@ -328,29 +328,29 @@ def test_an_operation_that_no_cell_holds_is_refused_by_name(operations: list[Ope
     with pytest.raises(
         TooLarge, match=r"operation 'big' is \d+ bytes long, one cell holds 8388608; split it"
     ):
-        content_rows.content_of(lineage.of(operations))
+        content_rows.encode_content(lineage.build_lineage(operations))
 
 
 def test_a_cell_of_the_greatest_size_is_stored() -> None:
-    small = len(data_row(lineage.of(copying()))[layout.operation_column("big")].value)
-    info = lineage.of(copying(description="x" * (run_rows.CELL_BYTES_MAX - small)))
+    small = len(data_row(lineage.build_lineage(copying()))[layout.operation_column("big")].value)
+    info = lineage.build_lineage(copying(description="x" * (run_rows.CELL_BYTES_MAX - small)))
     assert len(data_row(info)[layout.operation_column("big")].value) == run_rows.CELL_BYTES_MAX
 
 
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
     reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
     with pytest.raises(TooLarge, match=r"d:s is \d+ bytes long"):
-        content_rows.content_of(lineage.of([*reads, Write("w", "", B, "", ())]))
+        content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
 
 
 def test_a_program_that_no_cell_holds_is_refused() -> None:
     run = ProgramRun("ns", OVERSIZED, "", "spark", "nightly", "run", 5)
     with pytest.raises(TooLarge):
-        run_rows.document_put(KEY, 1, run_rows.encoded(Truth(CHECKSUM, run)))
+        run_rows.document_put(KEY, 1, run_rows.encode_run(CommittedRun(CHECKSUM, run)))
 
 
 def test_a_reference_key_that_hbase_would_refuse_is_too_large() -> None:
     run = ProgramRun("ns", "app", "", "spark", "nightly", "r" * 20_000, 5)
-    ends = Ends(CHECKSUM, (replace(A, name="n" * 20_000),), ())
+    ends = ContentEndpoints(CHECKSUM, (replace(A, name="n" * 20_000),), ())
     with pytest.raises(TooLarge, match="names too long"):
-        list(run_rows.reference_puts(Truth(CHECKSUM, run), ends, program=b""))
+        list(run_rows.reference_puts(CommittedRun(CHECKSUM, run), ends, program=b""))

@@ -13,7 +13,7 @@ from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos,
 from fll_hbase.errors import TooLarge
 from fll_hbase.model import field_map as summary
 from fll_hbase.model import lineage
-from fll_hbase.model.field_map import FieldMap, Relation, Relations
+from fll_hbase.model.field_map import FieldMap, DatasetLineage, DatasetLineageSet
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
     Dataset,
@@ -33,13 +33,13 @@ MANY = 10**9
 A, B, C = FEW_END_POINTS
 
 
-def asked(info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY) -> Relations:
-    return summary.relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
+def asked(info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY) -> DatasetLineageSet:
+    return summary.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
 
 
-def all_asked(info: FieldLineageInfo, *, backward: bool) -> Iterator[Relation]:
+def all_asked(info: FieldLineageInfo, *, backward: bool) -> Iterator[DatasetLineage]:
     for end_point in FEW_END_POINTS:
-        yield from asked(info, end_point, backward=backward).by_ends.values()
+        yield from asked(info, end_point, backward=backward).by_datasets.values()
 
 
 def fields_of(field_map: FieldMap, bits: int) -> set[DatasetField]:
@@ -48,9 +48,9 @@ def fields_of(field_map: FieldMap, bits: int) -> set[DatasetField]:
 
 @given(operation_sets())
 def test_the_field_map_is_the_sum_of_all_paths(operations: tuple[Operation, ...]) -> None:
-    field_map, said = lineage.of(operations).field_map, naive.said(operations)
+    field_map, said = lineage.build_lineage(operations).field_map, naive.said(operations)
     direct, indirect = set(), set()
-    for flow in field_map.flows:
+    for flow in field_map.entries:
         targets = [DatasetField(flow.destination, name) for name in flow.fields]
         direct.update(product(fields_of(field_map, flow.direct), targets))
         indirect.update(product(fields_of(field_map, flow.indirect), targets))
@@ -60,21 +60,21 @@ def test_the_field_map_is_the_sum_of_all_paths(operations: tuple[Operation, ...]
     assert set(field_map.generated) == said.generated
     assert fields_of(field_map, field_map.dropped_direct) == said.dropped_direct
     assert fields_of(field_map, field_map.dropped_indirect) == said.dropped_indirect - said.dropped_direct
-    whole = {(field, to) for to, bits in field_map.whole for field in fields_of(field_map, bits)}
+    whole = {(field, to) for to, bits in field_map.dataset_wide for field in fields_of(field_map, bits)}
     assert whole == said.whole
 
 
 @given(operation_sets())
 def test_the_field_map_names_all_ends_and_all_fields_read(operations: tuple[Operation, ...]) -> None:
-    field_map = lineage.of(operations).field_map
+    field_map = lineage.build_lineage(operations).field_map
     reads = [operation for operation in operations if isinstance(operation, Read)]
     writes = [operation for operation in operations if isinstance(operation, Write)]
     assert field_map.sources == tuple(sorted({read.source for read in reads}))
     assert field_map.destinations == tuple(sorted({write.destination for write in writes}))
     read_fields = {DatasetField(read.source, f) for read in reads for f in naive.made_by(operations, read)}
     assert field_map.fields == tuple(sorted(read_fields))
-    assert set(field_map.unread) == {read.source for read in reads if not naive.made_by(operations, read)}
-    assert set(field_map.unwritten) == {write.destination for write in writes if not write.inputs}
+    assert set(field_map.read_without_fields) == {read.source for read in reads if not naive.made_by(operations, read)}
+    assert set(field_map.written_without_fields) == {write.destination for write in writes if not write.inputs}
 
 
 @given(infos())
@@ -87,19 +87,19 @@ def test_forward_is_the_inverse_of_backward(info: FieldLineageInfo) -> None:
 @given(infos(), few_end_points)
 def test_relations_of_an_end_point_are_those_of_its_paths(info: FieldLineageInfo, end_point: Dataset) -> None:
     said = naive.said(info.operations)
-    for ends, relation in asked(info, end_point, backward=True).by_ends.items():
+    for ends, relation in asked(info, end_point, backward=True).by_datasets.items():
         assert ends == (relation.source, end_point)
         if relation.source is None:
             assert relation.direct == {(None, f.name) for f in said.generated if f.dataset == end_point}
             continue
         assert relation.direct == names_of(said.direct, relation)
         assert relation.indirect - relation.direct == names_of(said.indirect, relation) - relation.direct
-        assert relation.whole == {
+        assert relation.dataset_wide == {
             f.name for f, to in said.whole if (f.dataset, to) == (relation.source, end_point)
         }
 
 
-def names_of(pairs: Iterable[naive.FieldPair], relation: Relation) -> set[tuple[str, str]]:
+def names_of(pairs: Iterable[naive.FieldPair], relation: DatasetLineage) -> set[tuple[str, str]]:
     return {
         (source.name, target.name)
         for source, target in pairs
@@ -112,10 +112,10 @@ def test_drops_are_told_forward_alone(info: FieldLineageInfo, end_point: Dataset
     said = naive.said(info.operations)
     dropped = {field.name for field in said.dropped_direct if field.dataset == end_point}
     perhaps = {field.name for field in said.dropped_indirect if field.dataset == end_point} - dropped
-    found = asked(info, end_point, backward=False).by_ends.get((end_point, None), Relation(end_point, None))
+    found = asked(info, end_point, backward=False).by_datasets.get((end_point, None), DatasetLineage(end_point, None))
     assert found.direct == {(name, None) for name in dropped}
     assert found.indirect == {(name, None) for name in perhaps}
-    assert all(ends[1] is not None for ends in asked(info, end_point, backward=True).by_ends)
+    assert all(ends[1] is not None for ends in asked(info, end_point, backward=True).by_datasets)
 
 
 @given(infos(), few_end_points, st.booleans())
@@ -126,11 +126,11 @@ def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
     untold = {
         (source, to)
         for source, to in product(field_map.sources, field_map.destinations)
-        if source in field_map.unread or to in field_map.unwritten
+        if source in field_map.read_without_fields or to in field_map.written_without_fields
     }
-    relations = asked(info, end_point, backward=backward).by_ends
+    relations = asked(info, end_point, backward=backward).by_datasets
     for ends, relation in relations.items():
-        said_something = bool(relation.direct or relation.indirect or relation.whole)
+        said_something = bool(relation.direct or relation.indirect or relation.dataset_wide)
         assert relation.unknown != said_something
         assert not relation.unknown or ends in untold
     assert {ends for ends in untold if ends[1 if backward else 0] == end_point} <= relations.keys()
@@ -142,15 +142,15 @@ def test_merging_relations_is_union(
     one: FieldLineageInfo, two: FieldLineageInfo, three: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
     a, b, c = (asked(info, end_point, backward=backward) for info in (one, two, three))
-    assert a.merged(b) == b.merged(a)
-    assert a.merged(b).merged(c) == a.merged(b.merged(c))
-    assert a.merged(a) == a
-    assert a.merged(Relations({})) == a
-    for ends, relation in a.merged(b).by_ends.items():
-        parts = [found.by_ends[ends] for found in (a, b) if ends in found.by_ends]
+    assert a.merge(b) == b.merge(a)
+    assert a.merge(b).merge(c) == a.merge(b.merge(c))
+    assert a.merge(a) == a
+    assert a.merge(DatasetLineageSet({})) == a
+    for ends, relation in a.merge(b).by_datasets.items():
+        parts = [found.by_datasets[ends] for found in (a, b) if ends in found.by_datasets]
         assert relation.direct == frozenset().union(*(part.direct for part in parts))
         assert relation.indirect == frozenset().union(*(part.indirect for part in parts))
-        assert relation.whole == frozenset().union(*(part.whole for part in parts))
+        assert relation.dataset_wide == frozenset().union(*(part.dataset_wide for part in parts))
         assert relation.unknown == any(part.unknown for part in parts)
 
 
@@ -159,14 +159,14 @@ def test_without_indirect_only_direct_pairs_are_left(
     info: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
     found = asked(info, end_point, backward=backward)
-    left = found.without_indirect().by_ends
-    assert left.keys() == {ends for ends, rel in found.by_ends.items() if rel.direct or rel.unknown}
+    left = found.without_indirect().by_datasets
+    assert left.keys() == {ends for ends, rel in found.by_datasets.items() if rel.direct or rel.unknown}
     for ends, relation in left.items():
         assert (relation.direct, relation.unknown) == (
-            found.by_ends[ends].direct,
-            found.by_ends[ends].unknown,
+            found.by_datasets[ends].direct,
+            found.by_datasets[ends].unknown,
         )
-        assert not relation.indirect | relation.whole
+        assert not relation.indirect | relation.dataset_wide
 
 
 @given(infos(), few_end_points, st.booleans(), st.integers(0, 6))
@@ -176,41 +176,41 @@ def test_pairs_are_bounded_and_what_is_left_out_is_told(
     whole = asked(info, end_point, backward=backward)
     some = asked(info, end_point, backward=backward, pairs_max=pairs_max)
     assert count(some) <= pairs_max
-    for ends, relation in some.by_ends.items():
-        assert relation.direct <= whole.by_ends[ends].direct
-        assert relation.indirect <= whole.by_ends[ends].indirect
+    for ends, relation in some.by_datasets.items():
+        assert relation.direct <= whole.by_datasets[ends].direct
+        assert relation.indirect <= whole.by_datasets[ends].indirect
     assert some.truncated or some == whole
     assert not whole.truncated
 
 
-def count(relations: Relations) -> int:
-    return sum(len(relation.direct) + len(relation.indirect) for relation in relations.by_ends.values())
+def count(relations: DatasetLineageSet) -> int:
+    return sum(len(relation.direct) + len(relation.indirect) for relation in relations.by_datasets.values())
 
 
 def test_a_truncated_answer_stays_truncated_when_merged() -> None:
-    info = lineage.of(all_to_all(1, 3))
+    info = lineage.build_lineage(all_to_all(1, 3))
     cut = asked(info, B, backward=True, pairs_max=8)
     assert cut.truncated
     assert count(cut) == 8
-    assert cut.merged(Relations({})).truncated
-    assert Relations({}).merged(cut).truncated
+    assert cut.merge(DatasetLineageSet({})).truncated
+    assert DatasetLineageSet({}).merge(cut).truncated
     assert not asked(info, B, backward=True, pairs_max=9).truncated
 
 
 def test_a_read_wired_to_a_write_maps_each_field_to_itself() -> None:
     taken = (InputField("r", "x"), InputField("r", "y"))
-    info = lineage.of([Read("r", "", A, "", (Field("x"), Field("y"))), Write("w", "", B, "", taken)])
-    assert asked(info, B, backward=True).by_ends[A, B].direct == {("x", "x"), ("y", "y")}
+    info = lineage.build_lineage([Read("r", "", A, "", (Field("x"), Field("y"))), Write("w", "", B, "", taken)])
+    assert asked(info, B, backward=True).by_datasets[A, B].direct == {("x", "x"), ("y", "y")}
 
 
 def test_a_transform_couples_every_output_with_every_input() -> None:
-    info = lineage.of(all_to_all(1, 3))
+    info = lineage.build_lineage(all_to_all(1, 3))
     names = ["f0", "f1", "f2"]
-    assert asked(info, B, backward=True).by_ends[A, B].direct == set(product(names, names))
+    assert asked(info, B, backward=True).by_datasets[A, B].direct == set(product(names, names))
 
 
 def test_one_indirect_step_makes_the_whole_way_indirect() -> None:
-    info = lineage.of(
+    info = lineage.build_lineage(
         [
             Read("r", "", A, "", (Field("x"), Field("y"))),
             Transform(
@@ -222,25 +222,25 @@ def test_one_indirect_step_makes_the_whole_way_indirect() -> None:
             Write("w", "", B, "", (InputField("f", "z"), InputField("r", "x", Influence.INDIRECT, "sort"))),
         ]
     )
-    relation = asked(info, B, backward=True).by_ends[A, B]
+    relation = asked(info, B, backward=True).by_datasets[A, B]
     assert relation.direct == {("y", "z")}
     assert relation.indirect == {("x", "z")}
-    assert relation.whole == {"x"}
+    assert relation.dataset_wide == {"x"}
 
 
 def test_a_drop_whose_output_is_taken_unlisted_is_no_drop() -> None:
-    info = lineage.of(
+    info = lineage.build_lineage(
         [
             Read("r", "", A, "", (Field("x"),)),
             Transform("t", "", (InputField("r", "x"),), ()),
             Write("w", "", B, "", (InputField("t", "unlisted"),)),
         ]
     )
-    assert set(asked(info, A, backward=False).by_ends) == {(A, B)}
+    assert set(asked(info, A, backward=False).by_datasets) == {(A, B)}
 
 
 def test_a_field_dropped_directly_and_indirectly_is_dropped_directly() -> None:
-    info = lineage.of(
+    info = lineage.build_lineage(
         [
             Read("r", "", A, "", (Field("x"), Field("y"))),
             Transform("d1", "", (InputField("r", "x"),), ()),
@@ -253,12 +253,12 @@ def test_a_field_dropped_directly_and_indirectly_is_dropped_directly() -> None:
             Write("w", "", B, "", ()),
         ]
     )
-    dropped = asked(info, A, backward=False).by_ends[A, None]
+    dropped = asked(info, A, backward=False).by_datasets[A, None]
     assert (dropped.direct, dropped.indirect) == ({("x", None)}, {("y", None)})
 
 
 def test_a_dropped_generated_field_has_no_pair() -> None:
-    info = lineage.of(
+    info = lineage.build_lineage(
         [
             Read("r", "", A, "", (Field("x"),)),
             Transform("g", "", (), (Field("made"),)),
@@ -266,28 +266,28 @@ def test_a_dropped_generated_field_has_no_pair() -> None:
             Write("w", "", B, "", (InputField("r", "x"), InputField("g", "made"))),
         ]
     )
-    assert asked(info, A, backward=False).by_ends.keys() == {(A, B)}
-    assert asked(info, B, backward=True).by_ends[None, B].direct == {(None, "made")}
+    assert asked(info, A, backward=False).by_datasets.keys() == {(A, B)}
+    assert asked(info, B, backward=True).by_datasets[None, B].direct == {(None, "made")}
 
 
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
-    info = lineage.of(chain(10_000))
-    assert asked(info, B, backward=True).by_ends == {(A, B): Relation(A, B, direct=frozenset({("x", "x")}))}
+    info = lineage.build_lineage(chain(10_000))
+    assert asked(info, B, backward=True).by_datasets == {(A, B): DatasetLineage(A, B, direct=frozenset({("x", "x")}))}
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
-    info = lineage.of(all_to_all(500, 100))
-    (flow,) = info.field_map.flows
+    info = lineage.build_lineage(all_to_all(500, 100))
+    (flow,) = info.field_map.entries
     assert flow.direct == 2**100 - 1
     assert len(flow.fields) == 100
-    assert len(asked(info, A, backward=False).by_ends[A, B].direct) == 10_000
+    assert len(asked(info, A, backward=False).by_datasets[A, B].direct) == 10_000
 
 
 def test_what_no_memory_could_sum_up_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary, "BITS_MAX", 6 * 10 - 1)
     with pytest.raises(TooLarge, match="6 operations over 10 source fields"):
-        lineage.of(all_to_all(4, 10))
-    assert lineage.of(all_to_all(3, 10)).field_map.flows
+        lineage.build_lineage(all_to_all(4, 10))
+    assert lineage.build_lineage(all_to_all(3, 10)).field_map.entries
 
 
 @given(operation_sets(), st.data())
@@ -295,4 +295,4 @@ def test_the_field_map_ignores_the_order_of_operations(
     operations: tuple[Operation, ...], data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(operations))
-    assert lineage.of(shuffled) == lineage.of(operations)
+    assert lineage.build_lineage(shuffled) == lineage.build_lineage(operations)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
 from fll_hbase.model import operation_graph, simple_view
-from fll_hbase.model.operation_graph import Graph, NodeId, Way
+from fll_hbase.model.operation_graph import OperationGraph, NodeId, OperationPath
 from fll_hbase.model.operations import (
     DatasetField,
     Field,
@@ -29,7 +29,7 @@ from .test_graph import asked_backward, asked_forward, read_fields, written_fiel
 A, B, C = FEW_END_POINTS
 
 
-def paths(found: Graph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
+def paths(found: OperationGraph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
     """Every path through the connections of a full graph, as operations and influences."""
     if start == end:
         yield []
@@ -39,7 +39,7 @@ def paths(found: Graph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, 
                 yield [(operation, influence), *rest]
 
 
-def way(found: Graph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
+def way(found: OperationGraph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
     """All operations on any path, and whether one path is direct from end to end; None without a path."""
     between = list(paths(found, start, end))
     if not between:
@@ -49,13 +49,13 @@ def way(found: Graph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] 
     return operations, Influence.DIRECT if direct else Influence.INDIRECT
 
 
-def expected(full: Graph, starts: set[NodeId], ends: set[NodeId]) -> dict[tuple[NodeId, NodeId], object]:
+def expected(full: OperationGraph, starts: set[NodeId], ends: set[NodeId]) -> dict[tuple[NodeId, NodeId], object]:
     found = {(s, e): way(full, s, e) for s in starts for e in ends if s != e}
     return {between: said for between, said in found.items() if said}
 
 
-def told(simple: Graph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
-    return {ends: (set(found.operations), found.influence) for ends, found in simple.ways.items()}
+def told(simple: OperationGraph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
+    return {ends: (set(found.operations), found.influence) for ends, found in simple.paths.items()}
 
 
 def could_have_run(operations: Mapping[str, Operation], names: tuple[str, ...]) -> bool:
@@ -72,15 +72,15 @@ def test_simple_backward_keeps_sources_and_all_on_any_way(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     for target in written_fields(operations):
-        full = operation_graph.backward(operations, target, indirect=indirect)
-        simple = simple_view.simple_backward(operations, target, indirect=indirect)
+        full = operation_graph.upstream_graph(operations, target, indirect=indirect)
+        simple = simple_view.upstream_simple_view(operations, target, indirect=indirect)
         asked = set(asked_backward(operations, target))
         sources = {node.id for node in full.nodes.values() if node.source}
         assert told(simple) == expected(full, sources, asked)
         assert simple.nodes == {node_id: full.nodes[node_id] for node_id in sources | asked}
         assert simple.operations == full.operations
         assert not simple.connections
-        assert all(could_have_run(simple.operations, found.operations) for found in simple.ways.values())
+        assert all(could_have_run(simple.operations, found.operations) for found in simple.paths.values())
 
 
 @given(operation_sets(), st.booleans())
@@ -88,57 +88,57 @@ def test_simple_forward_keeps_destinations_and_all_on_any_way(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     for origin in read_fields(operations):
-        full = operation_graph.forward(operations, origin, indirect=indirect)
-        simple = simple_view.simple_forward(operations, origin, indirect=indirect)
+        full = operation_graph.downstream_graph(operations, origin, indirect=indirect)
+        simple = simple_view.downstream_simple_view(operations, origin, indirect=indirect)
         asked = set(asked_forward(operations, origin))
         written = {node.id for node in full.nodes.values() if node.destinations}
         assert told(simple) == expected(full, asked, written)
         assert simple.nodes == {node_id: full.nodes[node_id] for node_id in written | asked}
         assert simple.operations == full.operations
         assert not simple.connections
-        assert all(could_have_run(simple.operations, found.operations) for found in simple.ways.values())
+        assert all(could_have_run(simple.operations, found.operations) for found in simple.paths.values())
 
 
 def test_a_field_that_was_only_used_to_filter_is_there_without_indirect_steps_too() -> None:
     filtering = (InputField("r", "unlisted", Influence.INDIRECT, "filter"),)
     operations = [Read("r", "", A, "", ()), Write("w", "", B, "", filtering)]
     origin = DatasetField(A, "unlisted")
-    full = operation_graph.forward(operations, origin, indirect=False)
+    full = operation_graph.downstream_graph(operations, origin, indirect=False)
     assert list(full.nodes) == [("r", "unlisted")]
-    assert simple_view.simple_forward(operations, origin, indirect=False).nodes == full.nodes
+    assert simple_view.downstream_simple_view(operations, origin, indirect=False).nodes == full.nodes
 
 
 def test_a_read_wired_to_a_write_is_one_node_and_no_way() -> None:
     operations = [Read("r", "", A, "", (Field("x"),)), Write("w", "", B, "", (InputField("r", "x"),))]
     for simple in (
-        simple_view.simple_backward(operations, DatasetField(B, "x")),
-        simple_view.simple_forward(operations, DatasetField(A, "x")),
+        simple_view.upstream_simple_view(operations, DatasetField(B, "x")),
+        simple_view.downstream_simple_view(operations, DatasetField(A, "x")),
     ):
-        assert (list(simple.nodes), simple.ways) == ([("r", "x")], {})
+        assert (list(simple.nodes), simple.paths) == ([("r", "x")], {})
         assert simple.nodes["r", "x"].destinations == {B}
 
 
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
     ends = ("t0", "x"), ("t9998", "x")
-    back = simple_view.simple_backward(operations, DatasetField(B, "x"))
-    forth = simple_view.simple_forward(operations, DatasetField(A, "x"))
-    assert back.ways == forth.ways == {ends: Way(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
-    assert simple_view.signature(operations, DatasetField(B, "x"))
+    back = simple_view.upstream_simple_view(operations, DatasetField(B, "x"))
+    forth = simple_view.downstream_simple_view(operations, DatasetField(A, "x"))
+    assert back.paths == forth.paths == {ends: OperationPath(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
+    assert simple_view.derivation_signature(operations, DatasetField(B, "x"))
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
-    simple = simple_view.simple_backward(operations, DatasetField(B, "f0"))
-    assert len(simple.ways) == 100
-    assert {len(found.operations) for found in simple.ways.values()} == {500}
-    assert len(simple_view.simple_forward(operations, DatasetField(A, "f0")).ways) == 100
+    simple = simple_view.upstream_simple_view(operations, DatasetField(B, "f0"))
+    assert len(simple.paths) == 100
+    assert {len(found.operations) for found in simple.paths.values()} == {500}
+    assert len(simple_view.downstream_simple_view(operations, DatasetField(A, "f0")).paths) == 100
 
 
 def test_merging_ways_keeps_an_order_that_could_have_run() -> None:
-    newer, older = Way(("a", "c", "d"), Influence.INDIRECT), Way(("a", "b", "c", "e"), Influence.DIRECT)
-    assert newer.merged(older) == Way(("a", "b", "c", "d", "e"), Influence.DIRECT)
-    assert newer.merged(newer) == newer
+    newer, older = OperationPath(("a", "c", "d"), Influence.INDIRECT), OperationPath(("a", "b", "c", "e"), Influence.DIRECT)
+    assert newer.merge(older) == OperationPath(("a", "b", "c", "d", "e"), Influence.DIRECT)
+    assert newer.merge(newer) == newer
 
 
 @given(operation_sets(), st.data())
@@ -147,18 +147,18 @@ def test_a_signature_ignores_the_order_of_operations(
 ) -> None:
     shuffled = data.draw(st.permutations(operations))
     for target in written_fields(operations):
-        assert simple_view.signature(shuffled, target) == simple_view.signature(operations, target)
+        assert simple_view.derivation_signature(shuffled, target) == simple_view.derivation_signature(operations, target)
 
 
 @given(operation_sets())
 def test_a_signature_changes_with_what_leads_into_the_field_alone(operations: tuple[Operation, ...]) -> None:
     for target in written_fields(operations):
-        signature = simple_view.signature(operations, target)
-        leading = operation_graph.backward(operations, target).operations
+        signature = simple_view.derivation_signature(operations, target)
+        leading = operation_graph.upstream_graph(operations, target).operations
         for operation in operations:
-            changed = simple_view.signature(with_other(operations, operation.name, said_otherwise), target)
+            changed = simple_view.derivation_signature(with_other(operations, operation.name, said_otherwise), target)
             assert (changed != signature) == (operation.name in leading)
-            beside = simple_view.signature(with_other(operations, operation.name, with_a_column_more), target)
+            beside = simple_view.derivation_signature(with_other(operations, operation.name, with_a_column_more), target)
             assert beside == signature
 
 
@@ -211,4 +211,4 @@ X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
 )
 def test_what_makes_a_way_another(one: list[Operation], other: list[Operation], same: bool) -> None:
     target = DatasetField(B, "z")
-    assert (simple_view.signature(one, target) == simple_view.signature(other, target)) == same
+    assert (simple_view.derivation_signature(one, target) == simple_view.derivation_signature(other, target)) == same

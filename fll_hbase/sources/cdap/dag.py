@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 from fll_hbase.errors import FieldError
 from fll_hbase.model import topology
-from fll_hbase.model.operations import InputField, Transform
 from fll_hbase.sources.cdap.config import Pipeline, Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
 from fll_hbase.sources.validation import inside
@@ -41,25 +39,13 @@ def course(pipeline: Pipeline) -> Course:
     for arrow in pipeline.connections:
         before[arrow.target].add(arrow.origin)
         after[arrow.origin].add(arrow.target)
+    by_name = {stage.name: stage for stage in pipeline.stages}
+    ordered = topology.topological_sort(before, rank=lambda name: bool(after[name]))
     return Course(
-        tuple(_ordered(pipeline, before, after)),
+        tuple(by_name[name] for name in ordered),
         {name: tuple(sorted(names)) for name, names in before.items()},
         {name: tuple(sorted(names)) for name, names in after.items()},
     )
-
-
-def _ordered(pipeline: Pipeline, before: dict[str, set[str]], after: dict[str, set[str]]) -> Iterator[Stage]:
-    by_name = {stage.name: stage for stage in pipeline.stages}
-    waiting = {name: len(names) for name, names in before.items()}
-    ready = [(bool(after[name]), name) for name, count in waiting.items() if count == 0]
-    heapify(ready)
-    while ready:
-        _, name = heappop(ready)
-        yield by_name[name]
-        for later in after[name]:
-            waiting[later] -= 1
-            if waiting[later] == 0:
-                heappush(ready, (bool(after[later]), later))
 
 
 def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
@@ -88,13 +74,12 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
-    """Stages stand for operations here, of which the model finds the cycles."""
     numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
-    origins: dict[str, list[InputField]] = {name: [] for name in numbers}
+    origins: dict[str, set[str]] = {name: set() for name in numbers}
     for arrow in pipeline.connections:
         if arrow.target in origins:
-            origins[arrow.target].append(InputField(arrow.origin, ""))
-    for names in topology.cycles([Transform(name, "", tuple(taken), ()) for name, taken in origins.items()]):
+            origins[arrow.target].add(arrow.origin)
+    for names in topology.cycles(origins):
         at = pipeline.stages[min(numbers[name] for name in names)].at
         if len(names) == 1:
             yield FieldError(at, f"{names[0]!r} leads to itself")
