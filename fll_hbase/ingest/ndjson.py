@@ -1,4 +1,4 @@
-"""Which documents are in a file: one, or one a line, gzipped or not, read as a stream in bounded memory."""
+"""NDJSON input: one document a line, or one document in all, gzipped or not, read in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,74 +6,124 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 
-_GZIP = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
+_BUFFER_BYTES = 2**16
 _SKIPPED_BYTES = 2**18
+
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A document as it stands in a file from line `number` (from 1) on, or why it could not be read."""
+class InputLine:
+    """One line, or one document that begins at line `number` (from 1), or the error in place of it."""
 
     number: int
     raw: bytes
     error: LineageError | None = None
 
 
-def documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[Line]:
-    """Every document, each at most `bytes_max` long.
+def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
+    """Read the documents of a file that may be gzipped, each at most `bytes_max` long.
 
-    Where the first line is no JSON by itself and the second begins no object, the file is one document over
-    many lines; else there is one a line, and blank lines are passed over.
+    Where the first line is not JSON by itself and the second does not begin an object, the file is one
+    document over many lines; else there is one a line, and blank lines are skipped.
     """
-    lines = _lines(_decompressed(stream), bytes_max)
-    first = next((line for line in lines if line.error or line.raw.strip()), None)
+    magic = stream.read(len(GZIP_MAGIC))
+    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
+    lines = _read_all_lines(body, bytes_max, None)
+    first = next(_without_blank(lines), None)
     if first is None:
         return
     if first.raw.lstrip().startswith(b"["):
-        yield _refused(first.number, "a JSON array; give one document a line, as `jq -c '.[]'` makes them")
+        detail = "a JSON array; give one document a line, as `jq -c '.[]'` makes them"
+        yield _refused(first.number, detail)
         return
-    if not first.error and not _whole(first.raw):
+    if not first.error and not _is_json(first.raw):
         second = next(lines, None)
         if second is not None and not second.error and not second.raw.startswith(b"{"):
-            yield _one(first, chain([second], lines), bytes_max)
+            yield _join(first, chain([second], lines), bytes_max)
             return
         lines = chain([second] if second else [], lines)
-    yield from (line for line in chain([first], lines) if line.error or line.raw.strip())
+    yield from _without_blank(chain([first], lines))
 
 
-def _lines(body: BinaryIO, bytes_max: int) -> Iterator[Line]:
-    """All lines, numbered; beyond one that cannot be decompressed there are no more."""
-    number = 0
+def open_stream(read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False) -> BinaryIO:
+    """A buffered stream over `read(size)`, with `head` put back before it, decompressed where `gzipped`."""
+    raw = io.BufferedReader(_RawStream(read, head), _BUFFER_BYTES)
+    return gzip.GzipFile(fileobj=raw, mode="rb") if gzipped else raw  # type: ignore[return-value]
+
+
+def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
+    """Read the lines that are not blank. What cannot be read is an error in its place.
+
+    A line of more than `line_bytes_max` is skipped. After more than `bytes_max` in all, broken gzip or a
+    broken connection (an UnreadableDocument of `body`) there are no more lines.
+    """
+    return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
+
+
+def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
+    return (line for line in lines if line.error or line.raw.strip())
+
+
+def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) -> Iterator[InputLine]:
+    number = size_bytes = 0
     try:
-        while raw := body.readline(bytes_max + 2):
+        while raw := body.readline(line_bytes_max + 2):
             number += 1
-            too_long = len(raw.rstrip(b"\r\n")) > bytes_max
-            while too_long and not raw.endswith(b"\n") and (rest := body.readline(_SKIPPED_BYTES)):
-                raw = rest
-            yield Line(number, b"", _too_large(bytes_max)) if too_long else Line(number, raw)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        yield _refused(number + 1, f"broken gzip: {error}; neither this line nor what follows was read")
+            size_bytes += len(raw)
+            too_long = len(raw.rstrip(b"\r\n")) > line_bytes_max
+            if too_long and not raw.endswith(b"\n"):
+                size_bytes += _skip_line(body, None if bytes_max is None else bytes_max - size_bytes)
+            if bytes_max is not None and size_bytes > bytes_max:
+                yield InputLine(number, b"", _too_large_in_all(bytes_max))
+                return
+            yield InputLine(number, b"", too_large(line_bytes_max)) if too_long else InputLine(number, raw)
+    except GZIP_ERRORS as error:
+        yield _refused(number + 1, f"broken gzip: {error}; this line and those after it were not read")
+    except UnreadableDocument as error:
+        yield InputLine(number + 1, b"", error)
 
 
-def _one(first: Line, rest: Iterator[Line], bytes_max: int) -> Line:
+def too_large(bytes_max: int) -> TooLarge:
+    """The error of a document of more than `bytes_max`."""
+    return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
+
+
+def _too_large_in_all(bytes_max: int) -> TooLarge:
+    detail = f"the batch is larger than {bytes_max} bytes; this line and those after it were not read"
+    return TooLarge(detail)
+
+
+def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
+    """Skip to the end of the line, or beyond `bytes_max`; return how many bytes were skipped."""
+    skipped = 0
+    while (bytes_max is None or skipped <= bytes_max) and (raw := body.readline(_SKIPPED_BYTES)):
+        skipped += len(raw)
+        if raw.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _join(first: InputLine, rest: Iterator[InputLine], bytes_max: int) -> InputLine:
     parts = [first.raw]
     size_bytes = len(first.raw)
     for line in rest:
         size_bytes += len(line.raw)
         if line.error or size_bytes > bytes_max:
-            return Line(first.number, b"", line.error or _too_large(bytes_max))
+            return InputLine(first.number, b"", line.error or too_large(bytes_max))
         parts.append(line.raw)
-    return Line(first.number, b"".join(parts))
+    return InputLine(first.number, b"".join(parts))
 
 
-def _whole(raw: bytes) -> bool:
+def _is_json(raw: bytes) -> bool:
     try:
         json.loads(raw)
     except (ValueError, RecursionError):
@@ -81,32 +131,22 @@ def _whole(raw: bytes) -> bool:
     return True
 
 
-def _too_large(bytes_max: int) -> TooLarge:
-    return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
+def _refused(number: int, detail: str) -> InputLine:
+    return InputLine(number, b"", UnreadableDocument([FieldError("", detail)]))
 
 
-def _refused(number: int, detail: str) -> Line:
-    return Line(number, b"", UnreadableDocument([FieldError("", detail)]))
+class _RawStream(io.RawIOBase):
+    """A read function as the io module wants it."""
 
-
-def _decompressed(stream: BinaryIO) -> BinaryIO:
-    head = stream.read(len(_GZIP))
-    body = io.BufferedReader(_Prefixed(head, stream))
-    return gzip.GzipFile(fileobj=body) if head == _GZIP else body  # type: ignore[return-value]
-
-
-class _Prefixed(io.RawIOBase):
-    """A stream with the bytes put back that were read to look at them."""
-
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+    def __init__(self, read: Callable[[int], bytes], head: bytes) -> None:
+        self._read = read
         self._head = head
-        self._stream = stream
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._head or self._stream.read(len(buffer))
+        data = self._head or self._read(len(buffer))
         self._head = data[len(buffer) :] if self._head else b""
         buffer[: len(data)] = data[: len(buffer)]
         return min(len(data), len(buffer))

@@ -7,7 +7,7 @@ from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.ingest.registry import DocumentFormat, DocumentHead, ReadContext
 from fll_hbase.sources import sql
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import DocumentReader as NativeReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 
 
 class DocumentReader:
@@ -19,7 +19,7 @@ class DocumentReader:
     def __init__(self, *, columns: sql.FieldLookup, name_rules: NameRules | None = None) -> None:
         self._columns = columns
         self._name_rules = name_rules or NameRules()
-        self._native = NativeReader()
+        self._native = CachedDocumentReader()
 
     @property
     def name_rules(self) -> NameRules:

@@ -18,7 +18,7 @@ from fll_hbase.ingest.outcomes import ParsedDocument
 from fll_hbase.model.dataset_metadata import DatasetMetadata
 from fll_hbase.sources import cdap, datahub, dbt, openlineage, sql, strict_json
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.native.cached_reader import DocumentReader as NativeReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.sources.native.document import Reading
 
 
@@ -31,7 +31,7 @@ class ReadContext:
     the member of that name where detection has found them already.
     """
 
-    native: NativeReader
+    native: CachedDocumentReader
     columns: sql.FieldLookup
     name_rules: NameRules
     namespace: str | None
@@ -44,9 +44,9 @@ class DocumentFormat:
     """The documents of one source.
 
     `members` are top-level members of which any identifies a document. `route` is the last segment of
-    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. `run_id` is
-    the member of `run` with the run's id, empty where documents have none. Where `reads_catalogue`, fields
-    that earlier documents put into the catalogue decide how a document is read: it is a batch by itself.
+    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. Where
+    `has_run_id`, a document is one whole run, whose id is its member `run.run`. Where `reads_catalogue`,
+    fields that earlier documents put into the catalogue decide how a document is read.
     """
 
     name: str
@@ -54,12 +54,12 @@ class DocumentFormat:
     read: Callable[[bytes, ReadContext], ParsedDocument]
     title: str
     route: str = ""
-    run_id: str = "run"
+    has_run_id: bool = True
     reads_catalogue: bool = False
 
 
 def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
-    return _one_run(context.native.read(raw, namespace=context.namespace))
+    return _one_run(context.native.read(raw, namespace=context.namespace, operations=context.operations))
 
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
@@ -102,12 +102,18 @@ _DATAHUB_MEMBERS = ("entityUrn", "proposedSnapshot", "urn")
 
 FORMATS = (
     DocumentFormat("lineage", ("operations",), _read_native, "one run with its operations", route="lineage"),
-    DocumentFormat("openlineage", ("eventTime",), _read_event, "an OpenLineage event", run_id="runId"),
+    DocumentFormat("openlineage", ("eventTime",), _read_event, "an OpenLineage event", has_run_id=False),
     DocumentFormat("sql", ("sql",), _read_sql, "one run by its SQL", route="sql", reads_catalogue=True),
     DocumentFormat("pipelines", ("config",), _read_pipeline, "one run of a pipeline", route="pipelines"),
-    DocumentFormat("datahub", _DATAHUB_MEMBERS, _read_proposal, "a DataHub proposal", run_id=""),
+    DocumentFormat("datahub", _DATAHUB_MEMBERS, _read_proposal, "a DataHub proposal", has_run_id=False),
     DocumentFormat(
-        "dbt", ("manifest",), _read_dbt, "one dbt invocation", route="dbt", run_id="", reads_catalogue=True
+        "dbt",
+        ("manifest",),
+        _read_dbt,
+        "one dbt invocation",
+        route="dbt",
+        has_run_id=False,
+        reads_catalogue=True,
     ),
 )
 """In order of detection; a document that none of them identifies is read as the first, and refused there."""
@@ -123,7 +129,7 @@ _BY_NAME = {document_format.name: document_format for document_format in FORMATS
 
 @dataclass(frozen=True, slots=True)
 class DocumentHead:
-    """The format of a document, with its run's id ("" where it has none) and namespace (None likewise)."""
+    """The format of a document, its run's id or "", its namespace or None, and the bytes of `operations`."""
 
     format: DocumentFormat = FORMATS[0]
     run: str = ""
@@ -133,7 +139,6 @@ class DocumentHead:
 
 class _Run(msgspec.Struct):
     run: str = ""
-    run_id: str = msgspec.field(default="", name="runId")
 
 
 _RAW_MEMBERS: list[Any] = [
@@ -160,7 +165,7 @@ def detect(raw: bytes) -> DocumentHead:
     except (msgspec.MsgspecError, RecursionError):
         return _detect_members(raw)
     document_format = _format_of(head)
-    run = {"": "", "run": head.run.run, "runId": head.run.run_id}[document_format.run_id]
+    run = head.run.run if document_format.has_run_id else ""
     return DocumentHead(document_format, run, head.namespace, bytes(head.operations))
 
 
@@ -196,7 +201,7 @@ class LineReader:
     def __init__(self, *, rules: NameRules, columns: sql.FieldLookup) -> None:
         self._rules = rules
         self._columns = columns
-        self._documents = NativeReader()
+        self._documents = CachedDocumentReader()
 
     def read(self, raw: bytes, form: Form, *, namespace: str | None, now_ms: int) -> Told:
         """What a line tells; `namespace` is that of documents that name none, `now_ms` of those without time.

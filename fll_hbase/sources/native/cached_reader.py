@@ -30,7 +30,7 @@ class _Outline(msgspec.Struct):
     operations: msgspec.Raw
 
 
-class DocumentReader:
+class CachedDocumentReader:
     """Reads documents; threads may share it."""
 
     def __init__(self) -> None:
@@ -40,9 +40,12 @@ class DocumentReader:
         )
         self._lock = threading.Lock()
 
-    def read(self, raw: bytes, *, namespace: str | None) -> Reading:
-        """The run that a document records; raises as `document.read` does, and for what is not JSON."""
-        said = self._operations_of(raw)
+    def read(self, raw: bytes, *, namespace: str | None, operations: bytes | None = None) -> Reading:
+        """The run that a document records; raises as `document.read` does, and for what is not JSON.
+
+        `operations` are the bytes of that member where they are known, so that they need not be looked for.
+        """
+        said = self._operations_of(raw) if operations is None else _if_small(operations)
         with self._lock:
             known = self._known.get((namespace, said))
         if known is not None:
@@ -58,15 +61,18 @@ class DocumentReader:
     def _operations_of(self, raw: bytes) -> bytes:
         """The bytes of the operations; empty where they are not to be found or not worth remembering."""
         try:
-            said = bytes(self._outline.decode(raw).operations)
+            return _if_small(bytes(self._outline.decode(raw).operations))
         except (msgspec.MsgspecError, RecursionError):
             return b""
-        return said if len(said) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
     def _remember(self, key: tuple[str, bytes], operations: ReadOperations) -> None:
         if key[1]:
             with self._lock:
                 self._known[key] = len(key[1]), operations
+
+
+def _if_small(operations: bytes) -> bytes:
+    return operations if len(operations) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
 
 def _without(raw: bytes, said: bytes) -> bytes:
