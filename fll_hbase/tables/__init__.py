@@ -1,4 +1,4 @@
-"""Sorted rows of bytes behind one small protocol; knows no lineage."""
+"""Sorted rows of bytes behind one interface, independent of lineage."""
 
 from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Sync, Table
 from fll_hbase.tables.factory import open_table

@@ -1,4 +1,4 @@
-"""What must an engine do: rows of cells, sorted by key, read and put."""
+"""The interface of storage engines: rows of cells, sorted by row key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 
 class Cell(NamedTuple):
-    """A value and its stamp, milliseconds since 1970 by the engine's clock when it was put."""
+    """A value and the time it was put: milliseconds since 1970 by the engine's clock."""
 
     value: bytes
     stamp_ms: int
@@ -23,7 +23,7 @@ class Put(NamedTuple):
 
 
 class CellKey(NamedTuple):
-    """Where a cell is."""
+    """Row key and column of a cell."""
 
     row: bytes
     column: bytes
@@ -35,56 +35,56 @@ Row: TypeAlias = dict[bytes, Cell]
 Batch: TypeAlias = Sequence[Put]
 
 Columns: TypeAlias = Collection[bytes]
-"""Columns to read, by full name or by family, which is `family:` without a qualifier. None of them: all."""
+"""Columns to read: full names, or `family:` for a whole family. An empty collection reads all columns."""
 
 
 class Sync(Enum):
-    """When a write is durable: on return, or no later than the next write that is."""
+    """When a write is durable: on return, or no later than the next write with NOW."""
 
     NOW = "now"
     LATER = "later"
 
 
 class Table(Protocol):
-    """An engine. Every method raises StoreUnavailable when the engine does not answer in bounded time.
+    """A storage engine. Every method raises StoreUnavailable if the engine does not answer within its timeout.
 
-    Threads may share a table; an iterator stays in the thread that made it.
+    Threads may share a table; an iterator must stay in the thread that created it.
     """
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        """One row's cells; empty where there is none of those columns."""
+        """Return the cells of one row; empty if it has none of the columns."""
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        """Several rows by key, in one call; those without any of the columns are left out."""
+        """Return several rows by key in one call; rows with none of the columns are left out."""
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Rows from `start` (in) to `stop` (out) in key order, at most `limit`.
+        """Iterate rows from `start` (included) to `stop` (excluded) in key order, at most `limit`.
 
-        Rows without any of the columns are passed over inside the engine and do not count.
+        Rows with none of the columns are skipped inside the engine and do not count.
         """
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Keys between `start` and `stop` (both out), sorted, that part the rows into ranges of like size.
+        """Return sorted keys between `start` and `stop` (both excluded) that split the rows into similar ranges.
 
-        About `parts` ranges, or as many as the engine keeps apart itself.
+        Aims at `parts` ranges; an engine with its own partitions returns their boundaries.
         """
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Put all cells, each batch visible and as durable as `sync` says before the next begins.
+        """Put all cells; each batch is visible, and durable as `sync` requires, before the next one begins.
 
-        Batches are taken one by one, as late as the engine can; what is raised there ends the write. On
-        StoreUnavailable the outcome is unknown: any number of whole batches, and any part of one more, may
-        have landed or land yet. Putting the same cells again is safe.
+        Batches are consumed one by one, as late as the engine can; an exception from the iterable ends the
+        write. On StoreUnavailable the outcome is unknown: any number of whole batches, and part of one more,
+        may have been or may still be written. Putting the same cells again is safe.
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Remove those cells that were put at `until_ms` (in) or before; durable on return.
+        """Delete those of the cells that were put at `until_ms` (included) or before; durable on return.
 
-        It must lie well before now: HBase hides later puts of no later stamp too. On StoreUnavailable any of them
-        may be gone; deleting again is safe.
+        `until_ms` must be well in the past, because an HBase delete also hides later puts with an older stamp.
+        On StoreUnavailable any of the cells may be deleted; deleting again is safe.
         """
 
     def close(self) -> None:
-        """Give back what the engine holds open; using the table afterwards is an error."""
+        """Close files and connections; the table must not be used afterwards."""

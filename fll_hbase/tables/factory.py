@@ -1,4 +1,4 @@
-"""Which engine is it: a store URL to an open table."""
+"""Tables by store URL: the only place that tells engines apart."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ TIMEOUT_MS, CONNECTIONS_MAX = 10_000, 16
 
 
 def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int = CONNECTIONS_MAX) -> Table:
-    """The table behind a store URL. Raises ConfigurationError for any other URL, StoreUnavailable if it will not open.
+    """Open the table of a store URL. Raises ConfigurationError for any other URL, StoreUnavailable if it cannot open.
 
-    No call waits longer than `timeout_ms`; `connections_max` bounds connections to a server, of each process.
+    No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
     """
     if url.startswith(SQLITE) and url != SQLITE:
         return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000)
     if url.startswith(hbase_url.SCHEME):
-        place = hbase_url.parsed(url)
-        table: Table = hbase_engine().HbaseTable(
+        place = hbase_url.parse_url(url)
+        table: Table = import_hbase().HbaseTable(
             place, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
         )
         return table
-    raise ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
+    raise ConfigurationError(f"store URL {url!r} has an unknown scheme; expected {FORMS}")
 
 
-def hbase_engine() -> Any:
-    """The module of the HBase engine, whose library is an extra. Raises ConfigurationError without it."""
+def import_hbase() -> Any:
+    """Import the HBase engine, whose library is an optional extra. Raises ConfigurationError without it."""
     try:
         return import_module("fll_hbase.tables.hbase")
     except ModuleNotFoundError as error:

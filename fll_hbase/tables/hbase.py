@@ -1,7 +1,7 @@
-"""The production engine: one HBase table, asked through HBase's Thrift gateways.
+"""HBase engine: one table, accessed through HBase's Thrift gateways.
 
-Every call is safe to repeat, because cells are either written once or hints: docs/row-keys.md. HBase stamps
-the cells; a put is durable when it is answered, so that `sync` makes no difference.
+Every call is safe to repeat: a cell is either written once or a hint (docs/row-keys.md). HBase stamps the
+cells; a put is durable when the gateway answers, so `sync` makes no difference.
 """
 
 from __future__ import annotations
@@ -18,131 +18,135 @@ from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
 from fll_hbase.tables import hbase_schema
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
 from fll_hbase.tables.hbase_schema import Family
-from fll_hbase.tables.hbase_url import Place
-from fll_hbase.tables.thrift_pool import Gateways, JavaError
+from fll_hbase.tables.hbase_url import HBaseUrl
+from fll_hbase.tables.thrift_pool import ThriftPool, HBaseServerError
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-KEYS_A_CALL, PAGE_ROWS = 1_000, 1_000
+KEYS_PER_CALL, PAGE_ROWS = 1_000, 1_000
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
-"""How much one call puts, unless a single row is larger: puts of a row are seen whole."""
+"""Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
 
 ADMINISTRATION_SECONDS = 60.0
 
 
 class HbaseTable:
-    """A table of HBase. The first call finds out whether it is there and keeps what is put into it.
+    """A table of HBase. The first call checks that it exists and that its families never lose cells.
 
-    Raises ConfigurationError from any call where it is not or does not.
+    Every method raises ConfigurationError if that check fails.
     """
 
-    def __init__(self, place: Place, *, timeout_seconds: float, connections_max: int) -> None:
-        self._name = place.table
-        self._gateways = Gateways(
-            place.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
+    def __init__(self, target: HBaseUrl, *, timeout_seconds: float, connections_max: int) -> None:
+        self._name = target.table
+        self._pool = ThriftPool(
+            target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        asked = _asked(columns)
-        return _row(self._call(happybase.Table.row, row, columns=asked, include_timestamp=True))
+        names = _thrift_columns(columns)
+        return _to_row(self._call(happybase.Table.row, row, columns=names, include_timestamp=True))
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        asked = _asked(columns)
-        found: dict[bytes, Row] = {}
+        names = _thrift_columns(columns)
+        rows: dict[bytes, Row] = {}
         distinct = iter(dict.fromkeys(keys))
-        while some := list(islice(distinct, KEYS_A_CALL)):
-            told = self._call(happybase.Table.rows, some, columns=asked, include_timestamp=True)
-            found.update((key, _row(cells)) for key, cells in told)
-        return found
+        while chunk := list(islice(distinct, KEYS_PER_CALL)):
+            answer = self._call(happybase.Table.rows, chunk, columns=names, include_timestamp=True)
+            rows.update((key, _to_row(cells)) for key, cells in answer)
+        return rows
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Page by page, each a scan of its own: no scanner of a gateway outlives a call."""
-        asked = _asked(columns)
-        left = sys.maxsize if limit is None else limit
-        while left > 0 and start < stop:
-            rows_asked = min(left, PAGE_ROWS)
-            page = self._call(_page, start, stop, columns=asked, most=rows_asked)
+        """Scan page by page; each page is a scan of its own, so no scanner on a gateway outlives a call."""
+        names = _thrift_columns(columns)
+        remaining = sys.maxsize if limit is None else limit
+        while remaining > 0 and start < stop:
+            page_rows = min(remaining, PAGE_ROWS)
+            page = self._call(_scan_page, start, stop, columns=names, most=page_rows)
             for key, cells in page:
-                yield key, _row(cells)
-            if len(page) < rows_asked:
+                yield key, _to_row(cells)
+            if len(page) < page_rows:
                 return
             start = page[-1][0] + b"\x00"
-            left -= rows_asked
+            remaining -= page_rows
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Where regions begin, whatever `parts` says: a region is read best by one."""
+        """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
         regions = self._call(happybase.Table.regions)
         return sorted(key for region in regions if start < (key := region["start_key"]) < stop)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         for batch in batches:
-            for part in _parts(batch):
-                self._call(_put, part)
+            for call_rows in _split_batch(batch):
+                self._call(_put, call_rows)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         for begin in range(0, len(cells), CALL_CELLS):
             rows: dict[bytes, list[bytes]] = {}
             for row, column in cells[begin : begin + CALL_CELLS]:
                 rows.setdefault(row, []).append(column)
-            self._call(_remove, rows, until_ms)
+            self._call(_delete, rows, until_ms)
 
     def close(self) -> None:
-        self._gateways.close()
+        self._pool.close()
 
     def _call(
-        self, act: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
+        self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
     ) -> T:
         if not self._checked:
             self._check()
         try:
-            return self._gateways.call(lambda connection: act(connection.table(self._name), *args, **options))
-        except JavaError as error:
-            raise _meant(error, self._name) from error
+            return self._pool.run(
+                lambda connection: operation(connection.table(self._name), *args, **options)
+            )
+        except HBaseServerError as error:
+            raise _translate_error(error, self._name) from error
 
     def _check(self) -> None:
-        wrong = hbase_schema.mending(_described(self._gateways, self._name))
-        if wrong:
-            statement = hbase_schema.alter_statement(self._name, wrong)
+        fixes = hbase_schema.required_fixes(_describe_families(self._pool, self._name))
+        if fixes:
+            statement = hbase_schema.alter_statement(self._name, fixes)
             raise ConfigurationError(
-                f"table {self._name!r} would lose lineage; mend it in the HBase shell: {statement}"
+                f"table {self._name!r} would lose lineage; run this in the HBase shell: {statement}"
             )
         self._checked = True
 
 
-def _described(gateways: Gateways, name: str) -> dict[str, Family]:
+def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
     try:
-        told = gateways.call(lambda connection: connection.table(name).families())
-    except JavaError as error:
+        families = pool.run(lambda connection: connection.table(name).families())
+    except HBaseServerError as error:
         if "TableNotFoundException" in str(error):
-            raise ConfigurationError(f"HBase has no table {name!r}; `fll table create` makes it") from error
-        raise _meant(error, name) from error
+            raise ConfigurationError(
+                f"HBase has no table {name!r}; create it with `fll table create`"
+            ) from error
+        raise _translate_error(error, name) from error
     return {
         family.decode(): Family(
             name=family.decode(),
-            versions=said["max_versions"],
-            ttl_seconds=said["time_to_live"],
-            bloom_filter=said["bloom_filter_type"].decode(),
-            block_cache=said["block_cache_enabled"],
-            compression=said["compression"].decode(),
+            versions=descriptor["max_versions"],
+            ttl_seconds=descriptor["time_to_live"],
+            bloom_filter=descriptor["bloom_filter_type"].decode(),
+            block_cache=descriptor["block_cache_enabled"],
+            compression=descriptor["compression"].decode(),
         )
-        for family, said in told.items()
+        for family, descriptor in families.items()
     }
 
 
-def describe(place: Place) -> dict[str, Family]:
-    """The families of a table. Raises ConfigurationError where it is not there, StoreUnavailable."""
-    with closing(_administration(place)) as gateways:
-        return _described(gateways, place.table)
+def describe(target: HBaseUrl) -> dict[str, Family]:
+    """Return the column families of a table. Raises ConfigurationError if it does not exist, StoreUnavailable."""
+    with closing(_admin_pool(target)) as pool:
+        return _describe_families(pool, target.table)
 
 
-def create(place: Place, *, compression: str) -> bool:
-    """Make a table in one region, without encoding: gateways know neither. False where it was there.
+def create(target: HBaseUrl, *, compression: str) -> bool:
+    """Create a table and return True, or False if it exists. Raises ConfigurationError, StoreUnavailable.
 
-    Raises ConfigurationError, StoreUnavailable.
+    It has one region and no block encoding: Thrift gateways cannot set either.
     """
     options = {
         "max_versions": 1,
@@ -152,48 +156,48 @@ def create(place: Place, *, compression: str) -> bool:
         "time_to_live": hbase_schema.FOREVER_SECONDS,
     }
     families = dict.fromkeys(hbase_schema.FAMILIES, options)
-    with closing(_administration(place)) as gateways:
+    with closing(_admin_pool(target)) as pool:
         try:
-            gateways.call(lambda connection: connection.create_table(place.table, families))
-        except JavaError as error:
+            pool.run(lambda connection: connection.create_table(target.table, families))
+        except HBaseServerError as error:
             if "already in use" in str(error) or "TableExistsException" in str(error):
                 return False
-            raise ConfigurationError(f"HBase does not make table {place.table!r}: {error}") from error
+            raise ConfigurationError(f"HBase refuses to create table {target.table!r}: {error}") from error
     return True
 
 
-def _administration(place: Place) -> Gateways:
-    return Gateways(place.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
+def _admin_pool(place: HBaseUrl) -> ThriftPool:
+    return ThriftPool(place.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
 
 
-def _asked(columns: Columns) -> list[bytes] | None:
-    """Columns as a gateway takes them.
+def _thrift_columns(columns: Columns) -> list[bytes] | None:
+    """Convert columns to what a Thrift gateway expects.
 
-    A family goes without its `:`, else the column without a qualifier is meant; and of a family and one of
-    its columns the gateway would heed the column alone.
+    A family is sent without its `:`, because with it the gateway means the column with an empty qualifier.
+    Columns of a requested family are dropped, because the gateway would return those columns only.
     """
     families = {column[:-1] for column in columns if column.find(b":") == len(column) - 1}
-    named = [column for column in columns if column.partition(b":")[0] not in families]
-    return [*families, *named] or None
+    qualified = [column for column in columns if column.partition(b":")[0] not in families]
+    return [*families, *qualified] or None
 
 
-def _row(cells: Mapping[bytes, tuple[bytes, int]]) -> Row:
-    return {column: Cell(*said) for column, said in cells.items()}
+def _to_row(cells: Mapping[bytes, tuple[bytes, int]]) -> Row:
+    return {column: Cell(value, stamp) for column, (value, stamp) in cells.items()}
 
 
-def _page(
-    table: happybase.Table, start: bytes, stop: bytes, *, columns: list[bytes] | None, most: int
+def _scan_page(
+    table: happybase.Table, start: bytes, stop: bytes, *, columns: list[bytes] | None, limit: int
 ) -> list[tuple[bytes, dict[bytes, tuple[bytes, int]]]]:
-    found = table.scan(
+    scanner = table.scan(
         row_start=start,
         row_stop=stop,
         columns=columns,
         include_timestamp=True,
-        batch_size=most,
-        limit=most,
+        batch_size=limit,
+        limit=limit,
     )
-    with closing(found):
-        return list(found)
+    with closing(scanner):
+        return list(scanner)
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
@@ -202,14 +206,14 @@ def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) ->
             batch.put(row, cells)
 
 
-def _remove(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
+def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:
     with table.batch(timestamp=until_ms, transaction=True) as batch:
         for row, columns in rows.items():
             batch.delete(row, columns)
 
 
-def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
-    """The last put of each cell, whole rows at a time, as much as one call takes."""
+def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
+    """Split a batch into calls: the last put of each cell, whole rows, within CALL_BYTES and CALL_CELLS."""
     rows: dict[bytes, dict[bytes, bytes]] = {}
     for row, column, value in batch:
         cells = rows.get(row)
@@ -217,22 +221,22 @@ def _parts(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
             rows[row] = {column: value}
         else:
             cells[column] = value
-    part: dict[bytes, dict[bytes, bytes]] = {}
+    call_rows: dict[bytes, dict[bytes, bytes]] = {}
     size_bytes = cells_count = 0
     for row, cells in rows.items():
         row_bytes = sum(len(row) + len(column) + len(value) for column, value in cells.items())
-        if part and (size_bytes + row_bytes > CALL_BYTES or cells_count + len(cells) > CALL_CELLS):
-            yield part
-            part, size_bytes, cells_count = {}, 0, 0
-        part[row] = cells
+        if call_rows and (size_bytes + row_bytes > CALL_BYTES or cells_count + len(cells) > CALL_CELLS):
+            yield call_rows
+            call_rows, size_bytes, cells_count = {}, 0, 0
+        call_rows[row] = cells
         size_bytes += row_bytes
         cells_count += len(cells)
-    if part:
-        yield part
+    if call_rows:
+        yield call_rows
 
 
-def _meant(error: JavaError, name: str) -> TooLarge | StoreUnavailable:
-    """What HBase's exception comes to for whoever asked."""
+def _translate_error(error: HBaseServerError, name: str) -> TooLarge | StoreUnavailable:
+    """Translate an exception of HBase into one of ours."""
     if "KeyValue size too large" in str(error):
-        return TooLarge(f"a cell is larger than HBase takes ({error}); see hbase.client.keyvalue.maxsize")
+        return TooLarge(f"a cell is larger than HBase accepts ({error}); see hbase.client.keyvalue.maxsize")
     return StoreUnavailable(f"HBase does not serve table {name!r}: {error}; try again")

@@ -1,4 +1,4 @@
-"""How must the table be made: the column families and what each of them is told, as HBase's shell has it."""
+"""Column families of the HBase table: required settings, and the shell statements that create and alter them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SPLITS = (
     "f|",
     *(f"r|{digit:x}0" for digit in range(1, 16)),
 )
-"""Where a new table is split into regions: contents and run rows spread by their hashes."""
+"""Region boundaries of a new table. Content rows and run rows begin with a hash, so they spread evenly."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Family:
-    """What a gateway tells of a column family; `ttl_seconds` is FOREVER_SECONDS where cells do not expire."""
+    """Settings of a column family as a gateway reports them; `ttl_seconds` is FOREVER_SECONDS without expiry."""
 
     name: str
     versions: int
@@ -32,45 +32,45 @@ class Family:
 
 
 def create_statement(table: str, *, compression: str = COMPRESSION) -> str:
-    """The shell's statement that makes the table as it should be, split and encoded."""
-    families = [_told(name, _attributes(compression)) for name in FAMILIES]
+    """Return the HBase shell statement that creates the table with regions, encoding and compression."""
+    families = [_render_family(name, _attributes(compression)) for name in FAMILIES]
     splits = ", ".join(f"'{split}'" for split in SPLITS)
     return ",\n  ".join([f"create '{table}'", *families, f"{{SPLITS => [{splits}]}}"])
 
 
 def alter_statement(table: str, families: Mapping[str, Mapping[str, str]]) -> str:
-    """The shell's statement that gives families these attributes, and makes those that are missing."""
-    return ", ".join([f"alter '{table}'", *(_told(name, families[name]) for name in families)])
+    """Return the HBase shell statement that sets these attributes and adds missing families."""
+    return ", ".join([f"alter '{table}'", *(_render_family(name, families[name]) for name in families)])
 
 
-def mending(found: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Attributes that must be changed before lineage is safe in a table; empty where it is.
+def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
+    """Return the attributes, by family, that must change before the table can store lineage safely.
 
-    More than one version brings deleted cells back, and a time to live takes cells away.
+    With more than one version deleted cells reappear; with a time to live cells disappear.
     """
-    wrong: dict[str, dict[str, str]] = {}
+    fixes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
-        family = found.get(name)
+        family = families.get(name)
         if family is None:
-            wrong[name] = _attributes("NONE")
+            fixes[name] = _attributes("NONE")
             continue
         if family.versions != 1:
-            wrong.setdefault(name, {})["VERSIONS"] = "1"
+            fixes.setdefault(name, {})["VERSIONS"] = "1"
         if family.ttl_seconds != FOREVER_SECONDS:
-            wrong.setdefault(name, {})["TTL"] = "FOREVER"
-    return wrong
+            fixes.setdefault(name, {})["TTL"] = "FOREVER"
+    return fixes
 
 
-def advice(found: Mapping[str, Family]) -> dict[str, dict[str, str]]:
-    """Attributes that would make reading faster."""
-    slow: dict[str, dict[str, str]] = {}
+def suggestions(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
+    """Return the attributes, by family, whose change would make reading faster."""
+    changes: dict[str, dict[str, str]] = {}
     for name in FAMILIES:
-        family = found.get(name)
+        family = families.get(name)
         if family is not None and family.bloom_filter != "ROW":
-            slow.setdefault(name, {})["BLOOMFILTER"] = "ROW"
+            changes.setdefault(name, {})["BLOOMFILTER"] = "ROW"
         if family is not None and not family.block_cache:
-            slow.setdefault(name, {})["BLOCKCACHE"] = "true"
-    return slow
+            changes.setdefault(name, {})["BLOCKCACHE"] = "true"
+    return changes
 
 
 def _attributes(compression: str) -> dict[str, str]:
@@ -84,6 +84,6 @@ def _attributes(compression: str) -> dict[str, str]:
     }
 
 
-def _told(name: str, attributes: Mapping[str, str]) -> str:
+def _render_family(name: str, attributes: Mapping[str, str]) -> str:
     pairs = {"NAME": name, **attributes}
     return "{" + ", ".join(f"{key} => '{value}'" for key, value in pairs.items()) + "}"

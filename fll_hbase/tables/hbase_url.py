@@ -1,4 +1,4 @@
-"""Where is a table of HBase: the gateways and the table that a store URL names."""
+"""HBase store URLs: Thrift gateways and a table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ADDRESS = re.compile(r"([A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _TABLE = re.compile(r"(?:[A-Za-z0-9_]+:)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
-class Address(NamedTuple):
-    """Where a gateway listens."""
+class GatewayAddress(NamedTuple):
+    """Host and port of a Thrift gateway."""
 
     host: str
     port: int
@@ -24,18 +24,18 @@ class Address(NamedTuple):
         return f"{self.host}:{self.port}"
 
 
-class Place(NamedTuple):
-    """A table, and the gateways that lead to it."""
+class HBaseUrl(NamedTuple):
+    """A table and the gateways that serve it."""
 
-    gateways: tuple[Address, ...]
+    gateways: tuple[GatewayAddress, ...]
     table: str
 
 
-def parsed(url: str) -> Place:
-    """The place that a store URL names. Raises ConfigurationError for any other URL."""
+def parse_url(url: str) -> HBaseUrl:
+    """Parse `hbase://host[:port][,host[:port]...]/table`. Raises ConfigurationError for any other URL."""
     hosts, _, table = url.removeprefix(SCHEME).partition("/")
-    found = [_ADDRESS.fullmatch(host) for host in hosts.split(",")]
-    addresses = tuple(Address(match[1], int(match[2] or PORT)) for match in found if match)
-    if not url.startswith(SCHEME) or len(addresses) < len(found) or not _TABLE.fullmatch(table):
-        raise ConfigurationError(f"store URL {url!r} names no table of HBase; it looks like {FORM}")
-    return Place(addresses, table)
+    matches = [_ADDRESS.fullmatch(host) for host in hosts.split(",")]
+    addresses = tuple(GatewayAddress(match[1], int(match[2] or PORT)) for match in matches if match)
+    if not url.startswith(SCHEME) or len(addresses) < len(matches) or not _TABLE.fullmatch(table):
+        raise ConfigurationError(f"store URL {url!r} is not an HBase table URL; expected {FORM}")
+    return HBaseUrl(addresses, table)

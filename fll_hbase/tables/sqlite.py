@@ -1,7 +1,7 @@
-"""The embedded engine: rows as blobs in key order in one SQLite file, for several processes at once.
+"""SQLite engine: cells in key order in one file, shared by several processes.
 
-WAL lets readers and the one writer work at the same time. Writers queue at a lock file, because SQLite's own
-busy handler is not fair. The log is flushed after the commit, outside the queue: docs/decisions/0004.
+WAL mode lets readers work beside the one writer. Writers queue at a lock file, because SQLite's own busy
+handler is not fair. The log is flushed after the commit, outside the lock: docs/decisions/0004.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
-from fll_hbase.tables.write_lock import Turn
+from fll_hbase.tables.write_lock import WriteLock
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
-"""How long a write waits for others before it says that the database is busy."""
+"""How long a write waits for other writers before it fails as busy."""
 
-KEYS_A_QUERY, PAGE_ROWS = 250, 1_000
+KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 VERSION = 1
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
@@ -49,15 +49,15 @@ _HOP = "SELECT row FROM cells WHERE row > ? AND row < ? ORDER BY row LIMIT 1 OFF
 
 
 class _Connection(sqlite3.Connection):
-    """Knows its process."""
+    """A connection that remembers the process that opened it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._pid = os.getpid()
 
     @property
-    def own(self) -> bool:
-        """Whether this process opened it: one inherited by a fork must be left alone."""
+    def is_own(self) -> bool:
+        """Return whether this process opened it: one inherited through a fork must not be used."""
         return self._pid == os.getpid()
 
 
@@ -68,11 +68,11 @@ class SqliteTable:
         self._path = path
         self._busy_seconds = busy_seconds
         self._in_memory = path == MEMORY
-        self._turn = Turn(None if self._in_memory else path + ".lock")
+        self._write_lock = WriteLock(None if self._in_memory else path + ".lock")
         self._idle: list[_Connection] = []
         self._writer: _Connection | None = None
-        self._log: tuple[int, int] | None = None
-        self._opened: list[_Connection] = []
+        self._wal_file: tuple[int, int] | None = None
+        self._connections: list[_Connection] = []
         with self._errors():
             if not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -82,43 +82,43 @@ class SqliteTable:
         return self.rows([row], columns=columns).get(row, {})
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        where, parameters = _where(columns)
-        found: dict[bytes, Row] = {}
-        with self._errors(), self._reading() as connection:
-            for begin in range(0, len(keys), KEYS_A_QUERY):
-                some = keys[begin : begin + KEYS_A_QUERY]
-                query = f"{_SELECT} WHERE row IN ({_marks(some)}){where}"
-                for row, column, value, stamp in connection.execute(query, [*some, *parameters]).fetchall():
-                    found.setdefault(row, {})[column] = Cell(value, stamp)
-        return found
+        where, parameters = _column_condition(columns)
+        rows: dict[bytes, Row] = {}
+        with self._errors(), self._reader() as connection:
+            for begin in range(0, len(keys), KEYS_PER_QUERY):
+                chunk = keys[begin : begin + KEYS_PER_QUERY]
+                query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
+                for row, column, value, stamp in connection.execute(query, [*chunk, *parameters]).fetchall():
+                    rows.setdefault(row, {})[column] = Cell(value, stamp)
+        return rows
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
-        """Page by page, so that no read of this thread is held at an old snapshot between two rows."""
-        left = sys.maxsize if limit is None else limit
-        while left > 0:
-            rows_asked = min(left, PAGE_ROWS)
-            page = self._page(start, stop, columns, rows_asked)
+        """Scan page by page, so that no read transaction stays open between two rows."""
+        remaining = sys.maxsize if limit is None else limit
+        while remaining > 0:
+            page_rows = min(remaining, PAGE_ROWS)
+            page = self._page(start, stop, columns, page_rows)
             yield from page
-            if len(page) < rows_asked:
+            if len(page) < page_rows:
                 return
             start = page[-1][0] + b"\x00"
-            left -= rows_asked
+            remaining -= page_rows
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Every so many cells a key: the engine counts them, which is quick beside reading them."""
-        found: list[bytes] = []
-        with self._errors(), self._reading() as connection:
+        """Return every n-th row key: counting cells is much faster than reading them."""
+        keys: list[bytes] = []
+        with self._errors(), self._reader() as connection:
             (cells,) = connection.execute(_COUNT, (start, stop)).fetchone()
             hop = (start, stop, cells // parts)
-            while len(found) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
-                found += key
+            while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
+                keys += key
                 hop = (*key, stop, cells // parts)
-        return found
+        return keys
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """One transaction for all batches, which is more than the protocol asks for."""
+        """Write all batches in one transaction, which is stronger than the interface requires."""
         puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
         self._change(lambda stamp_ms: (_PUT, ((*put, stamp_ms) for put in puts)), sync)
 
@@ -126,25 +126,25 @@ class SqliteTable:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)
 
     def close(self) -> None:
-        self._turn.close()
-        for connection in self._opened:
-            if connection.own:
+        self._write_lock.close()
+        for connection in self._connections:
+            if connection.is_own:
                 connection.close()
-        self._opened.clear()
-        if self._log is not None and self._log[0] == os.getpid():
-            os.close(self._log[1])
-        self._log = None
+        self._connections.clear()
+        if self._wal_file is not None and self._wal_file[0] == os.getpid():
+            os.close(self._wal_file[1])
+        self._wal_file = None
 
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
-        """What the change says, with the time it happens as its stamp: one transaction."""
+        """Execute the statement that `change(stamp_ms)` returns in one transaction; `stamp_ms` is the current time."""
         with self._errors():
-            with self._turn.held(self._busy_seconds):
+            with self._write_lock.acquire(self._busy_seconds):
                 self._commit(*change(clock.now_ms()))
             if sync is Sync.NOW and not self._in_memory:
                 self._flush()
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
-        connection = self._writing()
+        connection = self._writer_connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(statement, parameters)
@@ -155,33 +155,35 @@ class SqliteTable:
             raise
 
     def _flush(self) -> None:
-        """Make all that was committed durable, as `synchronous = FULL` would within the commit.
+        """Make all commits durable, as `synchronous = FULL` would do inside the commit.
 
-        Outside the turn, so that the disk serves several writers with one flush. What a checkpoint took out
-        of the log meanwhile, it has flushed itself.
+        Runs outside the write lock, so that one flush can serve several writers. A checkpoint that moves pages
+        out of the log in between flushes them itself.
         """
-        if self._log is None or self._log[0] != os.getpid():
-            self._log = os.getpid(), os.open(self._path + "-wal", os.O_RDONLY | os.O_CLOEXEC)
-        os.fdatasync(self._log[1])
+        if self._wal_file is None or self._wal_file[0] != os.getpid():
+            self._wal_file = os.getpid(), os.open(self._path + "-wal", os.O_RDONLY | os.O_CLOEXEC)
+        os.fdatasync(self._wal_file[1])
 
     def _prepare(self) -> None:
-        """Make the schema where there is none yet; a file of another version is left alone."""
+        """Create the schema in a new file; a file of another version is not changed."""
         if self._version() != VERSION:
-            with self._turn.held(self._busy_seconds):
+            with self._write_lock.acquire(self._busy_seconds):
                 if self._version() == 0:
-                    self._writing().execute("PRAGMA journal_mode = WAL")
-                    self._writing().executescript(_SCHEMA)
+                    self._writer_connection().execute("PRAGMA journal_mode = WAL")
+                    self._writer_connection().executescript(_SCHEMA)
 
     def _version(self) -> int:
-        version: int = self._writing().execute("PRAGMA user_version").fetchone()[0]
+        version: int = self._writer_connection().execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
-            raise ConfigurationError(f"{self._path} is of version {version}, this program reads {VERSION}")
+            raise ConfigurationError(
+                f"{self._path} has schema version {version}; this release reads version {VERSION}"
+            )
         return version
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
-        where, parameters = _where(columns)
+        where, parameters = _column_condition(columns)
         query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
-        with self._errors(), self._reading() as connection:
+        with self._errors(), self._reader() as connection:
             cursor = connection.execute(query, [start, stop, *parameters])
             try:
                 return [
@@ -192,11 +194,11 @@ class SqliteTable:
                 cursor.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[_Connection]:
-        """A connection to read with; in memory there is but one, so readers take turns with writers."""
+    def _reader(self) -> Iterator[_Connection]:
+        """Yield a connection for reading; an in-memory table has only one, so its readers take the write lock."""
         if self._in_memory:
-            with self._turn.held(self._busy_seconds):
-                yield self._writing()
+            with self._write_lock.acquire(self._busy_seconds):
+                yield self._writer_connection()
             return
         connection = self._idle_reader()
         try:
@@ -205,16 +207,16 @@ class SqliteTable:
             self._idle.append(connection)
 
     def _idle_reader(self) -> _Connection:
-        """The reader used last, whose pages are still at hand; never one that was opened before a fork."""
+        """Return the reader used last, whose pages are cached; never one that was opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
-            if connection.own:
+            if connection.is_own:
                 return connection
         return self._connect(_READER_CACHE_KIB)
 
-    def _writing(self) -> _Connection:
-        """The one connection of this process that writes, for whoever has the turn."""
-        if self._writer is None or not self._writer.own:
+    def _writer_connection(self) -> _Connection:
+        """Return the one connection of this process that writes; the caller holds the write lock."""
+        if self._writer is None or not self._writer.is_own:
             self._writer = self._connect(_WRITER_CACHE_KIB)
         return self._writer
 
@@ -230,7 +232,7 @@ class SqliteTable:
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        self._opened.append(connection)
+        self._connections.append(connection)
         return connection
 
     @contextmanager
@@ -241,21 +243,21 @@ class SqliteTable:
             raise StoreUnavailable(f"{self._path} is busy: {error}; try again") from error
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(
-                f"{self._path}: {error}; check the file and its disk, try again"
+                f"{self._path}: {error}; check the file and its disk, then try again"
             ) from error
 
 
-def _where(columns: Columns) -> tuple[str, list[bytes]]:
-    """The condition on columns, with its parameters; `;` comes right after the `:` of a family."""
+def _column_condition(columns: Columns) -> tuple[str, list[bytes]]:
+    """Return the SQL condition on columns and its parameters; `;` is the byte after the `:` of a family."""
     if not columns:
         return "", []
     families = [column for column in columns if column.find(b":") == len(column) - 1]
     names = [column for column in columns if column not in families]
-    conditions = [f"column IN ({_marks(names)})"] if names else []
+    conditions = [f"column IN ({_placeholders(names)})"] if names else []
     conditions += ["column >= ? AND column < ?"] * len(families)
     parameters = names + [bound for family in families for bound in (family, family[:-1] + b";")]
     return f" AND ({' OR '.join(conditions)})", parameters
 
 
-def _marks(values: Sequence[bytes]) -> str:
+def _placeholders(values: Sequence[bytes]) -> str:
     return ",".join("?" * len(values))

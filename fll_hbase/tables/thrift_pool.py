@@ -1,7 +1,7 @@
-"""Which gateway is asked, and for how long: connections to HBase's Thrift gateways, each lent to one call.
+"""Connection pool over HBase's Thrift gateways, with failover and a deadline for every wait.
 
-A connection is dropped after any error: on one that is used again after a timeout, the reply that comes late
-is taken for that of the next call.
+A connection is dropped after any error: on a connection reused after a timeout, the late reply would be taken
+for the reply to the next call.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
 from fll_hbase.errors import StoreUnavailable
-from fll_hbase.tables.hbase_url import Address
+from fll_hbase.tables.hbase_url import GatewayAddress
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
-PLACE_SECONDS = 2.0
-"""How long a call waits for a connection that others use."""
+SLOT_WAIT_SECONDS = 2.0
+"""How long a call waits while all connections are in use."""
 
 IDLE_SECONDS = 45.0
-"""A gateway closes connections that were idle for 60 s, unless told otherwise."""
+"""Below the 60 s after which a gateway closes idle connections by default."""
 
 AGE_SECONDS = 300.0
-"""No connection grows older, so that a gateway that came back gets its share again."""
+"""Maximum age of a connection, so that a restarted gateway gets its share of calls again."""
 
 DOWN_SECONDS = 5.0
-"""How long the other gateways are preferred to one that failed."""
+"""How long the other gateways are preferred after one failed."""
 
 ROUNDS, PAUSE_SECONDS = 3, 0.1
-"""How often all gateways are tried for a connection, and the first pause between; it doubles."""
+"""Attempts to connect to any gateway, and the first pause between them; it doubles."""
 
 STUCK_SECONDS, STUCK_MAX = 2.0, 4
-"""Where so many calls wait for so long already, new ones wait no longer than that: threads are for others."""
+"""Once STUCK_MAX calls have waited this long, new calls wait no longer than that, so that threads stay free."""
 
 
-class JavaError(Exception):
-    """A gateway answered with an exception of HBase's: its first line, without the stack."""
+class HBaseServerError(Exception):
+    """An exception that HBase returned through a gateway: its first line, without the stack trace."""
 
     def __init__(self, error: TException) -> None:
         message = getattr(error, "message", None) or repr(error)
@@ -52,176 +52,180 @@ class JavaError(Exception):
         super().__init__(text.partition("\n")[0][:500])
 
 
-class Gateways:
-    """Connections to one or more gateways of the same cluster. Threads and forked processes may share it."""
+class ThriftPool:
+    """Pool of connections to the gateways of one cluster. Threads and forked processes may share it."""
 
-    def __init__(self, addresses: Sequence[Address], *, timeout_seconds: float, connections_max: int) -> None:
+    def __init__(
+        self, addresses: Sequence[GatewayAddress], *, timeout_seconds: float, connections_max: int
+    ) -> None:
         self._addresses = list(addresses)
-        random.shuffle(self._addresses)  # many processes shall not all begin with the same one
+        random.shuffle(self._addresses)  # so that not all processes start with the same gateway
         self._timeout_seconds = timeout_seconds
         self._connections_max = connections_max
-        self._begin()
+        self._reset()
 
-    def call(self, act: Callable[[happybase.Connection], T]) -> T:
-        """What `act` makes of a connection; it may be run again after a connection broke.
+    def run(self, operation: Callable[[happybase.Connection], T]) -> T:
+        """Call `operation(connection)` and return its result; repeated, at most once per gateway, if connections break.
 
-        Raises JavaError for what HBase answers, StoreUnavailable where no gateway answers in time.
+        Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time.
         """
         if self._pid != os.getpid():
-            self._leave_to_parent()
-        broken: list[str] = []
-        with self._place() as deadline:
+            self._reset_after_fork()
+        failures: list[str] = []
+        with self._slot() as deadline:
             while True:
-                lent = self._lend(deadline)
+                connection = self._acquire(deadline)
                 try:
-                    answer = act(lent.until(deadline))
+                    answer = operation(connection.with_deadline(deadline))
                 except TimeoutError as error:
-                    self._lose(lent)
+                    self._discard(connection)
                     raise StoreUnavailable(
-                        f"gateway {lent.address} did not answer in time: the outcome is unknown, try again"
+                        f"gateway {connection.address} did not answer in time: the outcome is unknown, try again"
                     ) from error
                 except (TTransportException, OSError) as error:
-                    self._lose(lent)
-                    broken.append(f"{lent.address}: {_reason(error)}")
-                    if len(broken) > len(self._addresses):
+                    self._discard(connection)
+                    failures.append(f"{connection.address}: {_reason(error)}")
+                    if len(failures) > len(self._addresses):
                         raise StoreUnavailable(
-                            f"connections to gateways broke ({'; '.join(broken)}); try again"
+                            f"all gateways closed the connection ({'; '.join(failures)}); try again"
                         ) from error
                 except TException as error:
-                    lent.drop()
-                    raise JavaError(error) from error
+                    connection.drop()
+                    raise HBaseServerError(error) from error
                 except BaseException:
-                    lent.drop()
+                    connection.drop()
                     raise
                 else:
-                    self._give_back(lent)
+                    self._release(connection)
                     return answer
 
     def close(self) -> None:
-        """Close the connections that are not lent."""
-        for lent in self._taken_idle():
-            lent.drop()
+        """Close all idle connections."""
+        for connection in self._pop_idle():
+            connection.drop()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(self._connections_max)
-        self._idle: list[_Lent] = []
-        self._began: dict[int, float] = {}
-        self._down: dict[Address, float] = {}
+        self._slots = threading.BoundedSemaphore(self._connections_max)
+        self._idle: list[_PooledConnection] = []
+        self._call_starts: dict[int, float] = {}
+        self._failed_until: dict[GatewayAddress, float] = {}
 
-    def _leave_to_parent(self) -> None:
-        """After a fork: the parent goes on using its connections, so nothing may be said on them."""
+    def _reset_after_fork(self) -> None:
+        """Start with an empty pool in a forked process: the parent still uses the inherited connections."""
         inherited = self._idle
-        self._begin()
-        for lent in inherited:
-            lent.forget()
+        self._reset()
+        for connection in inherited:
+            connection.abandon()
 
     @contextmanager
-    def _place(self) -> Iterator[float]:
-        """Until when the call may take, once fewer than the most connections are in use."""
-        if not self._places.acquire(timeout=min(PLACE_SECONDS, self._timeout_seconds)):
+    def _slot(self) -> Iterator[float]:
+        """Wait for a free connection slot and yield the deadline of the call (monotonic seconds)."""
+        if not self._slots.acquire(timeout=min(SLOT_WAIT_SECONDS, self._timeout_seconds)):
             raise StoreUnavailable(f"all {self._connections_max} connections to HBase are in use; try again")
-        thread, began = threading.get_ident(), time.monotonic()
-        self._began[thread] = began
+        thread, started = threading.get_ident(), time.monotonic()
+        self._call_starts[thread] = started
         try:
-            yield began + self._patience_seconds(began)
+            yield started + self._timeout_for_call(started)
         finally:
-            del self._began[thread]
-            self._places.release()
+            del self._call_starts[thread]
+            self._slots.release()
 
-    def _patience_seconds(self, now: float) -> float:
-        stuck = sum(now - began > STUCK_SECONDS for began in list(self._began.values()))
+    def _timeout_for_call(self, now: float) -> float:
+        stuck = sum(now - began > STUCK_SECONDS for began in list(self._call_starts.values()))
         return self._timeout_seconds if stuck < STUCK_MAX else min(STUCK_SECONDS, self._timeout_seconds)
 
-    def _lend(self, deadline: float) -> _Lent:
-        """The connection used last, or a new one."""
+    def _acquire(self, deadline: float) -> _PooledConnection:
+        """Return the most recently used idle connection, or open one."""
         while True:
             with self._lock:
-                lent = self._idle.pop() if self._idle else None
-            if lent is None:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
                 return self._connect(deadline)
-            if lent.fresh(time.monotonic()):
-                return lent
-            lent.drop()
+            if connection.is_fresh(time.monotonic()):
+                return connection
+            connection.drop()
 
-    def _connect(self, deadline: float) -> _Lent:
-        reasons: dict[Address, str] = {}
+    def _connect(self, deadline: float) -> _PooledConnection:
+        reasons: dict[GatewayAddress, str] = {}
         for number in range(ROUNDS):
-            for address in self._preferred():
-                left = deadline - time.monotonic()
-                if left <= 0:
+            for address in self._addresses_by_preference():
+                seconds_left = deadline - time.monotonic()
+                if seconds_left <= 0:
                     break
                 try:
-                    return _Lent(address, min(left, CONNECT_SECONDS))
+                    return _PooledConnection(address, min(seconds_left, CONNECT_SECONDS))
                 except (TTransportException, OSError) as error:
-                    self._down[address] = time.monotonic() + DOWN_SECONDS
+                    self._failed_until[address] = time.monotonic() + DOWN_SECONDS
                     reasons[address] = _reason(error)
             pause = PAUSE_SECONDS * 2**number
             if number == ROUNDS - 1 or time.monotonic() + pause > deadline:
                 break
             time.sleep(pause)
-        told = "; ".join(f"{address}: {reason}" for address, reason in reasons.items())
-        raise StoreUnavailable(f"no gateway of HBase can be reached ({told}); check that one runs, try again")
+        summary = "; ".join(f"{address}: {reason}" for address, reason in reasons.items())
+        raise StoreUnavailable(
+            f"no HBase gateway can be reached ({summary}); check that one is running, then try again"
+        )
 
-    def _preferred(self) -> list[Address]:
-        """Gateways in turn; those that failed of late come last."""
+    def _addresses_by_preference(self) -> list[GatewayAddress]:
+        """Return the gateways in rotation, recently failed ones last."""
         with self._lock:
             self._addresses.append(self._addresses.pop(0))
             order = list(self._addresses)
         now = time.monotonic()
-        return sorted(order, key=lambda address: self._down.get(address, 0.0) > now)
+        return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
 
-    def _lose(self, lent: _Lent) -> None:
-        """Give up a connection that failed, and the idle ones to the same gateway: they are no better."""
-        self._down[lent.address] = time.monotonic() + DOWN_SECONDS
-        lent.drop()
-        for idle in self._taken_idle():
-            if idle.address == lent.address:
+    def _discard(self, failed: _PooledConnection) -> None:
+        """Close a connection that failed and all idle connections to the same gateway."""
+        self._failed_until[failed.address] = time.monotonic() + DOWN_SECONDS
+        failed.drop()
+        for idle in self._pop_idle():
+            if idle.address == failed.address:
                 idle.drop()
             else:
-                self._give_back(idle)
+                self._release(idle)
 
-    def _give_back(self, lent: _Lent) -> None:
+    def _release(self, connection: _PooledConnection) -> None:
         with self._lock:
-            self._idle.append(lent)
+            self._idle.append(connection)
 
-    def _taken_idle(self) -> list[_Lent]:
+    def _pop_idle(self) -> list[_PooledConnection]:
         with self._lock:
-            taken, self._idle = self._idle, []
-        return taken
+            connections, self._idle = self._idle, []
+        return connections
 
 
-class _Lent:
-    """An open connection. Raises TTransportException where it cannot be had."""
+class _PooledConnection:
+    """An open connection to one gateway. Raises TTransportException or OSError if it cannot connect."""
 
-    def __init__(self, address: Address, connect_seconds: float) -> None:
+    def __init__(self, address: GatewayAddress, connect_seconds: float) -> None:
         self.address = address
         self._connection = happybase.Connection(
             address.host, address.port, timeout=1000 * connect_seconds, autoconnect=False
         )
         self._connection.open()
-        self._opened = self._used = time.monotonic()
+        self._opened_at = self._used_at = time.monotonic()
 
-    def fresh(self, now: float) -> bool:
-        """Whether the gateway is likely to hold it open still."""
-        return now - self._used < IDLE_SECONDS and now - self._opened < AGE_SECONDS
+    def is_fresh(self, now: float) -> bool:
+        """Return whether the gateway has probably not closed the connection."""
+        return now - self._used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
 
-    def until(self, deadline: float) -> happybase.Connection:
-        """The connection, every wait on which ends by the deadline."""
-        self._used = time.monotonic()
-        self._connection.transport.sock.settimeout(max(deadline - self._used, 0.001))
+    def with_deadline(self, deadline: float) -> happybase.Connection:
+        """Return the connection with its socket timeout set to end at `deadline` (monotonic seconds)."""
+        self._used_at = time.monotonic()
+        self._connection.transport.sock.settimeout(max(deadline - self._used_at, 0.001))
         return self._connection
 
     def drop(self) -> None:
         self._connection.close()
 
-    def forget(self) -> None:
-        """Close this process's end of it alone: `drop` would end it for the process that opened it."""
+    def abandon(self) -> None:
+        """Close the socket of this process only; `drop` would end the connection of the parent process."""
         self._connection.transport.sock.close()
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, from the operating system where it said so: thriftpy2 hides it."""
+    """Return the message of the operating system where there is one; thriftpy2 hides it in the context."""
     cause = error.__context__ if isinstance(error.__context__, OSError) else error
     return str(cause).partition("\n")[0] or type(cause).__name__

@@ -1,4 +1,4 @@
-"""Whose turn is it to write: one writer at a time, over threads and processes, in order of arrival."""
+"""Fair write lock across threads and processes: flock(2) with a timeout."""
 
 from __future__ import annotations
 
@@ -10,83 +10,83 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 
-PATIENT_MAX = 4
-"""So many threads wait as long as they may; more of them give up early where nothing moves."""
+PATIENT_THREADS_MAX = 4
+"""Threads that wait for their whole timeout; further ones give up early while the lock makes no progress."""
 
 STUCK_SECONDS = 2.0
 
 
-class Turn:
-    """A lock that waits for a bounded time; a file makes it one for all processes that name it.
+class WriteLock:
+    """A lock with a timeout; with a file it excludes all processes that use the same file.
 
-    Where the turn has not moved for STUCK_SECONDS, because a process that has it stands still, only a few
-    threads go on waiting: the others are needed for readers.
+    If the lock has not changed hands for STUCK_SECONDS, because its holder is stopped, only
+    PATIENT_THREADS_MAX threads keep waiting: the others are needed for readers.
     """
 
     def __init__(self, path: str | None) -> None:
         self._path = path
-        self._threads = threading.Lock()
-        self._counted = threading.Lock()
+        self._thread_lock = threading.Lock()
+        self._waiting_lock = threading.Lock()
         self._waiting = 0
-        self._moved = 0.0
+        self._last_progress = 0.0
         self._file: _LockFile | None = None
 
     @contextmanager
-    def held(self, seconds: float) -> Iterator[None]:
-        """Hold the lock. Raises TimeoutError when it was not to be had within `seconds`, or sooner."""
-        deadline = time.monotonic() + seconds
+    def acquire(self, timeout_seconds: float) -> Iterator[None]:
+        """Hold the lock inside the `with` block. Raises TimeoutError after `timeout_seconds`, or sooner if stuck."""
+        deadline = time.monotonic() + timeout_seconds
         self._wait_for_threads(deadline)
         try:
             if self._path is None:
                 yield
                 return
-            file = self._opened(self._path)
+            file = self._open_file(self._path)
             if not file.lock(deadline - time.monotonic()):
                 self._file = None
-                raise TimeoutError(f"other processes wrote for {seconds:g} s")
-            self._moved = time.monotonic()
+                raise TimeoutError(f"other processes held the write lock for {timeout_seconds:g} s")
+            self._last_progress = time.monotonic()
             try:
                 yield
             finally:
                 file.unlock()
         finally:
-            self._moved = time.monotonic()
-            self._threads.release()
+            self._last_progress = time.monotonic()
+            self._thread_lock.release()
 
     def _wait_for_threads(self, deadline: float) -> None:
-        with self._counted:
-            patient = self._waiting < PATIENT_MAX
+        with self._waiting_lock:
+            patient = self._waiting < PATIENT_THREADS_MAX
             if self._waiting == 0:
-                self._moved = time.monotonic()
+                self._last_progress = time.monotonic()
             self._waiting += 1
         try:
-            while not self._threads.acquire(timeout=self._patience(deadline, patient=patient)):
-                if not self._patience(deadline, patient=patient):
-                    raise TimeoutError("other threads wait for their turn to write already")
+            while not self._thread_lock.acquire(timeout=self._seconds_left(deadline, patient=patient)):
+                if not self._seconds_left(deadline, patient=patient):
+                    raise TimeoutError("too many threads are waiting for the write lock")
         finally:
-            with self._counted:
+            with self._waiting_lock:
                 self._waiting -= 1
 
-    def _patience(self, deadline: float, *, patient: bool) -> float:
-        """Seconds left to wait."""
-        until = deadline if patient else min(deadline, self._moved + STUCK_SECONDS)
+    def _seconds_left(self, deadline: float, *, patient: bool) -> float:
+        """Return the seconds left to wait, at least 0."""
+        until = deadline if patient else min(deadline, self._last_progress + STUCK_SECONDS)
         return max(until - time.monotonic(), 0.0)
 
     def close(self) -> None:
-        """Give back the lock file."""
+        """Close the lock file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _opened(self, path: str) -> _LockFile:
-        """This process's lock file: one inherited by a fork would be shared with the parent."""
+    def _open_file(self, path: str) -> _LockFile:
+        """Return the lock file of this process: one inherited through a fork would share the parent's lock."""
         if self._file is None or self._file.pid != os.getpid():
             self._file = _LockFile(path)
         return self._file
 
 
 class _LockFile:
-    """flock(2) with a time limit: the wait happens in a thread that can be left behind."""
+    """flock(2) with a timeout: a background thread waits and can be abandoned."""
 
     def __init__(self, path: str) -> None:
         self.pid = os.getpid()
@@ -95,7 +95,7 @@ class _LockFile:
         self._waiter: threading.Thread | None = None
 
     def lock(self, seconds: float) -> bool:
-        """Whether the lock was had in time; if not, this file must not be used again."""
+        """Return whether the lock was acquired in time; if not, this file must not be used again."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
@@ -120,7 +120,7 @@ class _LockFile:
             self._waits.put(None)
 
     def _wait(self) -> None:
-        """Closing the descriptor gives up a lock that came too late."""
+        """Acquire locks for `lock`. Closing the descriptor releases a lock that was acquired too late."""
         while (had := self._waits.get()) is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             had.set()
