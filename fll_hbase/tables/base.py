@@ -46,7 +46,7 @@ class Sync(Enum):
 
 
 class Table(Protocol):
-    """A storage engine. Every method raises StoreUnavailable if the engine does not answer within its timeout.
+    """A storage engine. Methods raise StoreUnavailable if the engine does not answer in time.
 
     Threads may share a table; an iterator must stay in the thread that created it.
     """
@@ -66,7 +66,7 @@ class Table(Protocol):
         """
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return sorted keys between `start` and `stop` (both excluded) that split the rows into similar ranges.
+        """Return sorted keys between `start` and `stop` (both excluded) that split rows into similar ranges.
 
         Aims at `parts` ranges; an engine with its own partitions returns their boundaries.
         """
@@ -80,9 +80,9 @@ class Table(Protocol):
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        """Delete those of the cells that were put at `until_ms` (included) or before; durable on return.
+        """Delete the cells that were put at `until_ms` (included) or before; durable on return.
 
-        `until_ms` must be well in the past, because an HBase delete also hides later puts with an older stamp.
+        `until_ms` must be well in the past: an HBase delete also hides later puts with an older stamp.
         On StoreUnavailable any of the cells may be deleted; deleting again is safe.
         """
 

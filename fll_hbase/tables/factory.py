@@ -16,7 +16,7 @@ TIMEOUT_MS, CONNECTIONS_MAX = 10_000, 16
 
 
 def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int = CONNECTIONS_MAX) -> Table:
-    """Open the table of a store URL. Raises ConfigurationError for any other URL, StoreUnavailable if it cannot open.
+    """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
 
     No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
     """
@@ -28,7 +28,7 @@ def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int =
             place, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
         )
         return table
-    raise ConfigurationError(f"store URL {url!r} has an unknown scheme; expected {FORMS}")
+    raise ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
 
 
 def import_hbase() -> Any:

@@ -138,7 +138,7 @@ def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
 
 
 def describe(target: HBaseUrl) -> dict[str, Family]:
-    """Return the column families of a table. Raises ConfigurationError if it does not exist, StoreUnavailable."""
+    """Return the column families. Raises ConfigurationError without such a table, StoreUnavailable."""
     with closing(_admin_pool(target)) as pool:
         return _describe_families(pool, target.table)
 

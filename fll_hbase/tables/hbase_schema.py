@@ -1,4 +1,4 @@
-"""Column families of the HBase table: required settings, and the shell statements that create and alter them."""
+"""Column families of the HBase table: required settings, and shell statements to create and alter them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPLITS = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class Family:
-    """Settings of a column family as a gateway reports them; `ttl_seconds` is FOREVER_SECONDS without expiry."""
+    """Settings of a column family as a gateway reports them; FOREVER_SECONDS means no expiry."""
 
     name: str
     versions: int

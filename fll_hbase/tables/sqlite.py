@@ -136,7 +136,7 @@ class SqliteTable:
         self._wal_file = None
 
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
-        """Execute the statement that `change(stamp_ms)` returns in one transaction; `stamp_ms` is the current time."""
+        """Execute the statement that `change(current time in ms)` returns, in one transaction."""
         with self._errors():
             with self._write_lock.acquire(self._busy_seconds):
                 self._commit(*change(clock.now_ms()))
@@ -157,8 +157,8 @@ class SqliteTable:
     def _flush(self) -> None:
         """Make all commits durable, as `synchronous = FULL` would do inside the commit.
 
-        Runs outside the write lock, so that one flush can serve several writers. A checkpoint that moves pages
-        out of the log in between flushes them itself.
+        Runs outside the write lock, so that one flush can serve several writers. A checkpoint that moves
+        pages out of the log in between flushes them itself.
         """
         if self._wal_file is None or self._wal_file[0] != os.getpid():
             self._wal_file = os.getpid(), os.open(self._path + "-wal", os.O_RDONLY | os.O_CLOEXEC)
@@ -195,7 +195,7 @@ class SqliteTable:
 
     @contextmanager
     def _reader(self) -> Iterator[_Connection]:
-        """Yield a connection for reading; an in-memory table has only one, so its readers take the write lock."""
+        """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
         if self._in_memory:
             with self._write_lock.acquire(self._busy_seconds):
                 yield self._writer_connection()
@@ -207,7 +207,7 @@ class SqliteTable:
             self._idle.append(connection)
 
     def _idle_reader(self) -> _Connection:
-        """Return the reader used last, whose pages are cached; never one that was opened before a fork."""
+        """Return the reader used last, whose pages are cached; never one opened before a fork."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_own:

@@ -40,7 +40,7 @@ ROUNDS, PAUSE_SECONDS = 3, 0.1
 """Attempts to connect to any gateway, and the first pause between them; it doubles."""
 
 STUCK_SECONDS, STUCK_MAX = 2.0, 4
-"""Once STUCK_MAX calls have waited this long, new calls wait no longer than that, so that threads stay free."""
+"""Once STUCK_MAX calls have waited this long, new calls wait no longer, so that threads stay free."""
 
 
 class HBaseServerError(Exception):
@@ -65,7 +65,7 @@ class ThriftPool:
         self._reset()
 
     def run(self, operation: Callable[[happybase.Connection], T]) -> T:
-        """Call `operation(connection)` and return its result; repeated, at most once per gateway, if connections break.
+        """Call `operation(connection)` and return its result; repeated elsewhere if a connection breaks.
 
         Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time.
         """
@@ -80,7 +80,7 @@ class ThriftPool:
                 except TimeoutError as error:
                     self._discard(connection)
                     raise StoreUnavailable(
-                        f"gateway {connection.address} did not answer in time: the outcome is unknown, try again"
+                        f"gateway {connection.address} did not answer in time: outcome unknown, try again"
                     ) from error
                 except (TTransportException, OSError) as error:
                     self._discard(connection)

@@ -33,7 +33,7 @@ class WriteLock:
 
     @contextmanager
     def acquire(self, timeout_seconds: float) -> Iterator[None]:
-        """Hold the lock inside the `with` block. Raises TimeoutError after `timeout_seconds`, or sooner if stuck."""
+        """Hold the lock inside the block. Raises TimeoutError after `timeout_seconds`, sooner if stuck."""
         deadline = time.monotonic() + timeout_seconds
         self._wait_for_threads(deadline)
         try:
@@ -79,7 +79,7 @@ class WriteLock:
             self._file = None
 
     def _open_file(self, path: str) -> _LockFile:
-        """Return the lock file of this process: one inherited through a fork would share the parent's lock."""
+        """Return the lock file of this process: an inherited one would share the parent's lock."""
         if self._file is None or self._file.pid != os.getpid():
             self._file = _LockFile(path)
         return self._file

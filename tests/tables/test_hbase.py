@@ -40,7 +40,7 @@ def gate(hbase: Hbase) -> Iterator[Gate]:
 def through(*gates: Gate | str, url: str) -> str:
     """The URL of the same table behind these gates."""
     hosts = ",".join(gate if isinstance(gate, str) else gate.address for gate in gates)
-    return f"hbase://{hosts}/{hbase_url.parsed(url).table}"
+    return f"hbase://{hosts}/{hbase_url.parse_url(url).table}"
 
 
 @contextmanager
@@ -82,7 +82,7 @@ class TestTheTable:
         self, hbase: Hbase, families: dict[str, dict[str, object]], mends: str
     ) -> None:
         url = hbase.unused()
-        place = hbase_url.parsed(url)
+        place = hbase_url.parse_url(url)
         with closing(happybase.Connection(*place.gateways[0])) as connection:
             connection.create_table(place.table, families)
         with opened(url) as table:
@@ -170,7 +170,7 @@ class TestConnections:
         gone.shut()
         with opened(through(gate, gone, url=url)) as table:
             table.write([[put(b"a")]])
-            with Gate(hbase_url.parsed(url).gateways[0]) as other:
+            with Gate(hbase_url.parse_url(url).gateways[0]) as other:
                 gate.shut()
                 gate.end_connections()
                 began = time.monotonic()

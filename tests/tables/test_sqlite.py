@@ -96,7 +96,7 @@ def test_writers_give_up_on_a_stranger_that_locks_the_database(impatient: Table,
 def busy_in_memory() -> Iterator[Table]:
     """A table in memory whose one connection another thread holds."""
     table = SqliteTable(":memory:", busy_seconds=BUSY_SECONDS)
-    with table._turn.held(LONG_SECONDS):
+    with table._write_lock.acquire(LONG_SECONDS):
         yield table
     table.close()
 
@@ -163,7 +163,7 @@ def foreign(path: Path, version: int) -> bytes:
 @pytest.mark.parametrize("version", [2, 99])
 def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
     foreign(path, version)
-    with pytest.raises(ConfigurationError, match=rf"is of version {version}, this program reads 1"):
+    with pytest.raises(ConfigurationError, match=rf"has schema version {version}; this release reads version 1"):
         SqliteTable(str(path))
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]

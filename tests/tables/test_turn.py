@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fll_hbase.tables import write_lock as turns
-from fll_hbase.tables.write_lock import Turn
+from fll_hbase.tables.write_lock import WriteLock
 
 from .workers import go_on, heard, holds_a_turn, process, stopped, takes_a_turn
 
@@ -25,16 +25,16 @@ def lock(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["file", "threads alone"])
-def turn(request: pytest.FixtureRequest, lock: str) -> Turn:
-    return Turn(lock if request.param == "file" else None)
+def turn(request: pytest.FixtureRequest, lock: str) -> WriteLock:
+    return WriteLock(lock if request.param == "file" else None)
 
 
-def is_free(turn: Turn) -> bool:
+def is_free(turn: WriteLock) -> bool:
     """Whether another thread gets its turn soon."""
 
     def attempt() -> bool:
         try:
-            with turn.held(SOON):
+            with turn.acquire(SOON):
                 return True
         except TimeoutError:
             return False
@@ -43,13 +43,13 @@ def is_free(turn: Turn) -> bool:
         return pool.submit(attempt).result()
 
 
-def test_one_thread_at_a_time(turn: Turn) -> None:
+def test_one_thread_at_a_time(turn: WriteLock) -> None:
     inside: list[int] = []
     most = []
 
     def work(number: int) -> None:
         for _ in range(50):
-            with turn.held(LONG):
+            with turn.acquire(LONG):
                 inside.append(number)
                 most.append(len(inside))
                 time.sleep(0)
@@ -60,26 +60,26 @@ def test_one_thread_at_a_time(turn: Turn) -> None:
     assert most == [1] * 200
 
 
-def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: Turn) -> None:
-    with turn.held(LONG):
+def test_waiting_ends_in_bounded_time_and_what_was_held_is_free_again(turn: WriteLock) -> None:
+    with turn.acquire(LONG):
         began = time.monotonic()
         assert not is_free(turn)
         assert SOON * 0.9 <= time.monotonic() - began < LONG
     assert is_free(turn)
 
 
-def test_an_error_inside_gives_the_turn_back(turn: Turn) -> None:
-    with pytest.raises(ZeroDivisionError), turn.held(LONG):
+def test_an_error_inside_gives_the_turn_back(turn: WriteLock) -> None:
+    with pytest.raises(ZeroDivisionError), turn.acquire(LONG):
         raise ZeroDivisionError
     assert is_free(turn)
 
 
-def outcomes(turn: Turn, seconds: float, *, threads: int, inside_seconds: float = 0) -> list[Future[None]]:
+def outcomes(turn: WriteLock, seconds: float, *, threads: int, inside_seconds: float = 0) -> list[Future[None]]:
     """Threads that wait for their turn, and then keep it for a while."""
 
     def wait(outcome: Future[None]) -> None:
         try:
-            with turn.held(seconds):
+            with turn.acquire(seconds):
                 time.sleep(inside_seconds)
             outcome.set_result(None)
         except TimeoutError as error:
@@ -92,11 +92,11 @@ def outcomes(turn: Turn, seconds: float, *, threads: int, inside_seconds: float 
 
 
 def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
-    turn: Turn, monkeypatch: pytest.MonkeyPatch
+    turn: WriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "STUCK_SECONDS", SOON)
-    with turn.held(LONG):
-        waiting = outcomes(turn, LONG, threads=turns.PATIENT_MAX + 3)
+    with turn.acquire(LONG):
+        waiting = outcomes(turn, LONG, threads=turns.PATIENT_THREADS_MAX + 3)
         deadline = time.monotonic() + LONG / 2
         while sum(one.done() for one in waiting) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -104,42 +104,42 @@ def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
         gave_up = [one for one in waiting if one.done()]
         assert [type(one.exception()) for one in gave_up] == [TimeoutError] * 3
     patient = [one for one in waiting if one not in gave_up]
-    assert [one.exception(LONG) for one in patient] == [None] * turns.PATIENT_MAX
+    assert [one.exception(LONG) for one in patient] == [None] * turns.PATIENT_THREADS_MAX
 
 
-def test_where_the_turn_moves_on_nobody_gives_up_early(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "STUCK_SECONDS", 1.0)
-    waiting = outcomes(turn, LONG, threads=4 * turns.PATIENT_MAX, inside_seconds=0.1)
+    waiting = outcomes(turn, LONG, threads=4 * turns.PATIENT_THREADS_MAX, inside_seconds=0.1)
     assert [one.exception(LONG) for one in waiting] == [None] * len(waiting)
 
 
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
-    one, other = Turn(lock), Turn(lock)
-    with one.held(LONG):
+    one, other = WriteLock(lock), WriteLock(lock)
+    with one.acquire(LONG):
         assert not is_free(other)
         assert not is_free(other)
     assert is_free(other)
-    with other.held(LONG):
+    with other.acquire(LONG):
         assert not is_free(one)
     assert is_free(one)
 
 
 def test_turns_of_other_files_do_not(lock: str) -> None:
-    with Turn(lock).held(LONG):
-        assert is_free(Turn(lock + "2"))
-        assert is_free(Turn(None))
+    with WriteLock(lock).acquire(LONG):
+        assert is_free(WriteLock(lock + "2"))
+        assert is_free(WriteLock(None))
 
 
 def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
-    one, other = Turn(lock), Turn(lock)
+    one, other = WriteLock(lock), WriteLock(lock)
     had = threading.Event()
 
     def wait() -> None:
-        with other.held(LONG):
+        with other.acquire(LONG):
             had.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with one.held(LONG):
+        with one.acquire(LONG):
             waiting = pool.submit(wait)
             assert not had.wait(SOON)
         waiting.result(LONG)
@@ -148,11 +148,11 @@ def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
 
 
 def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
-    one, other = Turn(lock), Turn(lock)
+    one, other = WriteLock(lock), WriteLock(lock)
     with (
-        one.held(LONG),
-        pytest.raises(TimeoutError, match=r"other processes wrote for 0\.2 s"),
-        other.held(SOON),
+        one.acquire(LONG),
+        pytest.raises(TimeoutError, match=r"other processes held the write lock for 0\.2 s"),
+        other.acquire(SOON),
     ):
         pass
     deadline = time.monotonic() + LONG
@@ -162,14 +162,14 @@ def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
 
 
 def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
-    turn = Turn(lock)
+    turn = WriteLock(lock)
     with process(takes_a_turn, lock, LONG) as (child, reports):
         assert heard(reports) == "held"
         assert not is_free(turn)
         reports.send("enough")
         child.join(LONG)
         assert is_free(turn)
-    with turn.held(LONG), process(takes_a_turn, lock, SOON) as (_, reports):
+    with turn.acquire(LONG), process(takes_a_turn, lock, SOON) as (_, reports):
         assert heard(reports) == "not had"
 
 
@@ -178,11 +178,11 @@ def test_a_killed_process_holds_nothing(lock: str) -> None:
         assert heard(reports) == "held"
         child.kill()
         child.join(LONG)
-    assert is_free(Turn(lock))
+    assert is_free(WriteLock(lock))
 
 
 def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
-    turn = Turn(lock)
+    turn = WriteLock(lock)
     with process(holds_a_turn, lock) as (child, reports):
         stopped(child)
         assert not is_free(turn)
@@ -192,23 +192,23 @@ def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
         assert is_free(turn)
 
 
-def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: Turn) -> None:
-    with turn.held(LONG):
+def test_after_closing_the_file_is_free_and_can_be_locked_again(turn: WriteLock) -> None:
+    with turn.acquire(LONG):
         pass
     turn.close()
     turn.close()
     assert is_free(turn)
 
 
-def hold_in_child(reports: Connection, turn: Turn) -> None:
-    with turn.held(LONG):
+def hold_in_child(reports: Connection, turn: WriteLock) -> None:
+    with turn.acquire(LONG):
         reports.send("held")
         reports.recv()
 
 
 def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
-    turn = Turn(lock)
-    with turn.held(LONG):
+    turn = WriteLock(lock)
+    with turn.acquire(LONG):
         pass
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe()

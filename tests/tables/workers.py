@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from fll_hbase.tables import Put, open_table
-from fll_hbase.tables.write_lock import Turn
+from fll_hbase.tables.write_lock import WriteLock
 
 WAIT_SECONDS = 30
 CELLS_A_BATCH = 500
@@ -56,8 +56,8 @@ def go_on(child: BaseProcess) -> None:
 
 def holds_a_turn(reports: Connection, path: str) -> None:
     """Stop while holding the lock file; once continued, give it back and say so."""
-    turn = Turn(path)
-    with turn.held(WAIT_SECONDS):
+    turn = WriteLock(path)
+    with turn.acquire(WAIT_SECONDS):
         os.kill(os.getpid(), signal.SIGSTOP)
     reports.send("given back")
     reports.recv()
@@ -66,7 +66,7 @@ def holds_a_turn(reports: Connection, path: str) -> None:
 def takes_a_turn(reports: Connection, path: str, seconds: float) -> None:
     """Say whether the lock file was to be had in time."""
     try:
-        with Turn(path).held(seconds):
+        with WriteLock(path).acquire(seconds):
             reports.send("held")
             reports.recv()
     except TimeoutError:
