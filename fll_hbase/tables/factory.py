@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from fll_hbase.errors import ConfigurationError
@@ -10,7 +11,7 @@ from fll_hbase.tables import hbase_url
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
 
-SQLITE = "sqlite:///"
+SQLITE, MEMORY = "sqlite:///", ":memory:"
 FORMS = "sqlite:///path/to/file.db, sqlite:///:memory: or hbase://host:9090/table"
 TIMEOUT_MS, CONNECTIONS_MAX = 10_000, 16
 
@@ -23,16 +24,23 @@ def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int =
     if url.startswith(SQLITE) and url != SQLITE:
         return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000)
     if url.startswith(hbase_url.SCHEME):
-        place = hbase_url.parse_url(url)
+        target = hbase_url.parse_url(url)
         table: Table = import_hbase().HbaseTable(
-            place, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
+            target, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
         )
         return table
     raise ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
 
 
+def store_exists(url: str) -> bool:
+    """Return False for a SQLite file that does not exist yet; True for any other URL, without opening it."""
+    path = url.removeprefix(SQLITE)
+    return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
+
+
 def import_hbase() -> Any:
     """Import the HBase engine, whose library is an optional extra. Raises ConfigurationError without it."""
+    # Imported on demand: happybase is an extra, and SQLite users need not install it.
     try:
         return import_module("fll_hbase.tables.hbase")
     except ModuleNotFoundError as error:

@@ -64,6 +64,7 @@ class HbaseTable:
         names = _thrift_columns(columns)
         remaining = sys.maxsize if limit is None else limit
         while remaining > 0 and start < stop:
+            # The row after `key` is `key` with a zero byte, so pages neither overlap nor leave a gap.
             page_rows = min(remaining, PAGE_ROWS)
             page = self._call(_scan_page, start, stop, columns=names, most=page_rows)
             for key, cells in page:
@@ -79,6 +80,7 @@ class HbaseTable:
         return sorted(key for region in regions if start < (key := region["start_key"]) < stop)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        # One batch after the other: a reader that sees a later batch must see all earlier ones.
         for batch in batches:
             for call_rows in _split_batch(batch):
                 self._call(_put, call_rows)
@@ -112,6 +114,7 @@ class HbaseTable:
             raise ConfigurationError(
                 f"table {self._name!r} would lose lineage; run this in the HBase shell: {statement}"
             )
+        # Checked once per process, at the first call: a server may start while HBase is down.
         self._checked = True
 
 
@@ -119,6 +122,7 @@ def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
     try:
         families = pool.run(lambda connection: connection.table(name).families())
     except HBaseServerError as error:
+        # Thrift passes the Java exception as text only.
         if "TableNotFoundException" in str(error):
             raise ConfigurationError(
                 f"HBase has no table {name!r}; create it with `fll table create`"
@@ -196,11 +200,13 @@ def _scan_page(
         batch_size=limit,
         limit=limit,
     )
+    # Closing the iterator closes the scanner on the gateway, also after an error.
     with closing(scanner):
         return list(scanner)
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
+    # transaction=True sends nothing if the block raises, and everything in one call otherwise.
     with table.batch(transaction=True) as batch:
         for row, cells in rows.items():
             batch.put(row, cells)
@@ -221,6 +227,7 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
             rows[row] = {column: value}
         else:
             cells[column] = value
+    # A row is never split over two calls, so its puts become visible together.
     call_rows: dict[bytes, dict[bytes, bytes]] = {}
     size_bytes = cells_count = 0
     for row, cells in rows.items():

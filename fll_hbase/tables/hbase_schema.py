@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+# `d`: small cells that every query reads. `o`: operations and graphs, for detailed queries only.
 FAMILIES = ("d", "o")
 COMPRESSION = "SNAPPY"
 COMPRESSIONS = ("NONE", "SNAPPY", "LZ4", "ZSTD", "GZ")
+# HBase reports "no expiry" as the largest Java int.
 FOREVER_SECONDS = 2**31 - 1
 
 SPLITS = (
@@ -52,6 +54,7 @@ def required_fixes(families: Mapping[str, Family]) -> dict[str, dict[str, str]]:
     for name in FAMILIES:
         family = families.get(name)
         if family is None:
+            # No compression: the libraries for others may not be installed on the cluster.
             fixes[name] = _attributes("NONE")
             continue
         if family.versions != 1:

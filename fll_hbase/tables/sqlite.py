@@ -25,10 +25,12 @@ MEMORY = ":memory:"
 BUSY_SECONDS = 10.0
 """How long a write waits for other writers before it fails as busy."""
 
+# Below SQLite's limit of 999 parameters, with room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 VERSION = 1
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
+# 16 GiB of address space: reads of mapped pages need no system call.
 _MAPPED_BYTES = 2**34
 
 _SCHEMA = f"""
@@ -119,6 +121,7 @@ class SqliteTable:
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Write all batches in one transaction, which is stronger than the interface requires."""
+        # Sorted, so that neighbouring rows of the B-tree are written together.
         puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
         self._change(lambda stamp_ms: (_PUT, ((*put, stamp_ms) for put in puts)), sync)
 
@@ -145,6 +148,7 @@ class SqliteTable:
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
         connection = self._writer_connection()
+        # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(statement, parameters)
@@ -166,6 +170,7 @@ class SqliteTable:
 
     def _prepare(self) -> None:
         """Create the schema in a new file; a file of another version is not changed."""
+        # Checked again inside the lock: another process may have created the schema meanwhile.
         if self._version() != VERSION:
             with self._write_lock.acquire(self._busy_seconds):
                 if self._version() == 0:
@@ -225,10 +230,13 @@ class SqliteTable:
             self._path,
             timeout=self._busy_seconds,
             isolation_level=None,
+            # Connections move between threads, one thread at a time.
             check_same_thread=False,
             factory=_Connection,
         )
+        # NORMAL leaves the flush of the log to `_flush`.
         connection.execute("PRAGMA synchronous = NORMAL")
+        # 20,000 pages (80 MB) instead of 1,000: fewer, larger checkpoints during ingest.
         connection.execute("PRAGMA wal_autocheckpoint = 20000")
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")

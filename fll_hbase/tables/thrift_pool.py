@@ -69,6 +69,7 @@ class ThriftPool:
 
         Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time.
         """
+        # gunicorn and multiprocessing fork after the pool exists.
         if self._pid != os.getpid():
             self._reset_after_fork()
         failures: list[str] = []
@@ -78,6 +79,7 @@ class ThriftPool:
                 try:
                     answer = operation(connection.with_deadline(deadline))
                 except TimeoutError as error:
+                    # Not repeated: the gateway may still be executing the call, and time is up anyway.
                     self._discard(connection)
                     raise StoreUnavailable(
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"
@@ -85,11 +87,13 @@ class ThriftPool:
                 except (TTransportException, OSError) as error:
                     self._discard(connection)
                     failures.append(f"{connection.address}: {_reason(error)}")
+                    # One attempt per gateway, and one more for a connection that was already stale.
                     if len(failures) > len(self._addresses):
                         raise StoreUnavailable(
                             f"all gateways closed the connection ({'; '.join(failures)}); try again"
                         ) from error
                 except TException as error:
+                    # An answer, but it may have come in several messages: the connection is not reused.
                     connection.drop()
                     raise HBaseServerError(error) from error
                 except BaseException:
@@ -133,6 +137,7 @@ class ThriftPool:
             self._slots.release()
 
     def _timeout_for_call(self, now: float) -> float:
+        # A hung gateway must not tie up all threads of the server for the whole timeout.
         stuck = sum(now - began > STUCK_SECONDS for began in list(self._call_starts.values()))
         return self._timeout_seconds if stuck < STUCK_MAX else min(STUCK_SECONDS, self._timeout_seconds)
 
@@ -159,6 +164,7 @@ class ThriftPool:
                 except (TTransportException, OSError) as error:
                     self._failed_until[address] = time.monotonic() + DOWN_SECONDS
                     reasons[address] = _reason(error)
+            # Not the common retry policy: rounds over all gateways, bounded by the deadline of this call.
             pause = PAUSE_SECONDS * 2**number
             if number == ROUNDS - 1 or time.monotonic() + pause > deadline:
                 break
@@ -180,6 +186,7 @@ class ThriftPool:
         """Close a connection that failed and all idle connections to the same gateway."""
         self._failed_until[failed.address] = time.monotonic() + DOWN_SECONDS
         failed.drop()
+        # They were opened before the failure and would cost each caller a timeout.
         for idle in self._pop_idle():
             if idle.address == failed.address:
                 idle.drop()
@@ -201,6 +208,7 @@ class _PooledConnection:
 
     def __init__(self, address: GatewayAddress, connect_seconds: float) -> None:
         self.address = address
+        # autoconnect=False: the constructor would otherwise connect without our error handling.
         self._connection = happybase.Connection(
             address.host, address.port, timeout=1000 * connect_seconds, autoconnect=False
         )
@@ -214,6 +222,7 @@ class _PooledConnection:
     def with_deadline(self, deadline: float) -> happybase.Connection:
         """Return the connection with its socket timeout set to end at `deadline` (monotonic seconds)."""
         self._used_at = time.monotonic()
+        # happybase sets a timeout at connect time only; the deadline differs from call to call.
         self._connection.transport.sock.settimeout(max(deadline - self._used_at, 0.001))
         return self._connection
 

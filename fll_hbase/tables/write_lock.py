@@ -41,6 +41,7 @@ class WriteLock:
                 yield
                 return
             file = self._open_file(self._path)
+            # After a timeout the background thread may still acquire the lock, so the file is abandoned.
             if not file.lock(deadline - time.monotonic()):
                 self._file = None
                 raise TimeoutError(f"other processes held the write lock for {timeout_seconds:g} s")
@@ -96,6 +97,7 @@ class _LockFile:
 
     def lock(self, seconds: float) -> bool:
         """Return whether the lock was acquired in time; if not, this file must not be used again."""
+        # The common case without a thread. flock has no timeout of its own, and signals are for the main thread.
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
@@ -114,6 +116,7 @@ class _LockFile:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
+        # With a waiter the descriptor is still in use by its thread, which closes it.
         if self._waiter is None:
             os.close(self._descriptor)
         else:
