@@ -19,7 +19,7 @@ from fll_hbase.tables import hbase_schema
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
-from fll_hbase.tables.thrift_pool import ThriftPool, HBaseServerError
+from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -66,7 +66,7 @@ class HbaseTable:
         while remaining > 0 and start < stop:
             # The row after `key` is `key` with a zero byte, so pages neither overlap nor leave a gap.
             page_rows = min(remaining, PAGE_ROWS)
-            page = self._call(_scan_page, start, stop, columns=names, most=page_rows)
+            page = self._call(_scan_page, start, stop, columns=names, limit=page_rows)
             for key, cells in page:
                 yield key, _to_row(cells)
             if len(page) < page_rows:

@@ -97,7 +97,7 @@ class _LockFile:
 
     def lock(self, seconds: float) -> bool:
         """Return whether the lock was acquired in time; if not, this file must not be used again."""
-        # The common case without a thread. flock has no timeout of its own, and signals are for the main thread.
+        # The common case needs no thread. flock itself has no timeout.
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
