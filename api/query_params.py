@@ -1,4 +1,4 @@
-"""What does a question ask: query parameters, each checked, each at most once, unknown ones refused."""
+"""Query parameters: each checked, each at most once, unknown ones refused."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from flask import Request, g
 from marshmallow import ValidationError, validate
 from webargs.flaskparser import FlaskParser
 
-from api.path_params import decoded
+from api.path_params import decode_percent
 from fll_hbase import clock, time_window
 from fll_hbase.errors import FieldError, InvalidQuery
-from fll_hbase.model.runs import Direction, Window
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import BOTH
 
-_WHOLE = re.compile(r"[0-9]{1,1000}", re.ASCII)
+_DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
+_INDIRECT = {"description": "Include indirect dependencies"}
 
 
-class Moment(ma.fields.String):
-    """Epoch seconds, or a sum of `now` and durations."""
+class TimeParam(ma.fields.String):
+    """Epoch seconds, ISO 8601, or a sum of `now` and durations."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         try:
-            time_window.seconds(str(value), now_ms=now_ms())
+            time_window.parse_seconds(str(value), now_ms=now_ms())
         except ValueError as error:
             raise ValidationError(str(error)) from error
         return str(value)
 
 
-class Count(ma.fields.Integer):
+class CountParam(ma.fields.Integer):
     """A whole number in digits."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not _WHOLE.fullmatch(str(value)):
-            raise ValidationError(f"{str(value)[:100]!r} is no whole number")
+        if not _DIGITS.fullmatch(str(value)):
+            raise ValidationError(f"{str(value)[:100]!r} is not a whole number")
         return int(value)
 
 
-class Flag(ma.fields.Boolean):
+class FlagParam(ma.fields.Boolean):
     """`true` or `false`."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
@@ -52,171 +53,186 @@ class Flag(ma.fields.Boolean):
         return bool(value == "true")
 
 
-class NoQuery(ma.Schema):
+class NoParams(ma.Schema):
     """No parameters at all."""
 
     class Meta:
         unknown = ma.RAISE
 
 
-class WindowQuery(NoQuery):
-    """The window asked about, on the start of runs: `start` is in, `end` is out."""
+class WindowParams(NoParams):
+    """A window on the start of runs, `start` included, `end` excluded; loaded as `window`."""
 
-    start = Moment(
+    start = TimeParam(
         load_default=None, metadata={"description": "Epoch seconds or `now-7d`; default `now-30d`"}
     )
-    end = Moment(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
+    end = TimeParam(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
 
     @ma.validates_schema(skip_on_field_errors=False)
-    def _in_order(self, data: dict[str, Any], **_: Any) -> None:
-        """Told beside the faults of other parameters; nothing to say where a time cannot be read."""
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        """Report a window that ends before it starts, beside the errors of other parameters."""
         if "start" in data and "end" in data:
             try:
-                time_window.window(data["start"], data["end"], now_ms=now_ms())
+                time_window.parse_window(data["start"], data["end"], now_ms=now_ms())
             except InvalidQuery as error:
-                raise ValidationError({fault.path: [fault.detail] for fault in error.errors}) from error
+                raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
 
     @ma.post_load
-    def _window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def _load_window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         start, end = data.pop("start"), data.pop("end")
-        return {**data, "window": time_window.window(start, end, now_ms=now_ms())}
+        return {**data, "window": time_window.parse_window(start, end, now_ms=now_ms())}
 
 
-class RunsOfWindowQuery(WindowQuery):
-    failed = Flag(load_default=False, metadata={"description": "Take failed and aborted runs too"})
+class WindowWithFailedParams(WindowParams):
+    """A window, and whether failed and aborted runs count."""
+
+    failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
 
 
-class LineageQuery(RunsOfWindowQuery):
-    level = Count(
+class LineageParams(WindowWithFailedParams):
+    """Dataset lineage: hops and directions; `direction` is loaded as `directions`."""
+
+    level = CountParam(
         load_default=1, validate=validate.Range(min=1), metadata={"description": "Hops", "minimum": 1}
     )
     direction = ma.fields.String(
         load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
     )
-    indirect = Flag(load_default=True, metadata={"description": "Show indirect influence too"})
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
 
     @ma.post_load
-    def _directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        asked = data.pop("direction")
-        return {**data, "directions": BOTH if asked == "both" else (Direction(asked),)}
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        direction = data.pop("direction")
+        return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
 
 
-class FieldLineageQuery(RunsOfWindowQuery):
+class FieldLineageParams(WindowWithFailedParams):
+    """Lineage of one field, one hop."""
+
     direction = ma.fields.Enum(Direction, by_value=True, load_default=Direction.BACKWARD)
     view = ma.fields.String(load_default="detailed", validate=validate.OneOf(["detailed", "simple"]))
-    indirect = Flag(load_default=True, metadata={"description": "Show indirect influence too"})
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
 
 
-class PageQuery(NoQuery):
-    limit = Count(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
+class PageParams(NoParams):
+    """A page of a list."""
+
+    limit = CountParam(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
     cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
 
 
-class NamesQuery(PageQuery):
-    prefix = ma.fields.String(load_default="", metadata={"description": "What names begin with"})
+class NamesParams(PageParams):
+    """A page of names with a prefix."""
+
+    prefix = ma.fields.String(load_default="", metadata={"description": "Prefix of the names"})
 
 
-class SearchQuery(PageQuery):
+class SearchParams(PageParams):
+    """A page of names that contain a text."""
+
     q = ma.fields.String(
         required=True,
         validate=validate.Length(min=1),
-        metadata={"description": "What names hold, in any case"},
+        metadata={"description": "Part of a name, in any case"},
     )
 
 
-class RunsQuery(WindowQuery, PageQuery):
-    pass
+class RunsParams(WindowParams, PageParams):
+    """A page of the runs of a window."""
 
 
-class RecordQuery(NoQuery):
-    dry_run = Flag(
-        data_key="dryRun", load_default=False, metadata={"description": "Store nothing, tell what would be"}
+class RecordParams(NoParams):
+    """Whether to record or only to report what would be recorded."""
+
+    dry_run = FlagParam(
+        data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
     )
 
 
-class Parser(FlaskParser):
-    """Query parameters as the contract has them; errors are InvalidQuery."""
+class QueryParser(FlaskParser):
+    """webargs' parser with the contract's query strings; errors are InvalidQuery."""
 
     DEFAULT_VALIDATION_STATUS = 400
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        known = {field.data_key or name for name, field in schema.fields.items()}
-        g.asked, faults = parsed(req.environ.get("QUERY_STRING", ""), known)
-        if faults:
-            told = {fault.path for fault in faults}
-            others = _told(schema.validate(g.asked))
-            raise InvalidQuery([*faults, *(fault for fault in others if fault.path not in told)])
-        return dict(g.asked)
+        """Parse the raw query string; on errors, report those of the schema too."""
+        names = {field.data_key or name for name, field in schema.fields.items()}
+        g.query_params, errors = parse_query_string(req.environ.get("QUERY_STRING", ""), names)
+        if errors:
+            paths = {error.path for error in errors}
+            schema_errors = _field_errors(schema.validate(g.query_params))
+            raise InvalidQuery([*errors, *(error for error in schema_errors if error.path not in paths)])
+        return dict(g.query_params)
 
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
-        raise InvalidQuery(_told(error.messages_dict.get("query", {}))) from error
+        """Raise the schema's errors as InvalidQuery."""
+        raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
 
 
-def parsed(raw: str, known: set[str]) -> tuple[dict[str, str], list[FieldError]]:
-    """The parameters of a query string, and what is wrong with it as such."""
-    faults: list[FieldError] = []
-    given: dict[str, str] = {}
-    knows = f"this question knows {', '.join(sorted(known)) or 'none'}"
-    for piece in filter(None, raw.split("&")):
-        name, _, value = piece.partition("=")
+def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], list[FieldError]]:
+    """Parse a query string into parameters of the given names, and errors for all else in it."""
+    errors: list[FieldError] = []
+    params: dict[str, str] = {}
+    valid_names = f"parameters here: {', '.join(sorted(names)) or 'none'}"
+    for pair in filter(None, raw.split("&")):
+        name, _, value = pair.partition("=")
         try:
-            name, value = (decoded(_ascii(text).replace("+", " ")) for text in (name, value))
+            name, value = (decode_percent(_to_ascii(text).replace("+", " ")) for text in (name, value))
         except ValueError as error:
-            faults.append(FieldError(name, str(error)))
+            errors.append(FieldError(name, str(error)))
             continue
-        if name not in known:
-            faults.append(FieldError(name, f"is no parameter; {knows}"))
-        elif name in given:
-            faults.append(FieldError(name, f"is given more than once; {knows}"))
+        if name not in names:
+            errors.append(FieldError(name, f"unknown parameter; {valid_names}"))
+        elif name in params:
+            errors.append(FieldError(name, f"given more than once; {valid_names}"))
         else:
-            given[name] = value
-    return given, faults
+            params[name] = value
+    return params, errors
 
 
-def _told(messages: dict[Any, Any]) -> list[FieldError]:
-    return [FieldError(str(name), " ".join(map(str, told))) for name, told in sorted(messages.items())]
+def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
+    return [FieldError(str(name), " ".join(map(str, texts))) for name, texts in sorted(messages.items())]
 
 
-def cursor(*parts: str) -> str:
-    """What a next page begins beyond, as an opaque text."""
+def encode_cursor(*parts: str) -> str:
+    """Encode where a page ends as an opaque text; the next page starts after it."""
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
 
 
-def beyond(text: str | None, count: int) -> list[str] | None:
-    """The parts of a cursor. Raises InvalidQuery for what no link gave."""
+def decode_cursor(text: str | None, count: int) -> list[str] | None:
+    """Decode the parts of a cursor, None for none. Raises InvalidQuery unless there are `count`."""
     if text is None:
         return None
     try:
         padded = text + "=" * (-len(text) % 4)
         parts = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=list[str])
     except (binascii.Error, ValueError) as error:
-        raise _bad_cursor() from error
+        raise invalid_cursor() from error
     if len(parts) != count:
-        raise _bad_cursor()
+        raise invalid_cursor()
     return parts
 
 
-def _bad_cursor() -> InvalidQuery:
-    return InvalidQuery(
-        [FieldError("cursor", "comes from no link to a next page; leave it out to begin anew")]
-    )
+def invalid_cursor() -> InvalidQuery:
+    """The error of a cursor that no link gave."""
+    return InvalidQuery([FieldError("cursor", "invalid cursor; omit it to start at the first page")])
 
 
-def asked_seconds(window: Window) -> dict[str, str]:
-    """A window as parameters, so that the next page asks about the very same one."""
+def window_params(window: Window) -> dict[str, str]:
+    """A window as parameters: `now` is resolved, so that the next page has the same window."""
     return {
         name: f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
         for name, milliseconds in (("start", window.start_ms), ("end", window.stop_ms))
     }
 
 
-def _ascii(text: str) -> str:
+def _to_ascii(text: str) -> str:
     return quote(text.encode("latin-1", "replace"), safe="%+/:@!$'()*,;?=-._~")
 
 
 def now_ms() -> int:
-    """One moment for all times of a question."""
+    """Milliseconds since 1970, the same for all times of one request."""
     if "now_ms" not in g:
         g.now_ms = clock.now_ms()
     return int(g.now_ms)

@@ -10,8 +10,8 @@ from bench.documents import DAY_MS, DESTINATION, FIRST_DAY_MS, NAMESPACE
 from bench.report import said
 from bench.server import Server, call
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table
 
@@ -59,7 +59,7 @@ def interleaved(servers: Mapping[int, Server], path: str) -> dict[int, list[floa
 
 def bare_scan(table: Table) -> float:
     """Milliseconds of the index scan that the 30-day question makes, p50."""
-    start, stop = layout.index_window(Direction.BACKWARD, END_POINT, WINDOW)
+    start, stop = layout.index_range(Direction.BACKWARD, END_POINT, WINDOW)
     bare = median_ms(lambda: list(table.scan(start, stop)))
     said("bare index scan of the 30-day question, p50", bare, "ms")
     return bare

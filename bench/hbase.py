@@ -23,8 +23,8 @@ from bench.asking import END_POINT, WINDOW
 from bench.documents import NAMESPACE
 from bench.report import said
 from bench.server import Server
-from fll_hbase.model.runs import Direction
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.model.window import Direction
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, Put, Sync, hbase_schema, hbase_url, open_table
 from fll_hbase.tables.sqlite import SqliteTable
@@ -136,7 +136,7 @@ def _put_bare(url: str, client: int, clients: int) -> tuple[int, float]:
         documents.documents(BARE_RUNS), client * BARE_RUNS // clients, (client + 1) * BARE_RUNS // clients
     )
     puts = _puts(lines)
-    place = hbase_url.parsed(url)
+    place = hbase_url.parse_url(url)
     with closing(happybase.Connection(*place.gateways[0])) as connection:
         globals()["_barrier"].wait()
         began = time.perf_counter()
@@ -148,7 +148,7 @@ def _put_bare(url: str, client: int, clients: int) -> tuple[int, float]:
 
 def _puts(lines: Iterator[bytes]) -> list[Put]:
     """The cells that recording these documents puts."""
-    reader, table = DocumentReader(), _Noting()
+    reader, table = CachedDocumentReader(), _Noting()
     store = LineageStore(table)
     while runs := [reader.read(line, namespace=NAMESPACE).recorded for line in islice(lines, 2_000)]:
         store.record(runs)

@@ -14,16 +14,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from fll_hbase.json_types import Json
-from fll_hbase.model import field_map as summary
 from fll_hbase.model.checksum import operation_to_dict
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.field_map import DatasetLineage, FieldMap
-from fll_hbase.model.operations import Dataset, Influence, Operation, Read, Transform, Write, outputs_of
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.field_relations import DatasetLineage, dataset_relations
+from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.sources.openlineage.facets import OWN
 from fll_hbase.store.read.content_cache import Content
-from fll_hbase.store.write.commit import RunDetails
+from fll_hbase.store.results import RunDetails
 
 PRODUCER = "https://github.com/fll-hbase"
 _SPEC = "https://openlineage.io/spec/"
@@ -40,7 +40,7 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 """The further names of end points, for those that have any."""
 
 
-def event(told: RunDetails, content: Content, aliases: Aliases) -> Json:
+def run_event(told: RunDetails, content: Content, aliases: Aliases) -> Json:
     """The run as one event, at its start, of the kind that its state is."""
     run, field_map = told.committed.run, content.field_map
     return {
@@ -55,12 +55,12 @@ def event(told: RunDetails, content: Content, aliases: Aliases) -> Json:
     }
 
 
-def events(told: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
+def run_events(told: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
     """The runs of a page, one event each, in its order."""
-    return [event(one, content, aliases) for one, content in told]
+    return [run_event(one, content, aliases) for one, content in told]
 
 
-def catalogued(schema: DatasetMetadata, *, time_ms: int) -> Json:
+def dataset_event(schema: DatasetMetadata, *, time_ms: int) -> Json:
     """What is known of an end point whatever runs did to it, as an event of that dataset."""
     facets: Json = {}
     if schema.fields:
@@ -78,7 +78,7 @@ def catalogued(schema: DatasetMetadata, *, time_ms: int) -> Json:
     }
 
 
-def end_points(told: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
+def datasets_of_runs(told: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
     """Every end point that the runs of a page read or wrote."""
     maps = [content.field_map for _, content in told]
     return {end_point for one in maps for end_point in (*one.sources, *one.destinations)}
@@ -135,7 +135,9 @@ def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
 
 def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
     """None where nothing is known of how the fields came to be."""
-    found = summary.dataset_relations(field_map, destination, backward=True, pairs_max=PAIRS_MAX).by_datasets.values()
+    found = dataset_relations(
+        field_map, destination, backward=True, pairs_max=PAIRS_MAX
+    ).by_datasets.values()
     fields: dict[str, list[Json]] = {}
     whole: list[Json] = []
     for relation in sorted(found, key=lambda one: str(one.source)):

@@ -8,14 +8,12 @@ from http import HTTPStatus
 
 from fll_hbase.errors import FieldError
 from fll_hbase.json_types import Json
-from fll_hbase.model import field_map
 from fll_hbase.model.checksum import operation_to_dict
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.field_map import DatasetLineage, DatasetLineageSet
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet, dataset_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
 from fll_hbase.model.operations import (
-    Dataset,
     Influence,
     Operation,
     Read,
@@ -27,11 +25,20 @@ from fll_hbase.model.operations import (
     type_of,
 )
 from fll_hbase.model.run_events import EventRunFacts
-from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, State, Window
-from fll_hbase.store.lineage_store import BOTH, FieldLineageResult, Derivations, ListedRun
-from fll_hbase.store.read.catalogue import CataloguedEndPoint, CataloguedField, Found
-from fll_hbase.store.read.traversal import LineageEntry, DatasetLineageResult, in_order
-from fll_hbase.store.write.commit import CommitResult, RunDetails
+from fll_hbase.model.runs import ProgramRun, State
+from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store.lineage_store import BOTH
+from fll_hbase.store.read.catalogue import CatalogueDataset, CatalogueField, SearchHit
+from fll_hbase.store.read.traversal import in_order
+from fll_hbase.store.results import (
+    DatasetLineageResult,
+    Derivations,
+    FieldLineageResult,
+    LineageEntry,
+    ListedRun,
+    RunDetails,
+)
+from fll_hbase.store.write.pending_run import CommitResult
 
 WHOLE = "*"
 DRY_RUN_PAIRS_MAX = 250_000
@@ -40,8 +47,7 @@ SILENT_MS = DAY_MS
 """A run that was not heard of for so long is not said to run, whether or not it ever ended."""
 
 
-
-def high_level(answer: DatasetLineageResult) -> list[Json]:
+def dataset_lineage(answer: DatasetLineageResult) -> list[Json]:
     """The entries of a high-level question."""
     return [_entry(entry) for entry in answer.entries]
 
@@ -63,7 +69,7 @@ def field_lineage(answer: FieldLineageResult) -> Json:
     return body
 
 
-def field_ways(field: str, window: Window, answer: Derivations) -> Json:
+def field_derivations(field: str, window: Window, answer: Derivations) -> Json:
     """The paths of the first design's question."""
     body: Json = {
         "fieldName": field,
@@ -88,7 +94,7 @@ def run(listed: ListedRun, *, now_ms: int) -> Json:
     return body
 
 
-def run_told(told: RunDetails, *, now_ms: int) -> Json:
+def run_details(told: RunDetails, *, now_ms: int) -> Json:
     """All that was told of one run."""
     body = _run(told.committed.run, now_ms)
     body |= {name: fact for name, fact in _details(told.committed.run).items() if name not in body}
@@ -104,7 +110,7 @@ def run_told(told: RunDetails, *, now_ms: int) -> Json:
         body["physicalNames"] = [
             {"namespace": namespace, "name": name, "physicalName": of} for namespace, name, of in physical
         ]
-    body["events"] = [{"eventTime": event.time_ms, "eventType": event.kind.value} for event in told.events]
+    body["events"] = [{"eventTime": event.time_ms, "eventType": event.type.value} for event in told.events]
     return body
 
 
@@ -147,15 +153,15 @@ def _job(reference: tuple[str, str, str] | None) -> Json | None:
     return {"namespace": namespace, "name": name, "run": run}
 
 
-def end_point(catalogued: CataloguedEndPoint) -> Json:
+def dataset(catalogued: CatalogueDataset) -> Json:
     """One line of a list of end points."""
-    body: Json = _end_point(catalogued.end_point)
+    body: Json = _end_point(catalogued.dataset)
     if catalogued.description:
         body["description"] = catalogued.description
     return body
 
 
-def field(catalogued: CataloguedField) -> Json:
+def field(catalogued: CatalogueField) -> Json:
     """One line of a list of fields."""
     body: Json = {"name": catalogued.name}
     if catalogued.type:
@@ -163,30 +169,30 @@ def field(catalogued: CataloguedField) -> Json:
     return {**body, "read": catalogued.read, "written": catalogued.written}
 
 
-def found(result: Found) -> Json:
+def search_hit(result: SearchHit) -> Json:
     """One search result."""
-    body: Json = _end_point(result.end_point)
+    body: Json = _end_point(result.dataset)
     if result.field:
         body["field"] = result.field
     return body
 
 
-def recorded(answer: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
+def recorded_run(answer: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
     """The acknowledgement of one run."""
     body: Json = {"checksum": answer.checksum, "run": answer.run, "recorded": answer.recorded}
     if answer.replaced:
         body["replaced"] = True
     if warnings:
-        body["warnings"] = faults(warnings)
+        body["warnings"] = field_errors(warnings)
     return body
 
 
-def catalogued(schemas: Sequence[DatasetMetadata]) -> Json:
+def recorded_metadata(schemas: Sequence[DatasetMetadata]) -> Json:
     """The acknowledgement of what told of end points alone, and of no run."""
     return {"recorded": bool(schemas), "endpoints": [_end_point(schema.dataset) for schema in schemas]}
 
 
-def events_recorded(received: int, refused: Mapping[int, Json]) -> Json:
+def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
     """The summary of a batch of events, as OpenLineage has it, with the problem of each that was refused."""
     failed = [
         {
@@ -219,7 +225,9 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
     backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
     entries = [
-        LineageEntry(relation, 1, Direction.FORWARD) for found in forward for relation in found.by_datasets.values()
+        LineageEntry(relation, 1, Direction.FORWARD)
+        for found in forward
+        for relation in found.by_datasets.values()
     ]
     entries += [
         LineageEntry(relation, 1, Direction.BACKWARD)
@@ -231,21 +239,21 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
         "operations": [operation_to_dict(operation) for operation in info.operations],
         "checksum": info.checksum,
         "lineage": [_entry(entry) for entry in in_order(entries)],
-        "warnings": faults(warnings),
+        "warnings": field_errors(warnings),
     }
     if any(found.truncated for found in (*forward, *backward)):
         body |= {"truncated": True, "truncatedBy": [f"pairs_max={DRY_RUN_PAIRS_MAX}"]}
     return body
 
 
-def faults(said: Iterable[FieldError]) -> list[Json]:
+def field_errors(said: Iterable[FieldError]) -> list[Json]:
     """Faults and warnings, each with its place."""
     return [{"at": fault.path, "detail": fault.detail} for fault in said]
 
 
 def _relations(info: FieldLineageInfo, of: Dataset, direction: Direction) -> DatasetLineageSet:
     backward = direction is Direction.BACKWARD
-    return field_map.dataset_relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
+    return dataset_relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
 
 
 def _entry(entry: LineageEntry) -> Json:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from fll_hbase.errors import FieldError, InvalidQuery
-from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.model.window import START_LIMIT_MS, Window
 
 DEFAULT_START, DEFAULT_END = "now-30d", "now"
 
@@ -17,7 +17,7 @@ _STEP = re.compile(r"([+-])([0-9]+)([smhd])", re.ASCII)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def window(start: str | None, end: str | None, *, now_ms: int) -> Window:
+def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     """The window from `start` (in) to `end` (out); without them the last 30 days.
 
     Raises InvalidQuery naming each time that cannot be read, or a start after the end.
@@ -26,7 +26,7 @@ def window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     moments = []
     for name, text in (("start", start or DEFAULT_START), ("end", end or DEFAULT_END)):
         try:
-            moments.append(seconds(text, now_ms=now_ms))
+            moments.append(parse_seconds(text, now_ms=now_ms))
         except ValueError as error:
             faults.append(FieldError(name, str(error)))
     if not faults and moments[0] > moments[1]:
@@ -36,7 +36,7 @@ def window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     return Window(_milliseconds(moments[0]), _milliseconds(moments[1]))
 
 
-def seconds(text: str, *, now_ms: int) -> Fraction:
+def parse_seconds(text: str, *, now_ms: int) -> Fraction:
     """Seconds since 1970, exactly. Raises ValueError for what is no time, or before 1970."""
     if _SECONDS.fullmatch(text):
         return Fraction(text)

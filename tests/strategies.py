@@ -5,11 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from fll_hbase.model import lineage
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import (
     KINDS,
-    Dataset,
-    Field,
     Influence,
     InputField,
     Operation,
@@ -18,7 +17,8 @@ from fll_hbase.model.operations import (
     Write,
     outputs_of,
 )
-from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, State, Window
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 
 AWKWARD = (
     "|",
@@ -126,7 +126,7 @@ def _inputs(draw: st.DrawFn, givers: tuple[Operation, ...]) -> tuple[InputField,
 
 def infos(*, transforms_max: int = 5) -> st.SearchStrategy[FieldLineageInfo]:
     """What valid operations mean."""
-    return operation_sets(transforms_max=transforms_max).map(lineage.of)
+    return operation_sets(transforms_max=transforms_max).map(lineage.build_lineage)
 
 
 recorded_runs = st.builds(RecordedRun, program_runs, infos())

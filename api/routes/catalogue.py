@@ -33,9 +33,9 @@ from api.routes.blueprint import Blueprint, settings, store
 from fll_hbase import openlineage_export, rest_json
 from fll_hbase.errors import CorruptRow, FieldError, InvalidQuery, NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import Dataset
-from fll_hbase.store.lineage_store import RunsPage
-from fll_hbase.store.read.catalogue import Found
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.read.catalogue import SearchHit
+from fll_hbase.store.results import RunsPage
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ blueprint = Blueprint("catalogue", __name__, description="What was ever recorded
 def namespaces(query: dict[str, Any]) -> Response:
     """All namespaces that have end points."""
     after = beyond(query["cursor"], 1) or [""]
-    found = store().catalogue.namespaces(after=after[0])
+    found = store().catalogue.namespaces(start_after=after[0])
     return _page(found, query, "namespaces", said=str, name=str)
 
 
@@ -60,8 +60,8 @@ def namespaces(query: dict[str, Any]) -> Response:
 def end_points(query: dict[str, Any], namespace: str) -> Response:
     """The end points of a namespace."""
     after = beyond(query["cursor"], 1) or [""]
-    found = store().catalogue.end_points(namespace, prefix=query["prefix"], after=after[0])
-    return _page(found, query, "endpoints", said=rest_json.end_point, name=lambda item: item.end_point.name)
+    found = store().catalogue.datasets(namespace, prefix=query["prefix"], start_after=after[0])
+    return _page(found, query, "endpoints", said=rest_json.dataset, name=lambda item: item.dataset.name)
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields")
@@ -91,15 +91,15 @@ def search(query: dict[str, Any]) -> Response:
     after = beyond(query["cursor"], 3)
     page = store().catalogue.search(
         query["q"],
-        after=Found(Dataset(after[0], after[1]), after[2]) if after else None,
+        start_after=SearchHit(Dataset(after[0], after[1]), after[2]) if after else None,
         limit=_limit(query),
-        end_points_max=settings().search_end_points_max,
+        datasets_max=settings().search_end_points_max,
     )
-    response = responses.json({"results": [rest_json.found(result) for result in page.results]})
-    if page.after is None:
+    response = responses.json({"results": [rest_json.search_hit(result) for result in page.results]})
+    if page.next_after is None:
         return response
-    last = page.after.end_point
-    return responses.linked(response, cursor=cursor(last.namespace, last.name, page.after.field))
+    last = page.next_after.dataset
+    return responses.linked(response, cursor=cursor(last.namespace, last.name, page.next_after.field))
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/runs")
@@ -124,9 +124,9 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     A page can be sent as it is to the batch route of another store.
     """
     page = _runs(query, namespace, name)
-    told = store().told(page)
-    aliases = store().catalogue.aliases(openlineage_export.end_points(told))
-    return _linked(responses.json(openlineage_export.events(told, aliases)), page, query)
+    told = store().run_details(page)
+    aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(told))
+    return _linked(responses.json(openlineage_export.run_events(told, aliases)), page, query)
 
 
 @blueprint.route("/v3/runs/<run:run>")
@@ -135,24 +135,26 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.problems(400, 404, 503)
 def run(query: dict[str, Any], run: str) -> Response:
     """All that was told of one run, whatever it read or wrote."""
-    return responses.json(rest_json.run_told(store().run(run), now_ms=now_ms()))
+    return responses.json(rest_json.run_details(store().run(run), now_ms=now_ms()))
 
 
 def _runs(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
     (after,) = beyond(query["cursor"], 1) or [""]
     try:
         if after:
-            layout.parsed_tail(after.encode())
+            layout.parse_reference_tail(after.encode())
     except CorruptRow as error:
         raise InvalidQuery([FieldError("cursor", "comes from no link to a next page")]) from error
     end_point = Dataset(namespace, name)
-    return store().runs(end_point, query["window"], limit=_limit(query), after=after.encode())
+    return store().runs(end_point, query["window"], limit=_limit(query), start_after=after.encode())
 
 
 def _linked(response: Response, page: RunsPage, query: dict[str, Any]) -> Response:
-    if not page.after:
+    if not page.next_after:
         return response
-    return responses.linked(response, cursor=cursor(page.after.decode()), **asked_seconds(query["window"]))
+    return responses.linked(
+        response, cursor=cursor(page.next_after.decode()), **asked_seconds(query["window"])
+    )
 
 
 def _page(

@@ -26,11 +26,11 @@ from api.query_params import NoQuery
 from api.routes.blueprint import Blueprint, settings, store
 from fll_hbase import clock, rest_json
 from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub, strict_json
 from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, aspect_responses, urns
-from fll_hbase.store.write.commit import CommitResult
+from fll_hbase.store.write.pending_run import CommitResult
 
 blueprint = Blueprint("datahub", __name__, description="As DataHub's clients speak; docs/sources/datahub.md")
 
@@ -164,12 +164,12 @@ def _read(form: Form) -> Ingested:
 def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
     """Record all; what became of it, by entity. Raises the first refusal, then sending all again is safe."""
     recorded = _record(ingested.runs)
-    store().describe(ingested.schemas)
-    _count(iput_metadatacounted)
+    store().put_metadata(ingested.schemas)
+    _count(ingested.counted)
     told = {run.run.run: run.run.program for run in ingested.runs}
     entities = _entities(ingested.counted)
     for answer in recorded:
-        entities[told[answer.run]]["runs"].append(rest_json.recorded(answer))
+        entities[told[answer.run]]["runs"].append(rest_json.recorded_run(answer))
     return list(entities.values())
 
 

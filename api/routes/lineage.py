@@ -11,7 +11,7 @@ from api.openapi.schemas import EntrySchema, FieldLineageSchema, FieldWaysSchema
 from api.query_params import FieldLineageQuery, LineageQuery, RunsOfWindowQuery
 from api.routes.blueprint import Blueprint, store
 from fll_hbase import rest_json
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 
 blueprint = Blueprint("questions", __name__, description="Ask about the lineage of a window")
 
@@ -26,7 +26,7 @@ _DATASET = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Which fields of which end points made which, many hops each way."""
     answer = store().lineage(Dataset(namespace, name), **query)
-    response = responses.json(rest_json.high_level(answer))
+    response = responses.json(rest_json.dataset_lineage(answer))
     if answer.truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(answer.truncated_by)
@@ -51,4 +51,4 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
 def field_ways(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
     """Every distinct way a field was made, with the runs that made it so (the first design's question)."""
     asked = DatasetField(Dataset(namespace, name), field)
-    return responses.json(rest_json.field_ways(field, query["window"], store().field_ways(asked, **query)))
+    return responses.json(rest_json.field_derivations(field, query["window"], store().field_derivations(asked, **query)))

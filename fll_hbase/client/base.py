@@ -1,22 +1,36 @@
-"""What is asked, and answered: one question in the words of the REST contract, and its JSON."""
+"""The client of a lineage store: queries and their answers, and the interface that both clients implement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Self
 
-from fll_hbase.cli.options import WindowText
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.errors import LineageError
+from fll_hbase.ingest import RecordResult
+from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.model.datasets import Dataset, DatasetField
 
-MORE = "a greater --limit shows more"
+LIMIT_REACHED = "a greater --limit shows more"
 
 
 @dataclass(frozen=True, slots=True)
-class LineageAsked:
-    """The high-level question; `direction` is both, backward or forward."""
+class WindowText:
+    """A time window as the user wrote it, such as `now-7d` and `now`; start included, end excluded."""
 
-    end_point: Dataset
+    start: str
+    end: str
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class LineageQuery:
+    """Dataset lineage up to `level` hops; `direction` is both, backward or forward."""
+
+    dataset: Dataset
     window: WindowText
     level: int
     direction: str
@@ -25,8 +39,8 @@ class LineageAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldAsked:
-    """The detailed question; `view` is simple or detailed."""
+class FieldQuery:
+    """Operations of one field, one hop; `direction` is backward or forward, `view` simple or detailed."""
 
     field: DatasetField
     window: WindowText
@@ -38,32 +52,57 @@ class FieldAsked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The body that the API answers with, and what bounded it, with a way on; empty where it is complete."""
+    """The JSON body of the REST contract; `incomplete` says why it is not complete, and is empty if it is."""
 
     body: Any
-    bound: str = ""
+    incomplete: str = ""
 
 
-def bounded_by(settings: Iterable[str]) -> str:
-    """What to say of settings such as `pairs_max=250000` that bounded an answer."""
-    named = ", ".join(settings)
-    return f"bounded by {named}; ask a shorter window, or raise that setting" if named else ""
+def truncation_hint(bounds: Iterable[str]) -> str:
+    """Return what to do about bounds such as `pairs_max=250000` that cut an answer; empty without any."""
+    names = ", ".join(bounds)
+    return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
 
 
-class Side(Protocol):
-    """Answers questions. Raises LineageError."""
+class LineageClient(ABC):
+    """Records and queries lineage, in a store of this process or through a server.
 
-    def lineage(self, asked: LineageAsked) -> Answer:
-        """Which fields of which end points made which."""
+    Every method raises LineageError; both implementations give equal answers and equal errors.
+    """
 
-    def field(self, asked: FieldAsked) -> Answer:
-        """By which operations a field was made, or what was made of it."""
+    @abstractmethod
+    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+        """Record a batch of documents; return for each, in order, its result or why it was refused.
 
-    def runs(self, end_point: Dataset, window: WindowText, *, limit: int) -> Answer:
-        """Every run that touched an end point, newest first."""
+        Raises LineageError if it is not known what was recorded: then sending all of them again is safe.
+        """
 
-    def export(self, end_point: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        """Every run that touched an end point as an event of OpenLineage, newest first."""
+    @abstractmethod
+    def lineage(self, query: LineageQuery) -> Answer:
+        """Return which fields of which datasets produce which, as a list of entries."""
 
+    @abstractmethod
+    def field(self, query: FieldQuery) -> Answer:
+        """Return the operations that produced a field (backward) or consumed it (forward)."""
+
+    @abstractmethod
+    def runs(self, dataset: Dataset, window: WindowText, *, limit: int) -> Answer:
+        """Return the runs that read or wrote a dataset, newest first, at most `limit`."""
+
+    @abstractmethod
+    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        """Yield the runs that read or wrote a dataset as OpenLineage events, newest first."""
+
+    @abstractmethod
     def find(self, text: str, *, limit: int) -> Answer:
-        """End points and fields whose names hold a text."""
+        """Return datasets and fields whose names contain `text`, in any case, at most `limit`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the connections, and the store if this client opened it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

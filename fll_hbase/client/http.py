@@ -1,194 +1,188 @@
-"""A server of the REST contract, from the client's side: patient, bounded, its problems as our errors."""
+"""Client of a server of the REST contract."""
 
 from __future__ import annotations
 
-import itertools
-import json
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from email.utils import parsedate_to_datetime
-from random import SystemRandom
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
 from fll_hbase.client import errors
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
-
-NDJSON = "application/x-ndjson"
-CONNECT_SECONDS = 5.0
-BUSY = frozenset({429, 502, 503, 504})
-"""Statuses after which the same request may do: by contract, sending a run again is safe."""
-
-_PAUSE_SECONDS_FIRST, _PAUSE_SECONDS_MAX = 0.25, 10.0
-_NO_URL = (
-    requests.exceptions.InvalidURL,
-    requests.exceptions.InvalidSchema,
-    requests.exceptions.MissingSchema,
+from fll_hbase.client.base import (
+    LIMIT_REACHED,
+    Answer,
+    FieldQuery,
+    LineageClient,
+    LineageQuery,
+    WindowText,
+    truncation_hint,
 )
-_random = SystemRandom()
+from fll_hbase.client.http_session import HttpSession
+from fll_hbase.clock import now_ms
+from fll_hbase.errors import (
+    ChecksumConflict,
+    FieldError,
+    InputError,
+    LineageError,
+    TooLarge,
+    UnreadableDocument,
+)
+from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
+from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.write.pending_run import CommitResult
+
+BATCH_FORMAT = FORMATS[0]
+"""The only format whose route has a form for many documents, `/batch`."""
+
+_CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "openlineage": (("api", "v1", "lineage"), {}),
+    "datahub": (("aspects",), {"action": "ingestFile"}),
+}
+"""Path and query of the formats whose route is that of their own clients and names no namespace."""
 
 
-class Server:
-    """One server. Threads may take turns with it.
+class HttpClient(LineageClient):
+    """A server; `now` in windows is the server's. Requests are retried for `timeout_seconds` in all."""
 
-    A request that meets no server, or a busy one, is sent again after growing pauses, no sooner than the
-    server's Retry-After says, until `patience_seconds` are over; one try may take `answer_seconds`.
-    """
+    def __init__(self, url: str, *, timeout_seconds: float = 60.0) -> None:
+        self._session = HttpSession(url, timeout_seconds=timeout_seconds)
 
-    def __init__(self, url: str, *, patience_seconds: float = 60.0, answer_seconds: float = 60.0) -> None:
-        self._url = url.rstrip("/")
-        self._patience_seconds = patience_seconds
-        self._answer_seconds = answer_seconds
-        self._session = requests.Session()
+    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+        """Send documents of the batch format in one request for each namespace, all others one by one."""
+        results: dict[int, RecordResult | LineageError] = {}
+        by_namespace: dict[str, list[int]] = {}
+        for index, document in enumerate(documents):
+            if _can_be_line(document):
+                by_namespace.setdefault(document.namespace, []).append(index)
+            else:
+                results[index] = document.line.error or self._record_one(document)
+        for namespace, indexes in by_namespace.items():
+            if len(indexes) == 1:
+                results[indexes[0]] = self._record_one(documents[indexes[0]])
+                continue
+            path = ("v3", "namespaces", namespace, BATCH_FORMAT.route, "batch")
+            answers = self._session.post_lines(*path, lines=[documents[index].line.raw for index in indexes])
+            results.update(zip(indexes, map(_line_result, answers), strict=True))
+        return [results[index] for index in range(len(documents))]
 
-    def get(self, *segments: str, asked: Mapping[str, str]) -> requests.Response:
-        """The answer to a question; names are `segments` of the path as they are. Raises LineageError."""
-        return self._answered("GET", segments, params=asked)
+    def _record_one(self, document: LocatedDocument) -> RecordResult | LineageError:
+        document_format = document.head.format
+        params: dict[str, str] = {}
+        if document_format.name in _CLIENT_ROUTES:
+            path, params = _CLIENT_ROUTES[document_format.name]
+        elif document.namespace:
+            path = ("v3", "namespaces", document.namespace, document_format.route)
+        else:
+            return _without_namespace(document)
+        try:
+            return _result(self._session.post(*path, body=document.line.raw, params=params))
+        except (InputError, TooLarge, ChecksumConflict) as error:
+            return error
 
-    def record(self, document: bytes, *, namespace: str, route: str = "lineage") -> dict[str, Any]:
-        """Record one document of the form that a route takes; returns the acknowledgement.
-
-        Raises LineageError.
-        """
-        segments = ("v3", "namespaces", namespace, route)
-        headers = {"Content-Type": "application/json"}
-        answer = self._answered("POST", segments, data=document, headers=headers)
-        return dict(errors.parsed(answer, "run", "checksum", "recorded"))
-
-    def record_event(self, event: bytes) -> dict[str, Any]:
-        """Record one OpenLineage event; returns the acknowledgement. Raises LineageError."""
-        headers = {"Content-Type": "application/json"}
-        answer = self._answered("POST", ("api", "v1", "lineage"), data=event, headers=headers)
-        return dict(errors.parsed(answer, "recorded"))
-
-    def record_proposals(self, message: bytes) -> dict[str, Any]:
-        """Record a proposal or event as DataHub's files have them. Raises LineageError."""
-        headers = {"Content-Type": "application/json"}
-        answer = self._answered(
-            "POST", ("aspects",), params={"action": "ingestFile"}, data=message, headers=headers
+    def lineage(self, query: LineageQuery) -> Answer:
+        response = self._session.get(
+            *_dataset_path(query.dataset), "fields", "lineage", params=_params(query, level=query.level)
         )
-        return dict(errors.parsed(answer, "entities"))
+        bounds = response.headers.get("Truncated-By", "a bound of the server").split(", ")
+        truncated = response.headers.get("Truncated") == "true"
+        return Answer(errors.json_body(response), truncation_hint(bounds if truncated else ()))
 
-    def record_batch(self, lines: Sequence[bytes], *, namespace: str) -> list[dict[str, Any]]:
-        """Record documents of one line each; returns an acknowledgement or a problem for each, in order.
+    def field(self, query: FieldQuery) -> Answer:
+        path = (*_dataset_path(query.field.dataset), "fields", query.field.name, "lineage")
+        response = self._session.get(*path, params=_params(query, view=query.view))
+        body = errors.json_body(response, "nodes", "operations", "connections", "checksums", "truncated")
+        bounds = body.get("truncatedBy", ["a bound of the server"])
+        return Answer(body, truncation_hint(bounds if body["truncated"] else ()))
 
-        Raises LineageError where that is not known of every line, StoreUnavailable where the store was away for
-        any of them: then any may have landed.
-        """
-        segments = ("v3", "namespaces", namespace, "lineage", "batch")
-        body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
-        headers = {"Content-Type": NDJSON}
-        answer = self._answered("POST", segments, data=body, headers=headers, lines=len(lines))
-        return _lines(answer)
+    def runs(self, dataset: Dataset, window: WindowText, *, limit: int) -> Answer:
+        params = {"start": window.start, "end": window.end}
+        return self._pages("runs", *_dataset_path(dataset), "runs", params=params, limit=limit)
+
+    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        params: dict[str, str] | None = {"start": window.start, "end": window.end}
+        while params is not None:
+            response = self._session.get(*_dataset_path(dataset), "openlineage", params=params)
+            yield from errors.json_body(response)
+            params = _next_page(response)
+
+    def find(self, text: str, *, limit: int) -> Answer:
+        return self._pages("results", "v3", "search", params={"q": text}, limit=limit)
 
     def close(self) -> None:
-        """Give back the connections."""
         self._session.close()
 
-    def _answered(
-        self, method: str, segments: Iterable[str], *, lines: int = 0, **said: Any
-    ) -> requests.Response:
-        url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
-        deadline = time.monotonic() + self._patience_seconds
-        for tries in itertools.count(1):
-            try:
-                answer = self._once(method, url, lines, said)
-                break
-            except _Again as again:
-                pause = max(again.seconds, _pause_seconds(tries))
-                if time.monotonic() + pause > deadline:
-                    told = (
-                        f"{self._shown()} {again} ({tries} tries); is it running? trying again later is safe"
-                    )
-                    raise StoreUnavailable(told) from again
-                time.sleep(pause)
-        if answer.status_code >= 300:
-            raise errors.error_of(answer)
-        return answer
-
-    def _once(self, method: str, url: str, lines: int, said: Mapping[str, Any]) -> requests.Response:
-        try:
-            answer = self._sent(requests.Request(method, url, **said))
-        except requests.exceptions.SSLError as error:
-            raise StoreUnavailable(
-                f"{self._shown()} is not trusted: {error}; check its certificate"
-            ) from error
-        except _NO_URL as error:
-            told = f"{self._shown()!r} is no URL of a server; one looks like http://host:port"
-            raise ConfigurationError(told) from error
-        except requests.RequestException as error:
-            raise _Again(f"does not answer: {_reason(error)}") from error
-        if answer.status_code in BUSY:
-            raise _Again(f"is busy: {answer.status_code} {answer.reason}", _retry_after_seconds(answer))
-        if lines and answer.status_code == 200:
-            _check_lines(answer, lines)
-        return answer
-
-    def _sent(self, request: requests.Request) -> requests.Response:
-        """As Session.request would, but with the path as it is: a name may be `.` or `..`."""
-        prepared = self._session.prepare_request(request)
-        path = urlsplit(request.url or "").path
-        prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
-        settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
-        timeout = (CONNECT_SECONDS, self._answer_seconds)
-        return self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
-
-    def _shown(self) -> str:
-        """The URL without what may be a password."""
-        parts = urlsplit(self._url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    def _pages(self, member: str, *segments: str, params: Mapping[str, str], limit: int) -> Answer:
+        """Follow the links to next pages; return the items of `member`, at most `limit`."""
+        items: list[Any] = []
+        page: Mapping[str, str] | None = params
+        while page is not None and len(items) < limit:
+            response = self._session.get(*segments, params={**page, "limit": str(limit - len(items))})
+            items += errors.json_body(response, member)[member]
+            page = _next_page(response)
+        return Answer({member: items}, "" if page is None else LIMIT_REACHED)
 
 
-class _Again(Exception):
-    """Not answered; worth another try, no sooner than after `seconds`."""
-
-    def __init__(self, reason: str, seconds: float = 0.0) -> None:
-        self.seconds = seconds
-        super().__init__(reason)
+def _dataset_path(dataset: Dataset) -> tuple[str, ...]:
+    return "v3", "namespaces", dataset.namespace, "endpoints", dataset.name
 
 
-def _check_lines(answer: requests.Response, count: int) -> None:
-    told = _lines(answer)
-    if len(told) > count:
-        raise errors.not_ours(answer)
-    if len(told) < count:
-        raise _Again(f"answered {len(told)} of {count} lines")
-    busy = [line for line in told if line.get("status") in BUSY]
-    if busy:
-        raise _Again(f"is busy: {busy[0].get('detail', '')}")
+def _params(query: LineageQuery | FieldQuery, **others: str | int) -> dict[str, str]:
+    return {
+        "start": query.window.start,
+        "end": query.window.end,
+        "direction": query.direction,
+        "indirect": str(query.indirect).lower(),
+        "failed": str(query.failed).lower(),
+        **{name: str(value) for name, value in others.items()},
+    }
 
 
-def _lines(answer: requests.Response) -> list[dict[str, Any]]:
-    try:
-        told = [json.loads(line) for line in answer.content.splitlines() if line.strip()]
-    except ValueError as error:
-        raise errors.not_ours(answer) from error
-    if not all(isinstance(line, dict) and "status" in line for line in told):
-        raise errors.not_ours(answer)
-    return told
+def _next_page(response: requests.Response) -> dict[str, str] | None:
+    """Return the query parameters of the next page, or None after the last."""
+    link = response.links.get("next")
+    return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None
 
 
-def _pause_seconds(tries: int) -> float:
-    """Growing, and not the same for all who wait."""
-    return _random.uniform(0.5, 1.0) * min(_PAUSE_SECONDS_FIRST * 2.0 ** (tries - 1), _PAUSE_SECONDS_MAX)
+def _can_be_line(document: LocatedDocument) -> bool:
+    """Whether a document fits a line of a batch request."""
+    return (
+        document.line.error is None
+        and document.head.format is BATCH_FORMAT
+        and bool(document.namespace)
+        and b"\n" not in document.line.raw.rstrip()
+    )
 
 
-def _retry_after_seconds(answer: requests.Response) -> float:
-    """Seconds, given as such or as a date (RFC 9110, 10.2.3); 0 for anything else."""
-    said = answer.headers.get("Retry-After", "").strip()
-    if said.isascii() and said.isdigit():
-        return float(said)
-    try:
-        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return 0.0
+def _without_namespace(document: LocatedDocument) -> LineageError:
+    """The error of a document that has no URL, together with everything else that is wrong with it."""
+    reader = DocumentReader(columns=lambda _: None)
+    parsed = reader.try_read(document.line.raw, document.head, namespace=None, now_ms=now_ms())
+    if isinstance(parsed, LineageError):
+        return parsed
+    return UnreadableDocument([FieldError("namespace", "missing")])
 
 
-def _reason(error: requests.RequestException) -> str:
-    """The words of the innermost cause, which are those of the operating system."""
-    cause: BaseException = error
-    while cause.__cause__ or cause.__context__:
-        cause = cause.__cause__ or cause.__context__ or cause
-    return str(cause) or type(cause).__name__
+def _line_result(answer: Mapping[str, Any]) -> RecordResult | LineageError:
+    return _result(answer) if "recorded" in answer else errors.error_from_problem(answer)
+
+
+def _result(answer: Mapping[str, Any]) -> RecordResult:
+    """Convert an acknowledgement of one run, or of the runs of several entities."""
+    if "entities" in answer:
+        runs = [run for entity in answer["entities"] for run in entity["runs"]]
+    else:
+        runs = answer.get("runs", [answer])
+    return RecordResult(
+        tuple(
+            CommitResult(
+                checksum=run.get("checksum", ""),
+                run=run.get("run", ""),
+                recorded=run["recorded"],
+                replaced=run.get("replaced", False),
+            )
+            for run in runs
+        ),
+        warnings=errors.field_errors(answer.get("warnings", ())),
+    )

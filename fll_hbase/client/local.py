@@ -1,81 +1,136 @@
-"""Questions answered by a store of this process."""
+"""Client of a store in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from fll_hbase import openlineage_export, rest_json, time_window
-from fll_hbase.cli.options import WindowText
-from fll_hbase.client.queries import MORE, Answer, FieldAsked, LineageAsked, bounded_by
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import Direction, Window
+from fll_hbase.client.base import (
+    LIMIT_REACHED,
+    Answer,
+    FieldQuery,
+    LineageClient,
+    LineageQuery,
+    WindowText,
+    truncation_hint,
+)
+from fll_hbase.clock import now_ms
+from fll_hbase.config import Settings
+from fll_hbase.errors import LineageError
+from fll_hbase.ingest import DocumentReader, RecordResult, ingest
+from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.sources import name_rules
 from fll_hbase.store.lineage_store import BOTH, LineageStore
-from fll_hbase.store.read.catalogue import Found
+from fll_hbase.store.read.catalogue import SearchHit
 
 PAGE_RUNS = 1_000
 
 
-class StoreSide:
-    """A store, asked at one moment: that is `now` in all its windows."""
+class LocalClient(LineageClient):
+    """A store of this process; `close` closes it if it is `owned`.
 
-    def __init__(self, store: LineageStore, *, now_ms: int, end_points_max: int) -> None:
+    `clock` gives the `now` of windows, in milliseconds, once for each query.
+    """
+
+    def __init__(
+        self,
+        store: LineageStore,
+        *,
+        settings: Settings | None = None,
+        clock: Callable[[], int] = now_ms,
+        owned: bool = False,
+    ) -> None:
         self._store = store
-        self._now_ms = now_ms
-        self._end_points_max = end_points_max
+        self._settings = settings or Settings()
+        self._clock = clock
+        self._owned = owned
 
-    def lineage(self, asked: LineageAsked) -> Answer:
-        found = self._store.lineage(
-            asked.end_point,
-            self._window(asked.window),
-            directions=BOTH if asked.direction == "both" else (Direction(asked.direction),),
-            level=asked.level,
-            indirect=asked.indirect,
-            failed=asked.failed,
+    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+        now = self._clock()
+        return ingest(
+            self._store,
+            [
+                document.line.error
+                or self._reader.try_read(
+                    document.line.raw, document.head, namespace=document.namespace or None, now_ms=now
+                )
+                for document in documents
+            ],
         )
-        return Answer(rest_json.high_level(found), bounded_by(found.truncated_by))
 
-    def field(self, asked: FieldAsked) -> Answer:
-        found = self._store.field_lineage(
-            asked.field,
-            self._window(asked.window),
-            direction=Direction(asked.direction),
-            simple=asked.view == "simple",
-            indirect=asked.indirect,
-            failed=asked.failed,
+    @cached_property
+    def _reader(self) -> DocumentReader:
+        return DocumentReader(
+            columns=self._store.catalogue.field_names,
+            name_rules=name_rules.parsed(self._settings.name_rules),
         )
-        return Answer(rest_json.field_lineage(found), bounded_by(found.truncated_by))
 
-    def runs(self, end_point: Dataset, window: WindowText, *, limit: int) -> Answer:
-        page = self._store.runs(end_point, self._window(window), limit=limit)
-        told = [rest_json.run(run, now_ms=self._now_ms) for run in page.runs]
-        return Answer({"runs": told}, MORE if page.after else "")
+    def lineage(self, query: LineageQuery) -> Answer:
+        result = self._store.lineage(
+            query.dataset,
+            self._window(query.window),
+            directions=BOTH if query.direction == "both" else (Direction(query.direction),),
+            level=query.level,
+            indirect=query.indirect,
+            failed=query.failed,
+        )
+        return Answer(rest_json.dataset_lineage(result), truncation_hint(result.truncated_by))
 
-    def export(self, end_point: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        asked, after = self._window(window), b""
+    def field(self, query: FieldQuery) -> Answer:
+        result = self._store.field_lineage(
+            query.field,
+            self._window(query.window),
+            direction=Direction(query.direction),
+            simple=query.view == "simple",
+            indirect=query.indirect,
+            failed=query.failed,
+        )
+        return Answer(rest_json.field_lineage(result), truncation_hint(result.truncated_by))
+
+    def runs(self, dataset: Dataset, window: WindowText, *, limit: int) -> Answer:
+        now = self._clock()
+        page = self._store.runs(dataset, _parse(window, now), limit=limit)
+        runs = [rest_json.run(run, now_ms=now) for run in page.runs]
+        return Answer({"runs": runs}, LIMIT_REACHED if page.next_after else "")
+
+    def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        bounds, after = self._window(window), b""
         while True:
-            page = self._store.runs(end_point, asked, limit=PAGE_RUNS, after=after)
-            told = self._store.told(page)
-            yield from openlineage_export.events(
-                told, self._store.catalogue.aliases(openlineage_export.end_points(told))
-            )
-            after = page.after
+            page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=after)
+            runs = self._store.run_details(page)
+            aliases = self._store.catalogue.aliases(openlineage_export.datasets_of_runs(runs))
+            yield from openlineage_export.run_events(runs, aliases)
+            after = page.next_after
             if not after:
                 return
 
     def find(self, text: str, *, limit: int) -> Answer:
-        results: list[Found] = []
-        after: Found | None = None
+        hits: list[SearchHit] = []
+        after: SearchHit | None = None
         while True:
             page = self._store.catalogue.search(
-                text, after=after, limit=limit - len(results), end_points_max=self._end_points_max
+                text,
+                start_after=after,
+                limit=limit - len(hits),
+                datasets_max=self._settings.search_end_points_max,
             )
-            results += page.results
-            after = page.after
-            if after is None or len(results) == limit:
-                return Answer(
-                    {"results": [rest_json.found(found) for found in results]}, MORE if after else ""
-                )
+            hits += page.results
+            after = page.next_after
+            if after is None or len(hits) == limit:
+                results = [rest_json.search_hit(hit) for hit in hits]
+                return Answer({"results": results}, LIMIT_REACHED if after else "")
 
-    def _window(self, asked: WindowText) -> Window:
-        return time_window.window(asked.start, asked.end, now_ms=self._now_ms)
+    def close(self) -> None:
+        if self._owned:
+            self._store.close()
+
+    def _window(self, window: WindowText) -> Window:
+        return _parse(window, self._clock())
+
+
+def _parse(window: WindowText, now_ms: int) -> Window:
+    return time_window.parse_window(window.start, window.end, now_ms=now_ms)

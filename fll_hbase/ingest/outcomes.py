@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.store.write.commit import CommitResult, RunInput
+from fll_hbase.model.datasets import DatasetMetadata
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.pending_run import CommitResult
 
 
 @dataclass(frozen=True, slots=True)

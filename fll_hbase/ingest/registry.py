@@ -15,7 +15,7 @@ import msgspec
 from fll_hbase.errors import FieldError
 from fll_hbase.ingest.detect import Form
 from fll_hbase.ingest.outcomes import ParsedDocument
-from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.sources import cdap, datahub, dbt, openlineage, sql, strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader

@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from fll_hbase.errors import CorruptRow, TooLarge
-from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
 
 SEPARATOR = b"|"
 KEY_BYTES_MAX = 32_767
@@ -22,39 +22,39 @@ _SAFE = "-/:@=,"
 
 
 @lru_cache(maxsize=65_536)
-def escaped(name: str) -> bytes:
+def escape(name: str) -> bytes:
     """A name as it stands in keys."""
-    return escaped_bytes(name.encode())
+    return escape_bytes(name.encode())
 
 
 @lru_cache(maxsize=65_536)
-def unescaped(piece: bytes) -> str:
+def unescape(piece: bytes) -> str:
     """The name that `escaped` made the piece of. Raises CorruptRow for any other bytes."""
     try:
-        return unescaped_bytes(piece).decode()
+        return unescape_bytes(piece).decode()
     except UnicodeDecodeError as error:
         raise CorruptRow(f"{piece!r} is not an escaped name") from error
 
 
-def escaped_bytes(name: bytes) -> bytes:
+def escape_bytes(name: bytes) -> bytes:
     """Every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
     return quote_from_bytes(name, safe=_SAFE).encode("ascii")
 
 
-def unescaped_bytes(piece: bytes) -> bytes:
+def unescape_bytes(piece: bytes) -> bytes:
     """The bytes that `escaped_bytes` made the piece of. Raises CorruptRow for any other piece."""
     name = unquote_to_bytes(piece)
-    if escaped_bytes(name) != piece:
+    if escape_bytes(name) != piece:
         raise CorruptRow(f"{piece!r} is not an escaped name")
     return name
 
 
-def joined(*pieces: bytes) -> bytes:
+def join_key(*pieces: bytes) -> bytes:
     """A key of pieces. Raises TooLarge where HBase would refuse it."""
-    return measured(SEPARATOR.join(pieces))
+    return check_key_length(SEPARATOR.join(pieces))
 
 
-def measured(key: bytes) -> bytes:
+def check_key_length(key: bytes) -> bytes:
     """The key itself. Raises TooLarge where HBase would refuse it."""
     if len(key) > KEY_BYTES_MAX:
         raise TooLarge(f"names too long: a key of {len(key)} bytes, at most {KEY_BYTES_MAX} are stored")
@@ -66,7 +66,7 @@ def inverted_start(start_ms: int) -> bytes:
     return b"%016x" % (START_LIMIT_MS - start_ms)
 
 
-def start_of(piece: bytes) -> int:
+def parse_inverted_start(piece: bytes) -> int:
     """The start that `inverted_start` made the piece of."""
     return START_LIMIT_MS - _number(piece, digits=16, largest=START_LIMIT_MS)
 
@@ -81,7 +81,7 @@ def inverted_day(day: int) -> bytes:
     return b"%08x" % (DAY_MAX - day)
 
 
-def day_from(piece: bytes) -> int:
+def parse_inverted_day(piece: bytes) -> int:
     """The day that `inverted_day` made the piece of."""
     return DAY_MAX - _number(piece, digits=8, largest=DAY_MAX)
 

@@ -12,17 +12,8 @@ from typing import Any
 
 import xxhash
 
-from fll_hbase.model.operations import (
-    Dataset,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-    type_of,
-)
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, type_of
 
 VERSION = "1"
 """Version of the canonical form; part of every checksum."""

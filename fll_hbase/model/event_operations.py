@@ -6,18 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.model import checksum
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.operations import (
-    Dataset,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
-from fll_hbase.model.run_events import OutputColumn, DatasetMention, EventLineage, InputColumn
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.run_events import DatasetMention, EventLineage, InputColumn, OutputColumn
 from fll_hbase.model.unique_names import UniqueNames
 
 RENAME = "RENAME"

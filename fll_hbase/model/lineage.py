@@ -6,19 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.errors import FieldError, InvalidLineage
-from fll_hbase.model import field_map as summary
-from fll_hbase.model import operation_graph, topology
+from fll_hbase.model import operation_sets, topology
 from fll_hbase.model.checksum import checksum
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
-    Operation,
-    Read,
-    Write,
-    inputs_of,
-    outputs_of,
-)
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.field_map import FieldMap, build_field_map
+from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +18,14 @@ class FieldLineageInfo:
     """The seven things one distinct set of operations says; equal checksums are equal contents.
 
     `backward` and `forward` tell, per destination and per source field, the operations on its way: bit n is
-    `operations[n]`, sorted by name. Both are empty beyond graph.GRAPHED_OPERATIONS_MAX operations.
+    `operations[n]`, sorted by name. Both are empty beyond operation_sets.GRAPHED_OPERATIONS_MAX operations.
     """
 
     operations: tuple[Operation, ...]
     checksum: str
     sources: tuple[Dataset, ...]
     destinations: tuple[Dataset, ...]
-    field_map: summary.FieldMap
+    field_map: FieldMap
     backward: dict[DatasetField, int]
     forward: dict[DatasetField, int]
 
@@ -56,8 +48,8 @@ def _checked(operations: Sequence[Operation], found: Iterator[FieldError]) -> Fi
     if faults:
         raise InvalidLineage(faults)
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
-    field_map = summary.build_field_map(ordered)
-    backward, forward = operation_graph.operations_by_field(ordered)
+    field_map = build_field_map(ordered)
+    backward, forward = operation_sets.operations_by_field(ordered)
     return FieldLineageInfo(
         operations=ordered,
         checksum=checksum(ordered),

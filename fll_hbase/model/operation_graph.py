@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from fll_hbase.model import topology
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
     Influence,
     InputField,
     Operation,
@@ -21,9 +19,6 @@ from fll_hbase.model.operations import (
     inputs_of,
     outputs_of,
 )
-
-GRAPHED_OPERATIONS_MAX = 10_000
-"""Beyond this many operations the graph of a field is walked when asked for, never laid out per field."""
 
 NodeId: TypeAlias = tuple[str, str]
 """The origin of a field, an operation's name, and the field's name."""
@@ -128,57 +123,6 @@ def merge(graphs: Sequence[tuple[str, OperationGraph]]) -> OperationGraph:
     for checksum, graph in graphs:
         union = _union(union, _renamed(graph, names.of(checksum, graph)))
     return union
-
-
-def operations_by_field(
-    operations: Sequence[Operation],
-) -> tuple[dict[DatasetField, int], dict[DatasetField, int]]:
-    """Per destination field the operations that lead into it, per source field those it leads to.
-
-    Bit n of a set is operation n of those given, which are sorted by name. Both are left empty beyond
-    GRAPHED_OPERATIONS_MAX operations.
-    """
-    if len(operations) > GRAPHED_OPERATIONS_MAX:
-        return {}, {}
-    bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
-    running = topology.sort_operations(operations)
-    return _reaches_backward(running, bit), _reaches_forward(running, bit)
-
-
-def _reaches_backward(running: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
-    before: dict[str, int] = {}
-    into: dict[DatasetField, int] = {}
-    for operation in running:
-        if not isinstance(operation, Write):
-            before[operation.name] = bit[operation.name]
-            for taken in inputs_of(operation):
-                before[operation.name] |= before[taken.origin]
-            continue
-        for taken in operation.inputs:
-            if taken.influence is Influence.DIRECT:
-                target = DatasetField(operation.destination, taken.name)
-                into[target] = into.get(target, 0) | bit[operation.name] | before[taken.origin]
-    return into
-
-
-def _reaches_forward(running: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
-    after = dict(bit)
-    after_field: dict[NodeId, int] = {}
-    for operation in running:
-        for output in outputs_of(operation):
-            after_field[operation.name, output.name] = 0
-    for operation in reversed(running):
-        for taken in inputs_of(operation):
-            after[taken.origin] |= after[operation.name]
-            node = taken.origin, taken.name
-            after_field[node] = after_field.get(node, 0) | after[operation.name]
-    sources = {operation.name: operation.source for operation in running if isinstance(operation, Read)}
-    out_of: dict[DatasetField, int] = {}
-    for (origin, name), bits in after_field.items():
-        if origin in sources:
-            field_read = DatasetField(sources[origin], name)
-            out_of[field_read] = out_of.get(field_read, 0) | bit[origin] | bits
-    return out_of
 
 
 class _Walk:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from fll_hbase.model.datasets import Dataset, Field
+
 
 class Influence(Enum):
     """How an input reaches an output: as part of its value, or by shaping rows and groups."""
@@ -16,33 +18,6 @@ class Influence(Enum):
 
 KINDS = frozenset({"filter", "join", "group_by", "sort", "window", "conditional"})
 """What an indirect input may have been used for."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Dataset:
-    """A dataset, topic, table or file: what runs read from and write to."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class DatasetField:
-    """One field of one end point; nested fields are full paths, `employees/name`."""
-
-    dataset: Dataset
-    name: str
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Field:
-    """An output of an operation; `type` is empty where it is not known."""
-
-    name: str
-    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 
 NEVER_MS = 0
 """A horizon that no run starts before."""

@@ -9,11 +9,6 @@ from typing import Any
 
 from fll_hbase.model.lineage import FieldLineageInfo
 
-START_LIMIT_MS = 2**63 - 1
-"""Starts are below this many milliseconds since 1970."""
-
-DAY_MS = 86_400_000
-
 
 class State(Enum):
     """How a run ended, or that it has not."""
@@ -27,28 +22,6 @@ class State(Enum):
     def failed(self) -> bool:
         """Whether lineage answers leave the run out unless asked for failed ones."""
         return self in (State.FAIL, State.ABORT)
-
-
-class Direction(Enum):
-    """Backward: where fields come from. Forward: what was made of them."""
-
-    BACKWARD = "backward"
-    FORWARD = "forward"
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Starts from `start_ms` (in) to `stop_ms` (out), milliseconds since 1970; start <= stop."""
-
-    start_ms: int
-    stop_ms: int
-
-    def __contains__(self, start_ms: int) -> bool:
-        return self.start_ms <= start_ms < self.stop_ms
-
-    @property
-    def empty(self) -> bool:
-        return self.start_ms >= self.stop_ms
 
 
 @dataclass(frozen=True, slots=True)

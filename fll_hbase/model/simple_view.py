@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from fll_hbase.model import topology
-from fll_hbase.model.operation_graph import OperationGraph, Node, NodeId, OperationPath
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph, OperationPath
 from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
     Influence,
     Operation,
     Read,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+
 
 class UniqueNames:
     """Gives every name once: `a`, then `a#2`, `a#3`."""
@@ -19,3 +22,10 @@ class UniqueNames:
         self._numbers[name] = number
         self._numbers.setdefault(found, 1)
         return found
+
+
+def candidate_names(name: str) -> Iterator[str]:
+    """Yield `name`, `name#2`, `name#3`, … without end."""
+    yield name
+    for number in count(2):
+        yield f"{name}#{number}"

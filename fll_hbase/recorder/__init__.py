@@ -1,4 +1,4 @@
-"""Record from inside a program, a PySpark driver say: the LineageRecorder of the first design.
+"""Record lineage from inside a program, for instance a PySpark driver.
 
 recorder = LineageRecorder("http://lineage:8080", namespace="myns")
 recorder.record(
@@ -11,7 +11,7 @@ recorder.record(
 )
 """
 
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import State
 from fll_hbase.recorder.recorder import LineageRecorder, OnError
 from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded

@@ -1,4 +1,4 @@
-"""What is sent: a run with its operations, as a document of the REST contract."""
+"""Documents of the REST contract for what a recorder records: a run with its operations, or a pipeline."""
 
 from __future__ import annotations
 
@@ -9,108 +9,117 @@ from typing import Any
 from fll_hbase.json_types import Json
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import operation_to_dict
-from fll_hbase.model.operations import Field, Operation, Read
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import Operation, Read
 from fll_hbase.model.runs import State
+from fll_hbase.model.unique_names import candidate_names
 from fll_hbase.recorder.types import Destination, FieldOperation, Input, Run, Source
 from fll_hbase.sources.native import document
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DestinationOperations:
     """What a run did for one destination."""
 
     destination: Destination
     operations: tuple[FieldOperation, ...]
 
 
-def of(run: Run, parts: Sequence[Part], *, namespace: str) -> Json:
-    """The document of a run that writes one destination, or several.
+def run_document(run: Run, parts: Sequence[DestinationOperations], *, namespace: str) -> Json:
+    """Return the document of a run that writes one destination or several.
 
-    One is said in the first design's form. That form has no place for more: several are said in the other
-    form, joined; then an UnreadableDocument or InvalidLineage tells what is wrong with one of them.
+    The name-based form has one destination: it is used for a single part. Several parts are read from that
+    form and merged in the native form. Raises UnreadableDocument or InvalidLineage for one of several parts.
     """
-    head = {"namespace": namespace, "run": _run(run)}
+    head = {"namespace": namespace, "run": _run_to_dict(run)}
     if len(parts) == 1:
-        return head | _first_design(parts[0])
-    each = [document.read_operations(_first_design(part), namespace).info.operations for part in parts]
-    return head | {"operations": [operation_to_dict(operation) for operation in _joined(each)]}
+        return head | _name_based(parts[0])
+    operations = [document.read_operations(_name_based(part), namespace).info.operations for part in parts]
+    return head | {"operations": [operation_to_dict(operation) for operation in _merge(operations)]}
 
 
-def pipeline(run: Run, config: Json, arguments: Mapping[str, str], *, namespace: str) -> Json:
-    """The document of a run that is told by a pipeline's config."""
-    return {"namespace": namespace, "run": _run(run), "config": config, "arguments": dict(arguments)}
+def pipeline_document(run: Run, config: Json, arguments: Mapping[str, str], *, namespace: str) -> Json:
+    """Return the document of a run of a pipeline; `arguments` are the values of its macros."""
+    return {
+        "namespace": namespace,
+        "run": _run_to_dict(run),
+        "config": config,
+        "arguments": dict(arguments),
+    }
 
 
-def _run(run: Run) -> Json:
-    said = {
+def _run_to_dict(run: Run) -> Json:
+    version = {"version": run.version} if run.version else {}
+    return {
         "application": run.application,
-        "version": run.version,
+        **version,
         "type": run.type,
         "program": run.program,
         "run": run.run,
         "startTime": run.start_ms,
         "state": State(run.state).value,
     }
-    return said if run.version else {name: value for name, value in said.items() if name != "version"}
 
 
-def _first_design(part: Part) -> Json:
-    destination = _end_point(part.destination)
+def _name_based(part: DestinationOperations) -> Json:
+    destination = _dataset_to_dict(part.destination)
     if part.destination.fields:
-        destination["fields"] = [described_field(field) for field in part.destination.fields]
-    return {"destination": destination, "operations": [described_operation(item) for item in part.operations]}
-
-
-def described_operation(operation: FieldOperation) -> Json:
-    """An operation in the first design's form."""
+        destination["fields"] = [field_to_dict(field) for field in part.destination.fields]
     return {
-        "name": operation.name,
-        "description": operation.description,
-        "inputs": [_input(taken) for taken in operation.inputs],
-        "outputs": [described_field(field) for field in operation.outputs],
+        "destination": destination,
+        "operations": [field_operation_to_dict(item) for item in part.operations],
     }
 
 
-def _input(taken: Input) -> Json:
-    return {"source": _end_point(taken)} if isinstance(taken, Source) else {"field": described_field(taken)}
+def field_operation_to_dict(operation: FieldOperation) -> Json:
+    """Return an operation of the name-based form."""
+    return {
+        "name": operation.name,
+        "description": operation.description,
+        "inputs": [_input_to_dict(item) for item in operation.inputs],
+        "outputs": [field_to_dict(field) for field in operation.outputs],
+    }
 
 
-def described_field(field: Field | str) -> Any:
-    """A typed field as an object; anything else as it is, for the reader to judge."""
+def _input_to_dict(item: Input) -> Json:
+    return {"source": _dataset_to_dict(item)} if isinstance(item, Source) else {"field": field_to_dict(item)}
+
+
+def field_to_dict(field: Field | str) -> Any:
+    """Return a Field as an object; anything else unchanged, for the reader to accept or refuse."""
     if not isinstance(field, Field):
         return field
     return {"name": field.name, "type": field.type} if field.type else {"name": field.name}
 
 
-def _end_point(end_point: Source | Destination) -> Json:
-    said = {"namespace": end_point.namespace, "name": end_point.name}
-    return said | {"description": end_point.description} if end_point.description else said
+def _dataset_to_dict(dataset: Source | Destination) -> Json:
+    members = {"namespace": dataset.namespace, "name": dataset.name}
+    return members | {"description": dataset.description} if dataset.description else members
 
 
-def _joined(each: Iterable[Sequence[Operation]]) -> list[Operation]:
-    """The operations of all; equal ones once, different ones of one name as `name`, `name#2`, …"""
-    joined: dict[str, Operation] = {}
-    for operations in each:
+def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
+    """Merge operations: equal ones once, different ones of one name as `name`, `name#2`, …"""
+    merged: dict[str, Operation] = {}
+    for operations in parts:
         names: dict[str, str] = {}
         for operation in topology.sort_operations(operations):
-            moved = _moved(operation, names)
-            names[operation.name] = _place(moved, joined)
-            joined.setdefault(names[operation.name], replace(moved, name=names[operation.name]))
-    return list(joined.values())
+            renamed = _rename_origins(operation, names)
+            names[operation.name] = _merged_name(renamed, merged)
+            merged.setdefault(names[operation.name], replace(renamed, name=names[operation.name]))
+    return list(merged.values())
 
 
-def _place(operation: Operation, joined: Mapping[str, Operation]) -> str:
-    """The first of the names that is free, or that the very same operation has."""
-    name, number = operation.name, 1
-    while name in joined and joined[name] != replace(operation, name=name):
-        number += 1
-        name = f"{operation.name}#{number}"
-    return name
+def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
+    """The first candidate name that is free or belongs to an equal operation."""
+    for name in candidate_names(operation.name):
+        if name not in merged or merged[name] == replace(operation, name=name):
+            return name
+    raise AssertionError("candidate names have no end")
 
 
-def _moved(operation: Operation, names: Mapping[str, str]) -> Operation:
-    """The operation, taking its inputs from the names that their origins go by."""
+def _rename_origins(operation: Operation, names: Mapping[str, str]) -> Operation:
+    """Replace the origins of inputs by the names that these operations have after merging."""
     if isinstance(operation, Read):
         return operation
-    inputs = tuple(replace(taken, origin=names[taken.origin]) for taken in operation.inputs)
+    inputs = tuple(replace(item, origin=names[item.origin]) for item in operation.inputs)
     return replace(operation, inputs=inputs)

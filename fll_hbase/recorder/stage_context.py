@@ -1,7 +1,7 @@
-"""What does a plugin say of the stage it runs as: the StageContext of the first design (seed 000).
+"""Operations and field mutations that a plugin records about its stage of a pipeline.
 
-Plugins see records, not end points: the runner of the pipeline knows which stage leads to which, and records
-the contexts of all with the pipeline's config.
+Plugins see records, not datasets: the runner of the pipeline knows how stages are connected, and records the
+contexts of all stages with the pipeline's config.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.json_types import Json
-from fll_hbase.model.operations import Field
-from fll_hbase.recorder.payloads import described_field, described_operation
-from fll_hbase.recorder.types import FieldOperation, Source, many
+from fll_hbase.model.datasets import Field
+from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict
+from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMutation:
-    """What one stage does to fields, in a word: `rename`, `delete`, `create`, or any that tells it.
+    """What a stage does to fields, in one word: `rename`, `delete`, `create`, or any other.
 
-    A renamed or deleted field is there no more; a `delete` has no output.
+    A renamed or deleted field does not leave the stage; a `delete` has no output.
     """
 
     mutation: str
@@ -30,8 +30,8 @@ class FieldMutation:
     description: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", many(self.inputs))
-        object.__setattr__(self, "outputs", many(self.outputs))
+        object.__setattr__(self, "inputs", as_tuple(self.inputs))
+        object.__setattr__(self, "outputs", as_tuple(self.outputs))
 
 
 class StageContext:
@@ -43,29 +43,29 @@ class StageContext:
         self._mutations: list[FieldMutation] = []
 
     def record_field_mutations(self, mutations: Iterable[FieldMutation]) -> None:
-        """Say what the stage does to fields; those it does not name pass unchanged."""
+        """Add mutations; fields that no mutation or operation names pass unchanged."""
         self._mutations += mutations
 
     def record_operations(self, operations: Iterable[FieldOperation]) -> None:
-        """Say it as operations: inputs are names of fields, or `stage.field` where several stages lead here.
+        """Add operations; an input is a field, or `stage.field` if several stages lead to this one.
 
-        One whose only input is a Source reads it, in the place of what the config says the stage reads.
+        An operation whose only input is a Source reads it, instead of what the config says the stage reads.
         """
         self._operations += operations
 
-    def described(self) -> Json:
-        """What was recorded, as members of a stage of a config."""
-        said = {
-            "operations": [_operation(operation) for operation in self._operations],
-            "fieldMutations": [_mutation(mutation) for mutation in self._mutations],
+    def to_dict(self) -> Json:
+        """Return what was recorded as members of a stage of a config."""
+        members = {
+            "operations": [_stage_operation(operation) for operation in self._operations],
+            "fieldMutations": [_mutation_to_dict(mutation) for mutation in self._mutations],
         }
-        return {member: items for member, items in said.items() if items}
+        return {member: items for member, items in members.items() if items}
 
 
-def with_contexts(config: Mapping[str, Any], contexts: Iterable[StageContext]) -> Json:
-    """A config that also says what the contexts do; they come after what its stages declare themselves.
+def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageContext]) -> Json:
+    """Return a config to whose stages the contexts are added, after what the stages declare themselves.
 
-    Raises UnreadableDocument for a context of no stage.
+    Raises UnreadableDocument for a context of an unknown stage.
     """
     stages = [dict(stage) if isinstance(stage, Mapping) else stage for stage in config.get("stages", ())]
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
@@ -75,26 +75,27 @@ def with_contexts(config: Mapping[str, Any], contexts: Iterable[StageContext]) -
             unknown.append(FieldError(f"contexts.{context.stage}", "no stage of the config has that name"))
             continue
         stage = by_name[context.stage]
-        for member, items in context.described().items():
+        for member, items in context.to_dict().items():
             stage[member] = [*stage.get(member, ()), *items]
     if unknown:
         raise UnreadableDocument(unknown)
     return {**config, "stages": stages}
 
 
-def _operation(operation: FieldOperation) -> Json:
-    said = described_operation(operation)
+def _stage_operation(operation: FieldOperation) -> Json:
+    """An operation of a stage: inputs are bare fields, and a single Source makes it a READ."""
+    members = field_operation_to_dict(operation)
     match operation.inputs:
         case (Source(),):
-            (only,) = said.pop("inputs")
-            return {**said, "type": "READ", "source": only["source"]}
-    return {**said, "inputs": [taken.get("field", taken) for taken in said["inputs"]]}
+            (only,) = members.pop("inputs")
+            return {**members, "type": "READ", "source": only["source"]}
+    return {**members, "inputs": [item.get("field", item) for item in members["inputs"]]}
 
 
-def _mutation(mutation: FieldMutation) -> Json:
+def _mutation_to_dict(mutation: FieldMutation) -> Json:
     return {
         "mutation": mutation.mutation,
         "description": mutation.description,
-        "inputFields": [described_field(field) for field in mutation.inputs],
-        "outputFields": [described_field(field) for field in mutation.outputs],
+        "inputFields": [field_to_dict(field) for field in mutation.inputs],
+        "outputFields": [field_to_dict(field) for field in mutation.outputs],
     }

@@ -1,6 +1,6 @@
-"""What does a program say about its fields: the classes of the first design (seed 000), as frozen values.
+"""What a program records: sources, destinations, field operations and runs, as frozen values.
 
-Making them never fails, whatever they are given: what is wrong with them is told when they are recorded.
+Constructors never raise, whatever they are given; errors are reported when the values are recorded.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from fll_hbase.clock import now_ms
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.model.runs import State
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An end point that is read: a dataset, topic, table or file."""
+    """A dataset that is read: a table, topic or file."""
 
     namespace: str
     name: str
@@ -26,7 +26,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The end point that is written. Without `fields` it gets every field alive after the operations."""
+    """The dataset that is written; without `fields`, with every field that no operation dropped."""
 
     namespace: str
     name: str
@@ -34,7 +34,7 @@ class Destination:
     fields: Sequence[Field | str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", many(self.fields))
+        object.__setattr__(self, "fields", as_tuple(self.fields))
 
 
 Input: TypeAlias = Source | Field | str
@@ -42,10 +42,10 @@ Input: TypeAlias = Source | Field | str
 
 @dataclass(frozen=True, slots=True)
 class FieldOperation:
-    """One thing done to fields: each output is made of all inputs.
+    """An operation on fields: every output is produced from all inputs.
 
-    A Source is read; a Field, or its bare name, is the one that the latest earlier operation made. Without
-    inputs the outputs are generated, without outputs the inputs are dropped.
+    A Source is read; a Field, or its bare name, is the output of that name of the latest earlier operation.
+    Without inputs the outputs are generated, without outputs the inputs are dropped.
     """
 
     name: str
@@ -54,17 +54,17 @@ class FieldOperation:
     outputs: Sequence[Field | str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", many(self.inputs))
-        object.__setattr__(self, "outputs", many(self.outputs))
+        object.__setattr__(self, "inputs", as_tuple(self.inputs))
+        object.__setattr__(self, "outputs", as_tuple(self.outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a program.
 
-    `run` is unique across namespaces, by default a fresh UUID; `start_ms` is in milliseconds since 1970, by
-    default now; `namespace` is the program's, by default that of the recorder. Make it once, where the
-    program starts: to say later how it went, record `run.ended(...)`, which is the same run.
+    `run` is unique across namespaces, by default a new UUID; `start_ms` is in milliseconds since 1970, by
+    default now; `namespace` is the program's, by default that of the recorder. Create it once, where the
+    program starts, and record `run.with_state(...)`, which is the same run, when it ends.
     """
 
     application: str
@@ -76,16 +76,16 @@ class Run:
     start_ms: int = field(default_factory=now_ms)
     state: State = State.COMPLETE
 
-    def ended(self, state: State = State.COMPLETE) -> Run:
-        """The same run with the state it ended in."""
+    def with_state(self, state: State = State.COMPLETE) -> Run:
+        """Return the same run in another state, by default the one of a run that succeeded."""
         return replace(self, state=state)
 
 
-def many(given: Any) -> tuple[Any, ...]:
-    """Several as given; a lone one counts as one, so that a name is never taken for its letters."""
-    if isinstance(given, str | Field | Source):
-        return (given,)
+def as_tuple(items: Any) -> tuple[Any, ...]:
+    """Return items as a tuple; a single one counts as one item, a name not as its letters."""
+    if isinstance(items, str | Field | Source):
+        return (items,)
     try:
-        return tuple(given)
+        return tuple(items)
     except TypeError:
-        return (given,)
+        return (items,)

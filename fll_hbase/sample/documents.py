@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from fll_hbase.model.runs import DAY_MS, Window
+from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.sample import bank, hospital, seed_pipeline
 from fll_hbase.sample.builders import Json
 from fll_hbase.sample.schedule import DAYS

@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fll_hbase.model.runs import DAY_MS, State, Window
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.sample.builders import Json
 
 MINUTE_MS = 60_000

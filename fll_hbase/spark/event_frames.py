@@ -1,9 +1,9 @@
-"""What do runs and end points say as events: lines of OpenLineage, made by the workers."""
+"""Frames of OpenLineage events, one JSON object a line, built by the workers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,79 +14,86 @@ from pyspark.sql import functions as f
 
 from fll_hbase import openlineage_export
 from fll_hbase.config import Settings
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.spark.datasource.run_scan import still_has_content
-from fll_hbase.spark.datasource.worker_store import WorkerStore, worker_store
+from fll_hbase.spark.worker_store import worker_store
+from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import Content, ContentMissing
 
-RUNS_AT_ONCE = 500
-CONTENTS_KEPT = 64
+BATCH_RUNS = 500
+CACHED_CONTENTS = 64
 
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
-    """One event for each run."""
-    return runs.select("run").mapInArrow(partial(_of_runs, settings=settings), "value string")
+    """One event for each row of the table `runs`, in the column `value`."""
+    return runs.select("run").mapInArrow(partial(_run_batches, settings=settings), "value string")
 
 
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
-    """One event for each end point of the table `fields`: what is known of it without any run."""
-    said = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
-    grouped = fields.groupBy("namespace", "name").agg(
+    """One dataset event for each dataset of the table `fields`, with its schema and description."""
+    field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
+    datasets = fields.groupBy("namespace", "name").agg(
         f.max("description").alias("description"),
-        f.sort_array(f.collect_list(f.when(f.col("field").isNotNull(), said))).alias("fields"),
+        f.sort_array(f.collect_list(f.when(f.col("field").isNotNull(), field))).alias("fields"),
     )
-    made = partial(_of_end_points, settings=settings, time_ms=time_ms)
-    return grouped.mapInArrow(made, "value string")
+    return datasets.mapInArrow(partial(_dataset_batches, settings=settings, time_ms=time_ms), "value string")
 
 
-def _of_runs(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
-    of = worker_store(settings)
-    kept: LRUCache[str, Content] = LRUCache(CONTENTS_KEPT)
+def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    store = worker_store(settings)
+    cache: LRUCache[str, Content] = LRUCache(CACHED_CONTENTS)
     for batch in batches:
         runs = batch.column("run").to_pylist()
-        for begin in range(0, len(runs), RUNS_AT_ONCE):
-            yield _lines(_events(of, kept, runs[begin : begin + RUNS_AT_ONCE]))
+        for start in range(0, len(runs), BATCH_RUNS):
+            yield _lines(_run_events(store, cache, runs[start : start + BATCH_RUNS]))
 
 
-def _events(of: WorkerStore, kept: LRUCache[str, Content], runs: list[str]) -> Iterator[dict[str, Any]]:
-    """A run that was deleted since it was listed tells nothing."""
-    told = of.recording.run_details(runs)
-    found = (
-        (told[run], _content(of, kept, run, told[run].committed.checksum)) for run in runs if run in told
+def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[str]) -> Iterable[Json]:
+    """Events of the runs, without those deleted since they were listed."""
+    details = store.committer.run_details(runs)
+    contents = (
+        (details[run], _content(store, cache, run, details[run].committed.checksum))
+        for run in runs
+        if run in details
     )
-    pairs = [(one, content) for one, content in found if content is not None]
-    yield from openlineage_export.events(pairs, of.catalogue.aliases(openlineage_export.end_points(pairs)))
+    pairs = [(run, content) for run, content in contents if content is not None]
+    aliases = store.catalogue.aliases(openlineage_export.datasets_of_runs(pairs))
+    return openlineage_export.run_events(pairs, aliases)
 
 
-def _content(of: WorkerStore, kept: LRUCache[str, Content], run: str, checksum: str) -> Content | None:
-    """The content of a run; None where both were purged since the run was read."""
-    if checksum not in kept:
+def _content(
+    store: StoreComponents, cache: LRUCache[str, Content], run: str, checksum: str
+) -> Content | None:
+    """The content of a run; None if both were purged since the run was read."""
+    if checksum not in cache:
         try:
-            kept[checksum] = of.contents.content(checksum)
+            cache[checksum] = store.contents.content(checksum)
         except ContentMissing:
-            if still_has_content(of, run, checksum):
+            if still_has_content(store, run, checksum):
                 raise
             return None
-    return kept[checksum]
+    return cache[checksum]
 
 
-def _of_end_points(
+def _dataset_batches(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, time_ms: int
 ) -> Iterator[pa.RecordBatch]:
-    of = worker_store(settings)
+    store = worker_store(settings)
     for batch in batches:
         rows = batch.to_pylist()
-        aliases = of.catalogue.aliases([Dataset(row["namespace"], row["name"]) for row in rows])
-        yield _lines(openlineage_export.catalogued(_schema(row, aliases), time_ms=time_ms) for row in rows)
+        aliases = store.catalogue.aliases([Dataset(row["namespace"], row["name"]) for row in rows])
+        yield _lines(
+            openlineage_export.dataset_event(_metadata(row, aliases), time_ms=time_ms) for row in rows
+        )
 
 
-def _schema(row: dict[str, Any], aliases: dict[Dataset, list[Dataset]]) -> DatasetMetadata:
-    end_point = Dataset(row["namespace"], row["name"])
-    fields = tuple(Field(said["field"], said["type"]) for said in row["fields"])
-    return DatasetMetadata(end_point, fields, row["description"] or "", tuple(aliases.get(end_point, ())))
+def _metadata(row: dict[str, Any], aliases: dict[Dataset, list[Dataset]]) -> DatasetMetadata:
+    dataset = Dataset(row["namespace"], row["name"])
+    fields = tuple(Field(field["field"], field["type"]) for field in row["fields"])
+    return DatasetMetadata(dataset, fields, row["description"] or "", tuple(aliases.get(dataset, ())))
 
 
-def _lines(events: Iterator[dict[str, Any]]) -> pa.RecordBatch:
-    said = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events]
-    return pa.RecordBatch.from_arrays([pa.array(said, pa.string())], names=["value"])
+def _lines(events: Iterable[Json]) -> pa.RecordBatch:
+    lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events]
+    return pa.RecordBatch.from_arrays([pa.array(lines, pa.string())], names=["value"])

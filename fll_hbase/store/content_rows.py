@@ -14,40 +14,32 @@ from typing import Any
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model import checksum as checksums
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.field_map import FieldMap, Flow
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.field_map import FieldMap, FieldMapEntry
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_graph import GRAPHED_OPERATIONS_MAX
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Influence,
-    Operation,
-    Read,
-    Write,
-    outputs_of,
-)
-from fll_hbase.model.runs import Direction
-from fll_hbase.store.run_rows import Ends, sized
+from fll_hbase.model.operation_sets import GRAPHED_OPERATIONS_MAX
+from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
+from fll_hbase.model.window import Direction
+from fll_hbase.store.run_rows import ContentEndpoints, checked_put
 from fll_hbase.tables import Cell, Put, Row
 
 _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class EncodedContent:
     """The rows of one distinct set of operations: its catalogue entries and its data row."""
 
-    ends: Ends
+    endpoints: ContentEndpoints
     catalogue: tuple[Put, ...]
     data: tuple[Put, ...]
 
 
-def content_of(info: FieldLineageInfo) -> Content:
+def encode_content(info: FieldLineageInfo) -> EncodedContent:
     """All rows that do not depend on the run. Raises TooLarge naming what exceeds a cell."""
-    ends = Ends(info.checksum, info.sources, info.destinations)
+    ends = ContentEndpoints(info.checksum, info.sources, info.destinations)
     data = tuple(_data(info))
-    return Content(ends, tuple(catalogue_puts(info)), data)
+    return EncodedContent(ends, tuple(catalogue_puts(info)), data)
 
 
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
@@ -58,7 +50,7 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
         for output in outputs_of(operation)
     }
     for end_point in {*info.sources, *info.destinations}:
-        yield Put(layout.end_point_row(end_point), layout.EXISTS, b"")
+        yield Put(layout.dataset_row(end_point), layout.EXISTS, b"")
     for field in info.field_map.fields:
         yield from _field_puts(Direction.FORWARD, field, "")
     for operation in info.operations:
@@ -78,20 +70,20 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
                     )
 
 
-def schema_puts(schema: Schema) -> Iterator[Put]:
+def metadata_puts(schema: DatasetMetadata) -> Iterator[Put]:
     """Catalogue cells of what is known of an end point without any run; an alias is told at both ends."""
-    row = layout.end_point_row(schema.end_point)
+    row = layout.dataset_row(schema.dataset)
     yield Put(row, layout.EXISTS, b"")
-    yield from _description_puts(schema.end_point, schema.description)
+    yield from _description_puts(schema.dataset, schema.description)
     for field in schema.fields:
-        yield from _said_puts(row, layout.stated_column(field.name), field.type)
+        yield from _said_puts(row, layout.declared_field_column(field.name), field.type)
     for alias in schema.aliases:
-        yield Put(layout.end_point_row(alias), layout.EXISTS, b"")
-        yield Put(layout.alias_row(schema.end_point), layout.alias_column(alias), b"")
-        yield Put(layout.alias_row(alias), layout.alias_column(schema.end_point), b"")
+        yield Put(layout.dataset_row(alias), layout.EXISTS, b"")
+        yield Put(layout.alias_row(schema.dataset), layout.alias_column(alias), b"")
+        yield Put(layout.alias_row(alias), layout.alias_column(schema.dataset), b"")
 
 
-def same_content(row: Row, content: Content) -> bool:
+def has_same_operations(row: Row, content: EncodedContent) -> bool:
     """Whether a stored data row holds the very operations of the content."""
     stored = {column: cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)}
     return stored == {
@@ -99,12 +91,12 @@ def same_content(row: Row, content: Content) -> bool:
     }
 
 
-def ends_of(checksum: str, row: Row) -> Ends:
+def decode_endpoints(checksum: str, row: Row) -> ContentEndpoints:
     """The end points of a data row. Raises CorruptRow."""
-    return Ends(checksum, _end_points(row, layout.SOURCES), _end_points(row, layout.DESTINATIONS))
+    return ContentEndpoints(checksum, _end_points(row, layout.SOURCES), _end_points(row, layout.DESTINATIONS))
 
 
-def field_map_of(row: Row) -> FieldMap:
+def decode_field_map(row: Row) -> FieldMap:
     """The field map of a data row. Raises CorruptRow."""
     try:
         return _parsed_field_map(json.loads(row[layout.FIELD_MAP].value))
@@ -112,15 +104,15 @@ def field_map_of(row: Row) -> FieldMap:
         raise CorruptRow("the field map of a data row cannot be read") from error
 
 
-def operation_of(cell: Cell) -> Operation:
+def decode_operation(cell: Cell) -> Operation:
     """The operation of one cell. Raises CorruptRow."""
     try:
-        return checksums.parsed(cell.value)
+        return checksums.operation_from_json(cell.value)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptRow(f"{cell.value[:200]!r} is not an operation") from error
 
 
-def operation_names_of(cell: Cell) -> list[str]:
+def decode_operation_names(cell: Cell) -> list[str]:
     """All operation names of a data row, sorted. Raises CorruptRow."""
     try:
         return [str(name) for name in json.loads(cell.value)]
@@ -128,7 +120,7 @@ def operation_names_of(cell: Cell) -> list[str]:
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation names") from error
 
 
-def numbers_of(cell: Cell) -> Iterator[int]:
+def decode_ranges(cell: Cell) -> Iterator[int]:
     """The operations of a graph cell, as numbers into the sorted names. Raises CorruptRow."""
     if not _RANGES.fullmatch(cell.value):
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
@@ -137,7 +129,7 @@ def numbers_of(cell: Cell) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def ranges(bits: int) -> bytes:
+def encode_ranges(bits: int) -> bytes:
     """A set of numbers as text: `0-2,7` for bits 0, 1, 2 and 7."""
     digits = bin(bits)[:1:-1]
     found = (match.span() for match in re.finditer("1+", digits))
@@ -146,35 +138,35 @@ def ranges(bits: int) -> bytes:
 
 def _field_puts(direction: Direction, field: DatasetField, type_: str) -> Iterator[Put]:
     yield from _said_puts(
-        layout.end_point_row(field.dataset), layout.field_column(direction, field.name), type_
+        layout.dataset_row(field.dataset), layout.field_column(direction, field.name), type_
     )
 
 
 def _said_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
     yield Put(row, column, b"")
     if type_:
-        yield sized(row, layout.said_column(column, checksums.digest(type_.encode())), type_.encode())
+        yield checked_put(row, layout.typed_value_column(column, checksums.digest(type_.encode())), type_.encode())
 
 
 def _description_puts(end_point: Dataset, description: str) -> Iterator[Put]:
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
-        yield sized(layout.end_point_row(end_point), column, description.encode())
+        yield checked_put(layout.dataset_row(end_point), column, description.encode())
 
 
 def _data(info: FieldLineageInfo) -> Iterator[Put]:
     """Operations first, so that one which no cell holds is named itself."""
-    row = layout.data_row(info.checksum)
+    row = layout.content_row(info.checksum)
     size = 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
         size += len(value)
-        yield sized(row, layout.operation_column(operation.name), value, f"operation {operation.name!r}")
+        yield checked_put(row, layout.operation_column(operation.name), value, f"operation {operation.name!r}")
     yield Put(row, layout.VERSION, checksums.VERSION.encode())
-    yield sized(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
-    yield sized(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
-    yield sized(row, layout.FIELD_MAP, _json(_described_field_map(info.field_map)))
-    yield sized(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
+    yield checked_put(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
+    yield checked_put(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
+    yield checked_put(row, layout.FIELD_MAP, _json(_described_field_map(info.field_map)))
+    yield checked_put(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
     yield from _graphs(row, info, size)
 
 
@@ -184,7 +176,7 @@ def _graphs(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put
     if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_runs_of_bits, sets)) > size_bytes:
         return
     puts = [
-        Put(row, layout.graph_column(direction, field.dataset, field.name), ranges(bits))
+        Put(row, layout.graph_column(direction, field.dataset, field.name), encode_ranges(bits))
         for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward))
         for field, bits in graphs.items()
     ]
@@ -223,13 +215,13 @@ def _described_field_map(field_map: FieldMap) -> dict[str, Any]:
         "destinations": [[end_point.namespace, end_point.name] for end_point in field_map.destinations],
         "flows": [
             [place[flow.destination], flow.fields, f"{flow.direct:x}", f"{flow.indirect:x}"]
-            for flow in field_map.flows
+            for flow in field_map.entries
         ],
         "generated": list(generated.items()),
         "dropped": [f"{field_map.dropped_direct:x}", f"{field_map.dropped_indirect:x}"],
-        "whole": [[place[end_point], f"{bits:x}"] for end_point, bits in field_map.whole],
-        "unread": [field_map.sources.index(end_point) for end_point in field_map.unread],
-        "unwritten": [place[end_point] for end_point in field_map.unwritten],
+        "whole": [[place[end_point], f"{bits:x}"] for end_point, bits in field_map.dataset_wide],
+        "unread": [field_map.sources.index(end_point) for end_point in field_map.read_without_fields],
+        "unwritten": [place[end_point] for end_point in field_map.written_without_fields],
     }
 
 
@@ -245,8 +237,8 @@ def _parsed_field_map(said: dict[str, Any]) -> FieldMap:
         ),
         sources=sources,
         destinations=destinations,
-        flows=tuple(
-            Flow(destinations[place], tuple(names), int(direct, 16), int(indirect, 16))
+        entries=tuple(
+            FieldMapEntry(destinations[place], tuple(names), int(direct, 16), int(indirect, 16))
             for place, names, direct, indirect in said["flows"]
         ),
         generated=tuple(
@@ -254,7 +246,7 @@ def _parsed_field_map(said: dict[str, Any]) -> FieldMap:
         ),
         dropped_direct=dropped_direct,
         dropped_indirect=dropped_indirect,
-        whole=tuple((destinations[place], int(bits, 16)) for place, bits in said["whole"]),
-        unread=tuple(sources[place] for place in said["unread"]),
-        unwritten=tuple(destinations[place] for place in said["unwritten"]),
+        dataset_wide=tuple((destinations[place], int(bits, 16)) for place, bits in said["whole"]),
+        read_without_fields=tuple(sources[place] for place in said["unread"]),
+        written_without_fields=tuple(destinations[place] for place in said["unwritten"]),
     )

@@ -1,163 +1,106 @@
-"""The store: record runs, and ask about any window. Everything above goes through here."""
+"""The lineage store: records runs into a table and answers queries over windows of time."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from functools import partial
 from itertools import groupby, repeat
-from typing import ParamSpec, TypeVar
 
 from fll_hbase.clock import now_ms
+from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import operation_graph, simple_view, topology
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.field_map import DatasetLineageSet
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operation_graph import OperationGraph
-from fll_hbase.model.operations import Dataset, DatasetField, Operation
-from fll_hbase.model.runs import Direction, ProgramRun, Window
+from fll_hbase.model.operations import Operation
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.retry import RetryPolicy
 from fll_hbase.store import content_rows, run_rows
-from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.content_cache import Content, ContentCache, ContentMissing
-from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.read.traversal import LineageEntry, DatasetLineageResult, in_order, walk
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
+from fll_hbase.store.components import build_components
+from fll_hbase.store.read.content_cache import Content, ContentMissing
+from fll_hbase.store.read.traversal import sort_entries, walk
+from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
+from fll_hbase.store.results import (
+    DatasetLineageResult,
+    Derivation,
+    Derivations,
+    FieldLineageResult,
+    ListedRun,
+    RunDetails,
+    RunsPage,
+)
 from fll_hbase.store.run_rows import CommittedRun
-from fll_hbase.store.write.commit import CommitResult, RunCommitter, RunDetails, RunInput
+from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
+from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 
-P = ParamSpec("P")
-A = TypeVar("A")
-
 BATCH_RUNS = 1000
-TRIES_MAX = 3
-LAST = b"~"
-"""Beyond every place in a window."""
+_AFTER_ALL_TAILS = b"~"
+"""Sorts behind every reference tail, which begins with a hex digit."""
 
 BOTH = (Direction.BACKWARD, Direction.FORWARD)
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds that keep one answer, and one process, in measure."""
-
-    level_max: int = 32
-    pairs_max: int = 250_000
-    connections_max: int = 50_000
-    runs_max: int = 100_000
-    cache_bytes: int = 256 * 2**20
-    grace_ms: int = 3_600_000
-
-
-@dataclass(frozen=True, slots=True)
-class FieldLineageResult:
-    """The answer to a detailed question: one graph of all contents that touch the field."""
-
-    graph: OperationGraph
-    checksums: tuple[str, ...]
-    truncated_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """One distinct way a field was made, and the runs that made it so, newest first."""
-
-    operations: tuple[Operation, ...]
-    runs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Derivations:
-    """All ways a field was made, newest first."""
-
-    derivations: tuple[Derivation, ...]
-    truncated_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRun:
-    """A run that touched an end point; wrote it (backward), read it (forward), or both."""
-
-    run: ProgramRun
-    checksum: str
-    directions: frozenset[Direction]
-
-
-@dataclass(frozen=True, slots=True)
-class RunsPage:
-    """Runs newest first; `after` is what the next page begins beyond, empty at the end."""
-
-    runs: tuple[ListedRun, ...]
-    next_after: bytes
-
-
-def _asked_again(question: Callable[P, A]) -> Callable[P, A]:
-    """The question, asked again where a sweep took what it had just found; what stays gone is corrupt."""
-
-    @wraps(question)
-    def ask(*args: P.args, **said: P.kwargs) -> A:
-        for _ in range(TRIES_MAX - 1):
-            try:
-                return question(*args, **said)
-            except ContentMissing:
-                continue
-        return question(*args, **said)
-
-    return ask
+# A sweep may delete a content between the read of its run and its own; the query then starts over and finds
+# neither. Content that stays missing is corruption, and the third attempt raises it.
+_retry_on_missing_content = (
+    RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
+)
 
 
 class LineageStore:
     """Field lineage in a table. Threads may share it.
 
-    Questions raise NotFound for what no run ever named, StoreUnavailable when the table does not answer, and
-    CorruptRow for rows that cannot be read. Nothing is ever left out without a word.
+    Queries raise NotFound for datasets and fields that no run mentions, StoreUnavailable when the table does
+    not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. What a
+    limit of the settings cuts is named in the `truncated_by` of the result.
     """
 
     def __init__(
-        self, table: Table, *, limits: Limits | None = None, clock: Callable[[], int] | None = None
+        self, table: Table, settings: Settings | None = None, *, clock: Callable[[], int] = now_ms
     ) -> None:
-        limits = limits or Limits()
-        clock = clock or now_ms
         self._table = table
-        self._limits = limits
-        self._contents = ContentCache(table, cache_bytes=limits.cache_bytes, pairs_max=limits.pairs_max)
-        folds = EventMerger(table)
-        self._recording = RunCommitter(table, folds, clock=clock, grace_ms=limits.grace_ms)
-        self._gathering = GroupCommit(self._recording.record)
-        self._windows = WindowReader(table, self._contents, folds, clock=clock, grace_ms=limits.grace_ms)
-        self.catalogue = Catalogue(table)
+        self._settings = settings or Settings()
+        self._components = build_components(table, self._settings, clock=clock)
+        self._contents = self._components.contents
+        self._windows = self._components.windows
+        self._group_commit = GroupCommit(self._components.committer.record)
+        self.catalogue = self._components.catalogue
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        """Record runs, or events that tell of runs, in order; one answer for each, durable when this returns.
+        """Record runs, or events of runs, in order. Returns one result each, durable when this returns.
 
-        Raises StoreUnavailable: then any of them may have landed, and sending all again is safe.
+        A run whose result is an error is not visible to queries. Raises StoreUnavailable: then any of them
+        may be stored, and sending all of them again is safe.
         """
-        return self._recording.record(runs)
+        return self._components.committer.record(runs)
 
     def record_one(self, run: RunInput) -> CommitResult:
-        """Record one run or event, together with those of other threads; durable when this returns.
+        """Record one run or event in a commit shared with other threads; durable when this returns.
 
-        Raises ChecksumConflict or TooLarge for what cannot be stored, and StoreUnavailable as `record` does.
+        Raises ChecksumConflict or TooLarge for input that cannot be stored, and StoreUnavailable as `record`.
         """
-        return self._gathering.record(run)
+        return self._group_commit.record(run)
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
-        """Make what is stored of runs true once more: hints and truths. Returns why some cannot be.
+        """Write index rows, references and commit records of run ids again from what their rows hold.
 
-        Raises StoreUnavailable: doing it again is safe.
+        Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
-        return self._recording.recommit(runs)
+        return self._components.committer.recommit(runs)
 
-    def put_metadata(self, schemas: Iterable[DatasetMetadata]) -> None:
-        """Put what is known of end points without any run into the catalogue; durable when this returns."""
-        puts = run_rows.last_put_per_cell(put for schema in schemas for put in content_rows.metadata_puts(schema))
+    def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
+        """Put metadata that comes without a run into the catalogue; durable when this returns."""
+        puts = run_rows.last_put_per_cell(
+            put for dataset in metadata for put in content_rows.metadata_puts(dataset)
+        )
         if puts:
             self._table.write([puts])
 
-    @_asked_again
+    @_retry_on_missing_content
     def lineage(
         self,
         dataset: Dataset,
@@ -168,36 +111,31 @@ class LineageStore:
         indirect: bool = True,
         failed: bool = False,
     ) -> DatasetLineageResult:
-        """Which fields of which end points made which, `level` hops each way."""
-        entries: list[LineageEntry] = []
-        truncated: set[str] = set()
-        for direction in directions:
+        """Return column lineage between datasets, up to `level` hops from `dataset` in each direction.
 
-            def ask(
-                asked_of: Dataset, others: Sequence[Dataset], direction: Direction = direction
-            ) -> DatasetLineageSet:
-                found = self._relations(WindowQuery(direction, asked_of, window, failed))
-                for other in others:
-                    said = self._relations(WindowQuery(direction, other, window, failed))
-                    found = found.merge(said.rename(other, asked_of))
-                return found if indirect else found.without_indirect()
-
-            answer = walk(
-                ask,
+        Merged over the runs that start in the window; failed and aborted ones count if `failed` is set.
+        """
+        results = [
+            walk(
+                partial(
+                    self._relations, direction=direction, window=window, indirect=indirect, failed=failed
+                ),
                 dataset,
                 direction,
                 aliases=self.catalogue.aliases,
                 level=level,
-                level_max=self._limits.level_max,
-                pairs_max=self._limits.pairs_max,
+                level_max=self._settings.level_max,
+                pairs_max=self._settings.pairs_max,
             )
-            entries += answer.entries
-            truncated.update(answer.truncated_by)
+            for direction in directions
+        ]
+        entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
-            self._must_know(dataset)
-        return DatasetLineageResult(in_order(entries), tuple(sorted(truncated)))
+            self._require_known(dataset)
+        truncated_by = {limit for result in results for limit in result.truncated_by}
+        return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
 
-    @_asked_again
+    @_retry_on_missing_content
     def field_lineage(
         self,
         field: DatasetField,
@@ -208,127 +146,170 @@ class LineageStore:
         indirect: bool = True,
         failed: bool = False,
     ) -> FieldLineageResult:
-        """By which operations the field was made, or what was made of it: one level."""
+        """Return the operations that produce the field (backward) or use it (forward), one hop.
+
+        `simple` reduces the graph to sources, targets and the operations between each pair.
+        """
         graphs: dict[str, list[OperationGraph]] = {}
-        places: dict[str, bytes] = {}
-        asked_of = [WindowQuery(direction, name, window, failed) for name in self.catalogue.names(field.dataset)]
-        for asked in asked_of:
-            of = DatasetField(asked.dataset, field.name)
-            touching = {
-                checksum: operations
-                for checksum in self._windows.checksums(asked)
-                if (operations := self._contents.operations(checksum, direction, of))
-            }
-            for checksum, operations in touching.items():
-                found = self._graph(operations, of, direction, simple=simple, indirect=indirect)
-                graphs.setdefault(checksum, []).append(found)
-            if len(touching) > 1 or len(asked_of) > 1:
-                for checksum, place in self._windows.newest_references(asked, touching).items():
-                    places[checksum] = min(place, places.get(checksum, place))
-        if not graphs:
-            self._must_know_field(field)
-        checksums = sorted(graphs, key=lambda checksum: (places.get(checksum, LAST), checksum))
-        merged = operation_graph.merge(
-            [(checksum, found) for checksum in checksums for found in graphs[checksum]]
-        )
-        bound = f"connections_max={self._limits.connections_max}"
-        return FieldLineageResult(merged, tuple(checksums), (bound,) if merged.truncated else ())
-
-    @_asked_again
-    def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
-        """Every distinct way the field was made, with the runs that made it so."""
+        tails: dict[str, bytes] = {}
         names = self.catalogue.names(field.dataset)
-        runs: dict[simple_view.DerivationSignature, list[str]] = {}
-        newest: dict[simple_view.DerivationSignature, list[Operation]] = {}
-        signatures: dict[str, simple_view.DerivationSignature | None] = {}
-        truncated: tuple[str, ...] = ()
-        for number, (truth, name) in enumerate(self._writers(names, window, failed=failed)):
-            if number == self._limits.runs_max:
-                truncated = (f"runs_max={self._limits.runs_max}",)
-                break
-            if truth.checksum not in signatures:
-                of = DatasetField(name, field.name)
-                operations = self._contents.operations(truth.checksum, Direction.BACKWARD, of)
-                found = simple_view.derivation_signature(operations, of) if operations else None
-                signatures[truth.checksum] = found
-                if found is not None:
-                    every = self._contents.all_operations(truth.checksum)
-                    newest.setdefault(found, [every[operation.name] for operation in operations])
-            signature = signatures[truth.checksum]
-            if signature is not None:
-                runs.setdefault(signature, []).append(truth.run.run)
-        if not runs:
-            self._must_know_field(field)
-        return Derivations(
-            tuple(Derivation(topology.sort_operations(newest[key]), tuple(found)) for key, found in runs.items()),
-            truncated,
+        for name in names:
+            query = WindowQuery(direction, name, window, failed)
+            matches = self._operations_of_field(query, field.name)
+            for checksum, operations in matches.items():
+                graph = self._graph(
+                    operations, DatasetField(name, field.name), direction, simple=simple, indirect=indirect
+                )
+                graphs.setdefault(checksum, []).append(graph)
+            # A single content needs no order, and looking for its newest run would read references.
+            if len(matches) > 1 or len(names) > 1:
+                for checksum, tail in self._windows.newest_references(query, matches).items():
+                    tails[checksum] = min(tail, tails.get(checksum, tail))
+        if not graphs:
+            self._require_known_field(field)
+        checksums = sorted(graphs, key=lambda checksum: (tails.get(checksum, _AFTER_ALL_TAILS), checksum))
+        merged = operation_graph.merge(
+            [(checksum, graph) for checksum in checksums for graph in graphs[checksum]]
         )
+        limit = f"connections_max={self._settings.connections_max}"
+        return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())
 
-    @_asked_again
+    @_retry_on_missing_content
+    def field_derivations(
+        self, field: DatasetField, window: Window, *, failed: bool = False
+    ) -> Derivations:
+        """Return every distinct derivation of the field, with the ids of the runs that used it."""
+        runs: dict[simple_view.DerivationSignature, list[str]] = {}
+        operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
+        signatures: dict[str, simple_view.DerivationSignature | None] = {}
+        truncated_by: tuple[str, ...] = ()
+        writers = self._writers(self.catalogue.names(field.dataset), window, failed=failed)
+        for number, (committed, name) in enumerate(writers):
+            if number == self._settings.runs_max:
+                truncated_by = (f"runs_max={self._settings.runs_max}",)
+                break
+            checksum = committed.checksum
+            if checksum not in signatures:
+                signature, steps = self._derivation(checksum, DatasetField(name, field.name))
+                signatures[checksum] = signature
+                if signature is not None:
+                    operations.setdefault(signature, steps)
+            signature = signatures[checksum]
+            if signature is not None:
+                runs.setdefault(signature, []).append(committed.run.run)
+        if not runs:
+            self._require_known_field(field)
+        derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
+        return Derivations(tuple(derivations), truncated_by)
+
+    @_retry_on_missing_content
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
-        """Every run of the window that touched the end point, failed ones too, newest first."""
-        touched = heapq.merge(
+        """Return at most `limit` runs of the window that read or wrote the dataset, failed ones too.
+
+        Newest first, behind the reference tail `start_after`, which is the `next_after` of the page before.
+        """
+        references = heapq.merge(
             *(
-                self._placed(WindowQuery(direction, name, window, True), start_after, limit)
+                self._runs_by_tail(WindowQuery(direction, name, window, True), start_after, limit)
                 for name in self.catalogue.names(dataset)
                 for direction in BOTH
             ),
             key=lambda item: item[0],
         )
-        listed: list[tuple[bytes, ListedRun]] = []
-        start_after = b""
-        for place, same in groupby(touched, key=lambda item: item[0]):
+        listed: list[ListedRun] = []
+        last_tail = b""
+        for tail, group in groupby(references, key=lambda item: item[0]):
             if len(listed) == limit:
-                start_after = listed[-1][0]
-                break
-            items = list(same)
-            directions = frozenset(direction for _, _, direction in items)
-            truth = items[0][1]
-            listed.append((place, ListedRun(truth.run, truth.checksum, directions)))
+                return RunsPage(tuple(listed), last_tail)
+            matches = list(group)
+            committed = matches[0][1]
+            directions = frozenset(direction for _, _, direction in matches)
+            listed.append(ListedRun(committed.run, committed.checksum, directions))
+            last_tail = tail
         if not listed:
-            self._must_know(dataset)
-        return RunsPage(tuple(run for _, run in listed), start_after)
+            self._require_known(dataset)
+        return RunsPage(tuple(listed), b"")
 
     def run(self, run: str) -> RunDetails:
-        """What was told of one run, whatever it read or wrote. Raises NotFound."""
-        found = self._recording.run_details([run]).get(run)
-        if found is None:
-            raise NotFound(f"no run {run!r} was ever recorded; the runs of an end point are listed there")
-        return found
+        """Return the committed state of one run by its id. Raises NotFound."""
+        details = self._components.events.run_details([run]).get(run)
+        if details is None:
+            raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
+        return details
 
-    @_asked_again
+    @_retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
-        """What was told of the runs of a page, each with its content, in the order of the page."""
-        told = self._recording.run_details([listed.run.run for listed in page.runs])
-        found = [told[listed.run.run] for listed in page.runs if listed.run.run in told]
-        return [(one, self._contents.content(one.committed.checksum)) for one in found]
+        """Return the details and the content of each run of a page, in its order.
+
+        A run that was purged since the page was read is left out.
+        """
+        details = self._components.events.run_details([listed.run.run for listed in page.runs])
+        present = [details[listed.run.run] for listed in page.runs if listed.run.run in details]
+        return [(run, self._contents.content(run.committed.checksum)) for run in present]
 
     def ready(self) -> None:
-        """Raises StoreUnavailable unless the table answers."""
-        self._table.get(layout.END_POINTS)
+        """Raise StoreUnavailable unless the table answers a read."""
+        self._table.get(layout.DATASETS)
 
     def close(self) -> None:
         """Close the table."""
         self._table.close()
 
-    def _relations(self, asked: WindowQuery) -> DatasetLineageSet:
-        checksums = self._windows.checksums(asked)
-        return self._contents.relations(checksums, asked.direction, asked.dataset)
+    def _relations(
+        self,
+        dataset: Dataset,
+        aliases: Sequence[Dataset],
+        *,
+        direction: Direction,
+        window: Window,
+        indirect: bool,
+        failed: bool,
+    ) -> DatasetLineageSet:
+        """Return the lineage of a dataset under all its names, with its aliases renamed to `dataset`."""
+        relations = DatasetLineageSet({})
+        for name in (dataset, *aliases):
+            checksums = self._windows.checksums(WindowQuery(direction, name, window, failed))
+            of_name = self._contents.relations(checksums, direction, name)
+            relations = relations.merge(of_name.rename(name, dataset)) if name != dataset else of_name
+        return relations if indirect else relations.without_indirect()
+
+    def _operations_of_field(self, query: WindowQuery, field: str) -> dict[str, tuple[Operation, ...]]:
+        """Return the operations of the field by checksum, of the contents that touch it."""
+        operations = {
+            checksum: self._contents.operations(
+                checksum, query.direction, DatasetField(query.dataset, field)
+            )
+            for checksum in self._windows.checksums(query)
+        }
+        return {checksum: steps for checksum, steps in operations.items() if steps}
+
+    def _derivation(
+        self, checksum: str, field: DatasetField
+    ) -> tuple[simple_view.DerivationSignature | None, tuple[Operation, ...]]:
+        """Return signature and sorted operations of the field in a content; None where it has none."""
+        operations = self._contents.operations(checksum, Direction.BACKWARD, field)
+        signature = simple_view.derivation_signature(operations, field) if operations else None
+        if signature is None:
+            return None, ()
+        by_name = self._contents.all_operations(checksum)
+        return signature, topology.sort_operations([by_name[operation.name] for operation in operations])
 
     def _writers(
         self, names: Sequence[Dataset], window: Window, *, failed: bool
     ) -> Iterator[tuple[CommittedRun, Dataset]]:
-        """The runs that wrote an end point under any of its names, newest first, with that name."""
-        found = (
-            zip(self._windows.runs(asked, batch_size=BATCH_RUNS), repeat(asked.dataset))
-            for asked in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
+        """Iterate over the runs that wrote a dataset, newest first, each with the name it wrote to."""
+        runs_by_name = (
+            zip(self._windows.runs(query, batch_size=BATCH_RUNS), repeat(query.dataset))
+            for query in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
         )
-        return heapq.merge(*found, key=lambda item: reference_tail_of(item[0]))
+        return heapq.merge(*runs_by_name, key=lambda item: reference_tail_of(item[0]))
 
-    def _placed(self, asked: WindowQuery, after: bytes, limit: int) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
-        batch = min(limit + 1, BATCH_RUNS)
-        for truth in self._windows.runs(asked, start_after=after, batch_size=batch):
-            yield reference_tail_of(truth), truth, asked.direction
+    def _runs_by_tail(
+        self, query: WindowQuery, start_after: bytes, limit: int
+    ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+        batch_size = min(limit + 1, BATCH_RUNS)
+        for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
+            yield reference_tail_of(committed), committed, query.direction
 
     def _graph(
         self,
@@ -343,16 +324,19 @@ class LineageStore:
         if simple:
             view = simple_view.upstream_simple_view if backward else simple_view.downstream_simple_view
             return view(operations, field, indirect=indirect)
-        walked = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
-        return walked(operations, field, indirect=indirect, connections_max=self._limits.connections_max)
+        walk_graph = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
+        limit = self._settings.connections_max
+        return walk_graph(operations, field, indirect=indirect, connections_max=limit)
 
-    def _must_know(self, end_point: Dataset) -> None:
-        if not self.catalogue.has_dataset(end_point):
-            raise NotFound(f"no run ever read or wrote {end_point}; a search finds names")
+    def _require_known(self, dataset: Dataset) -> None:
+        if not self.catalogue.has_dataset(dataset):
+            raise NotFound(
+                f"dataset {dataset} not found: no recorded run read or wrote it; use the search to look up names"
+            )
 
-    def _must_know_field(self, field: DatasetField) -> None:
-        fields = self.catalogue.fields(field.dataset)
-        if fields is None:
-            self._must_know(field.dataset)
-        elif field.name not in {known.name for known in fields}:
-            raise NotFound(f"no run ever read or wrote {field.name!r} of {field.dataset}")
+    def _require_known_field(self, field: DatasetField) -> None:
+        names = self.catalogue.field_names(field.dataset)
+        if names is None:
+            self._require_known(field.dataset)
+        elif field.name not in names:
+            raise NotFound(f"field {field.name!r} of {field.dataset} not found: no recorded run read or wrote it")

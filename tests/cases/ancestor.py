@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.model.operations import Dataset, Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun
 
 NO_NAMESPACE = "~"

@@ -12,7 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fll_hbase.model.operations import Dataset, Influence, Read, Transform, Write, inputs_of
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Influence, Read, Transform, Write, inputs_of
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 

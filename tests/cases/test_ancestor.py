@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 import pytest
 
 from fll_hbase.errors import FieldError, InvalidLineage
-from fll_hbase.model import checksum, field_map, lineage, operation_graph, topology
+from fll_hbase.model import checksum, field_relations, lineage, operation_graph, topology
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import Dataset, DatasetField, inputs_of
-from fll_hbase.model.runs import Direction, RecordedRun, Window
+from fll_hbase.model.operations import inputs_of
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -47,7 +49,7 @@ def incoming(info: FieldLineageInfo) -> Summary:
     """Per destination field its source fields; none for a generated one."""
     found: Summary = {}
     for to in info.destinations:
-        related = field_map.dataset_relations(info.field_map, to, backward=True, pairs_max=10**9)
+        related = field_relations.dataset_relations(info.field_map, to, backward=True, pairs_max=10**9)
         for (source, _), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert target is not None
@@ -61,7 +63,7 @@ def outgoing(info: FieldLineageInfo) -> Summary:
     """Per source field the fields made of it, and DROPPED."""
     found: Summary = {}
     for source in info.sources:
-        related = field_map.dataset_relations(info.field_map, source, backward=False, pairs_max=10**9)
+        related = field_relations.dataset_relations(info.field_map, source, backward=False, pairs_max=10**9)
         for (_, to), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert name is not None

@@ -12,13 +12,13 @@ import pytest
 
 from cli.running import fll
 from fll_hbase.cli.commands.spark.retention import _compaction, _horizons, _policy
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import RetentionPolicy
 
 RETENTION = ("spark", "retention")
 
 
-def policy(said: Any) -> Horizons:
+def policy(said: Any) -> RetentionPolicy:
     file = BytesIO(json.dumps(said).encode())
     file.name = "policy.json"
     with click.Context(click.Command("x"), obj=lambda: 1_000_000_000):
@@ -33,17 +33,17 @@ def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_
             "endpoints": [{"namespace": "hr", "name": "people", "before": "7"}],
         }
     )
-    assert horizons.of(Dataset("shop", "orders")) == 999_900_000
-    assert horizons.of(Dataset("hr", "teams")) == 999_990_000
-    assert horizons.of(Dataset("hr", "people")) == 7_000
+    assert horizons.cutoff_ms(Dataset("shop", "orders")) == 999_900_000
+    assert horizons.cutoff_ms(Dataset("hr", "teams")) == 999_990_000
+    assert horizons.cutoff_ms(Dataset("hr", "people")) == 7_000
 
 
 def test_options_are_a_policy_of_one_line() -> None:
     people = Dataset("hr", "people")
-    assert _horizons(5, None, None) == Horizons(5)
-    assert _horizons(5, "hr", None) == Horizons(namespaces_ms={"hr": 5})
-    assert _horizons(5, "hr", "people") == Horizons(end_points_ms={people: 5})
-    assert policy({}) == Horizons()
+    assert _horizons(5, None, None) == RetentionPolicy(5)
+    assert _horizons(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
+    assert _horizons(5, "hr", "people") == RetentionPolicy(datasets_ms={people: 5})
+    assert policy({}) == RetentionPolicy()
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,12 @@ from strategies import recorded_runs
 
 from api.app import create_app
 from fll_hbase import openlineage_export, rest_json
-from fll_hbase.model.operations import Dataset, DatasetField
-from fll_hbase.model.runs import START_LIMIT_MS, Direction, RecordedRun, Window
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -34,8 +35,8 @@ def empty() -> LineageStore:
 
 
 def exported(store: LineageStore, end_point: Dataset) -> list[dict[str, Any]]:
-    told = store.told(store.runs(end_point, ALWAYS, limit=10_000))
-    return openlineage_export.events(told, store.catalogue.aliases(openlineage_export.end_points(told)))
+    told = store.run_details(store.runs(end_point, ALWAYS, limit=10_000))
+    return openlineage_export.run_events(told, store.catalogue.aliases(openlineage_export.datasets_of_runs(told)))
 
 
 def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
@@ -48,7 +49,7 @@ def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
 
 def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
     """Every answer about an end point, of one hop."""
-    said: list[Any] = [rest_json.high_level(store.lineage(end_point, ALWAYS, failed=True))]
+    said: list[Any] = [rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))]
     for field in store.catalogue.fields(end_point) or ():
         for direction in Direction:
             of = DatasetField(end_point, field.name)
@@ -74,7 +75,7 @@ def test_any_run_comes_back_as_it_was(recorded: RecordedRun) -> None:
 
 
 def test_the_sample_comes_back_as_it_was() -> None:
-    store, reader = empty(), DocumentReader()
+    store, reader = empty(), CachedDocumentReader()
     lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)]
     readings = [reader.read(line, namespace=None) for line in lines[:: len(lines) // 300]]
     store.record([reading.recorded for reading in readings])

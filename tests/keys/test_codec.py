@@ -12,7 +12,7 @@ from strategies import names, starts, texts
 
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import codec
-from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
 
 KEPT = re.compile(rb"(?:[A-Za-z0-9._~/:@=,-]|%[0-9A-F]{2})*")
 LAST_START_MS = START_LIMIT_MS - 1
@@ -22,38 +22,38 @@ days = st.integers(0, codec.DAY_MAX)
 @given(texts | names)
 @example("")
 def test_an_escaped_name_reads_back(name: str) -> None:
-    piece = codec.escaped(name)
+    piece = codec.escape(name)
     assert KEPT.fullmatch(piece)
-    assert codec.unescaped(piece) == name
+    assert codec.unescape(piece) == name
 
 
 def test_all_of_unicode_but_surrogates_reads_back() -> None:
     for begin in range(0, sys.maxunicode + 1, 4096):
         name = "".join(chr(code) for code in range(begin, begin + 4096) if not 0xD800 <= code <= 0xDFFF)
-        piece = codec.escaped(name)
+        piece = codec.escape(name)
         assert KEPT.fullmatch(piece)
-        assert codec.unescaped(piece) == name
+        assert codec.unescape(piece) == name
 
 
 def test_what_is_kept_and_what_is_escaped() -> None:
     kept = "ABYZabyz0189._~-/:@=,"
-    assert codec.escaped(kept) == kept.encode()
-    assert codec.escaped("|% +\x00é🙂") == b"%7C%25%20%2B%00%C3%A9%F0%9F%99%82"
+    assert codec.escape(kept) == kept.encode()
+    assert codec.escape("|% +\x00é🙂") == b"%7C%25%20%2B%00%C3%A9%F0%9F%99%82"
 
 
 @given(texts, texts)
 def test_a_prefix_of_a_name_is_a_prefix_of_its_bytes(prefix: str, rest: str) -> None:
-    assert codec.escaped(prefix + rest) == codec.escaped(prefix) + codec.escaped(rest)
+    assert codec.escape(prefix + rest) == codec.escape(prefix) + codec.escape(rest)
 
 
 @given(st.binary(max_size=12))
 def test_any_bytes_read_back_or_are_corrupt(piece: bytes) -> None:
     try:
-        name = codec.unescaped_bytes(piece)
+        name = codec.unescape_bytes(piece)
     except CorruptRow:
-        assert codec.escaped_bytes(piece) != piece
+        assert codec.escape_bytes(piece) != piece
     else:
-        assert codec.escaped_bytes(name) == piece
+        assert codec.escape_bytes(name) == piece
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_any_bytes_read_back_or_are_corrupt(piece: bytes) -> None:
 )
 def test_what_escaping_would_not_have_made_is_corrupt(piece: bytes) -> None:
     with pytest.raises(CorruptRow, match="not an escaped name"):
-        codec.unescaped(piece)
+        codec.unescape(piece)
 
 
 @given(starts, starts)
@@ -77,7 +77,7 @@ def test_starts_sort_newest_first(one: int, other: int) -> None:
 def test_a_start_reads_back(start_ms: int) -> None:
     piece = codec.inverted_start(start_ms)
     assert re.fullmatch(rb"[0-9a-f]{16}", piece)
-    assert codec.start_of(piece) == start_ms
+    assert codec.parse_inverted_start(piece) == start_ms
 
 
 @given(days, days)
@@ -92,7 +92,7 @@ def test_days_sort_newest_first(one: int, other: int) -> None:
 def test_a_day_reads_back(day: int) -> None:
     piece = codec.inverted_day(day)
     assert re.fullmatch(rb"[0-9a-f]{8}", piece)
-    assert codec.day_from(piece) == day
+    assert codec.parse_inverted_day(piece) == day
 
 
 def test_days_change_at_midnight_and_share_the_last() -> None:
@@ -102,7 +102,7 @@ def test_days_change_at_midnight_and_share_the_last() -> None:
     assert [codec.day_of(start_ms) for start_ms in beyond] == [codec.DAY_MAX - 1, *[codec.DAY_MAX] * 3]
 
 
-@pytest.mark.parametrize("read", [codec.start_of, codec.day_from])
+@pytest.mark.parametrize("read", [codec.parse_inverted_start, codec.parse_inverted_day])
 @given(piece=st.binary(max_size=20) | st.from_regex(rb"[0-9a-f]{7,17}", fullmatch=True))
 def test_any_other_bytes_are_no_number(read: object, piece: bytes) -> None:
     assert callable(read)
@@ -110,7 +110,7 @@ def test_any_other_bytes_are_no_number(read: object, piece: bytes) -> None:
         number = read(piece)
     except CorruptRow:
         return
-    write = codec.inverted_start if read is codec.start_of else codec.inverted_day
+    write = codec.inverted_start if read is codec.parse_inverted_start else codec.inverted_day
     assert write(number) == piece
 
 
@@ -131,11 +131,11 @@ def test_any_other_bytes_are_no_number(read: object, piece: bytes) -> None:
 )
 def test_sixteen_hex_digits_and_nothing_else_are_a_start(piece: bytes) -> None:
     with pytest.raises(CorruptRow, match="16 hex digits"):
-        codec.start_of(piece)
+        codec.parse_inverted_start(piece)
 
 
 def test_a_key_is_as_long_as_hbase_takes_it() -> None:
     longest = b"x" * (codec.KEY_BYTES_MAX - 2)
-    assert len(codec.joined(b"e", longest)) == 32_767
+    assert len(codec.join_key(b"e", longest)) == 32_767
     with pytest.raises(TooLarge, match=r"32768 bytes, at most 32767"):
-        codec.joined(b"e", longest + b"x")
+        codec.join_key(b"e", longest + b"x")

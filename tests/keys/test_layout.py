@@ -13,8 +13,8 @@ from strategies import AWKWARD, directions, end_points, names, starts, texts, wi
 from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX, day_of
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 
 Told: TypeAlias = tuple[Direction, Dataset, int, str]
 
@@ -29,11 +29,11 @@ checksums = st.sampled_from(CHECKSUMS) | st.from_regex(r"[0-9a-f]{32}", fullmatc
 
 
 def reference(direction: Direction, end_point: Dataset, start_ms: int, run: str) -> bytes:
-    return layout.references(direction, end_point) + layout.reference_tail(start_ms, run)
+    return layout.reference_prefix(direction, end_point) + layout.reference_tail(start_ms, run)
 
 
 def index_row(direction: Direction, end_point: Dataset, start_ms: int, checksum: str) -> bytes:
-    return layout.index(direction, end_point) + layout.index_tail(day_of(start_ms), checksum)
+    return layout.index_prefix(direction, end_point) + layout.index_tail(day_of(start_ms), checksum)
 
 
 def holds(bounds: layout.Range, key: bytes) -> bool:
@@ -60,9 +60,9 @@ def test_distinct_fields_have_distinct_graph_columns(
 
 def test_no_two_kinds_of_rows_share_a_key() -> None:
     keys = [
-        *(layout.data_row(checksum) for checksum in CHECKSUMS),
+        *(layout.content_row(checksum) for checksum in CHECKSUMS),
         *(layout.run_row(run) for run in AWKWARD),
-        *(layout.end_point_row(Dataset(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
+        *(layout.dataset_row(Dataset(ns, name)) for ns, name in product(AWKWARD, AWKWARD)),
         *(reference(way, Dataset(name, name), 0, name) for way, name in product(Direction, AWKWARD)),
         *(index_row(way, Dataset(name, name), 0, CHECKSUMS[1]) for way, name in product(Direction, AWKWARD)),
     ]
@@ -72,8 +72,8 @@ def test_no_two_kinds_of_rows_share_a_key() -> None:
 @given(names, texts, names)
 def test_a_prefix_of_a_name_is_a_prefix_of_the_key(prefix: str, rest: str, namespace: str) -> None:
     short, long = Dataset(namespace, prefix), Dataset(namespace, prefix + rest)
-    assert layout.end_point_row(long).startswith(layout.end_point_row(short))
-    assert layout.end_point_row(long).startswith(layout.end_points(namespace))
+    assert layout.dataset_row(long).startswith(layout.dataset_row(short))
+    assert layout.dataset_row(long).startswith(layout.dataset_prefix(namespace))
     assert layout.run_row(prefix + rest)[5:].startswith(layout.run_row(prefix)[5:])
 
 
@@ -90,7 +90,7 @@ def test_references_of_an_end_point_sort_newest_first(
 def test_a_window_holds_exactly_the_starts_it_names(
     direction: Direction, end_point: Dataset, window: Window, start_ms: int, run: str
 ) -> None:
-    bounds = layout.window(direction, end_point, window)
+    bounds = layout.window_range(direction, end_point, window)
     assert holds(bounds, reference(direction, end_point, start_ms, run)) == (start_ms in window)
 
 
@@ -100,7 +100,7 @@ def test_a_window_holds_exactly_the_starts_it_names(
 @example(Direction.BACKWARD, Window(LAST_START_MS, START_LIMIT_MS), "\U0010ffff")
 @example(Direction.FORWARD, Window(5, 5), "r")
 def test_a_window_holds_what_stands_at_its_edges(direction: Direction, window: Window, run: str) -> None:
-    bounds = layout.window(direction, END_POINT, window)
+    bounds = layout.window_range(direction, END_POINT, window)
     edges = (window.start_ms - 1, window.start_ms, window.stop_ms - 1, window.stop_ms, 0, LAST_START_MS)
     for start_ms in edges:
         if 0 <= start_ms <= LAST_START_MS:
@@ -112,8 +112,8 @@ def test_a_window_is_the_union_of_its_halves(window: Window, cut: Window, start_
     middle_ms = min(max(window.start_ms, cut.start_ms), window.stop_ms)
     halves = Window(window.start_ms, middle_ms), Window(middle_ms, window.stop_ms)
     key = reference(Direction.FORWARD, END_POINT, start_ms, run)
-    held = [holds(layout.window(Direction.FORWARD, END_POINT, half), key) for half in halves]
-    assert sum(held) == holds(layout.window(Direction.FORWARD, END_POINT, window), key)
+    held = [holds(layout.window_range(Direction.FORWARD, END_POINT, half), key) for half in halves]
+    assert sum(held) == holds(layout.window_range(Direction.FORWARD, END_POINT, window), key)
 
 
 @given(directions, end_points, directions, end_points, starts, names, windows)
@@ -128,14 +128,14 @@ def test_a_window_holds_no_other_end_points(
 ) -> None:
     if (direction, end_point) != (other_direction, other):
         key = reference(other_direction, other, start_ms, run)
-        assert not holds(layout.window(direction, end_point, window), key)
+        assert not holds(layout.window_range(direction, end_point, window), key)
 
 
 @given(windows)
 def test_bounds_without_an_end_point_are_those_of_the_window(window: Window) -> None:
-    prefix = layout.references(Direction.BACKWARD, END_POINT)
+    prefix = layout.reference_prefix(Direction.BACKWARD, END_POINT)
     start, stop = layout.start_bounds(window)
-    assert layout.window(Direction.BACKWARD, END_POINT, window) == (prefix + start, prefix + stop)
+    assert layout.window_range(Direction.BACKWARD, END_POINT, window) == (prefix + start, prefix + stop)
 
 
 @given(directions, end_points, windows, starts, checksums)
@@ -148,13 +148,13 @@ def test_an_index_window_holds_exactly_the_days_it_touches(
     direction: Direction, end_point: Dataset, window: Window, start_ms: int, checksum: str
 ) -> None:
     touched = not window.empty and day_of(window.start_ms) <= day_of(start_ms) <= day_of(window.stop_ms - 1)
-    bounds = layout.index_window(direction, end_point, window)
+    bounds = layout.index_range(direction, end_point, window)
     assert holds(bounds, index_row(direction, end_point, start_ms, checksum)) == touched
 
 
 @given(starts, names)
 def test_the_tail_of_a_reference_reads_back(start_ms: int, run: str) -> None:
-    assert layout.parsed_tail(layout.reference_tail(start_ms, run)) == (start_ms, run)
+    assert layout.parse_reference_tail(layout.reference_tail(start_ms, run)) == (start_ms, run)
 
 
 @given(directions, end_points, starts, checksums)
@@ -162,29 +162,29 @@ def test_an_index_key_reads_back(
     direction: Direction, end_point: Dataset, start_ms: int, checksum: str
 ) -> None:
     key = index_row(direction, end_point, start_ms, checksum)
-    assert layout.checksum_in(key) == checksum.encode()
-    assert layout.day_in(key) == day_of(start_ms)
+    assert layout.index_checksum(key) == checksum.encode()
+    assert layout.index_day(key) == day_of(start_ms)
 
 
 @given(directions, names)
 def test_a_field_column_reads_back(direction: Direction, field: str) -> None:
     column = layout.field_column(direction, field)
-    assert layout.parsed_field_column(column) == (direction, field, False)
-    said = layout.said_column(column, CHECKSUMS[1])
-    assert layout.parsed_field_column(said) == (direction, field, True)
+    assert layout.parse_field_column(column) == (direction, field, False)
+    said = layout.typed_value_column(column, CHECKSUMS[1])
+    assert layout.parse_field_column(said) == (direction, field, True)
 
 
 @pytest.mark.parametrize(
     "column", [layout.EXISTS, layout.DESCRIPTION + b"0" * 32, layout.FIELD_MAP, b"d:bx", b"o:b|x"]
 )
 def test_no_other_column_is_a_field(column: bytes) -> None:
-    assert layout.parsed_field_column(column) is None
+    assert layout.parse_field_column(column) is None
 
 
 @given(st.binary(max_size=40) | st.from_regex(rb"[0-9a-f]{15,17}\|[a%7C|]{0,4}", fullmatch=True))
 def test_any_other_tail_is_corrupt_and_nothing_else(tail: bytes) -> None:
     try:
-        start_ms, run = layout.parsed_tail(tail)
+        start_ms, run = layout.parse_reference_tail(tail)
     except CorruptRow:
         return
     assert layout.reference_tail(start_ms, run) == tail
@@ -207,13 +207,13 @@ def test_any_other_tail_is_corrupt_and_nothing_else(tail: bytes) -> None:
 )
 def test_a_malformed_tail_is_corrupt(tail: bytes) -> None:
     with pytest.raises(CorruptRow):
-        layout.parsed_tail(tail)
+        layout.parse_reference_tail(tail)
 
 
 @given(st.binary(max_size=80))
 def test_the_day_in_any_other_key_is_corrupt_and_nothing_else(key: bytes) -> None:
     try:
-        day = layout.day_in(key)
+        day = layout.index_day(key)
     except CorruptRow:
         return
     assert 0 <= day <= DAY_MAX
@@ -223,7 +223,7 @@ def test_the_day_in_any_other_key_is_corrupt_and_nothing_else(key: bytes) -> Non
 def test_any_other_field_column_is_corrupt_and_nothing_else(rest: bytes) -> None:
     column = layout.WRITTEN + rest
     try:
-        found = layout.parsed_field_column(column)
+        found = layout.parse_field_column(column)
     except CorruptRow:
         return
     assert found is not None
@@ -239,11 +239,11 @@ LONG = "x" * 32_768
     "make",
     [
         lambda: layout.run_row(LONG),
-        lambda: layout.references(Direction.BACKWARD, Dataset(LONG, "x")),
-        lambda: layout.references(Direction.FORWARD, Dataset("x", LONG)),
-        lambda: layout.index(Direction.FORWARD, Dataset("x", LONG)),
-        lambda: layout.end_point_row(Dataset("x", LONG)),
-        lambda: layout.end_points(LONG),
+        lambda: layout.reference_prefix(Direction.BACKWARD, Dataset(LONG, "x")),
+        lambda: layout.reference_prefix(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: layout.index_prefix(Direction.FORWARD, Dataset("x", LONG)),
+        lambda: layout.dataset_row(Dataset("x", LONG)),
+        lambda: layout.dataset_prefix(LONG),
         lambda: layout.graph_column(Direction.FORWARD, Dataset("x", "x"), LONG),
         lambda: layout.run_row("é" * 6_000),
     ],

@@ -10,8 +10,10 @@ import pytest
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
-from fll_hbase.model.operations import Dataset, Field, InputField, Read, Transform, Write
-from fll_hbase.model.runs import Direction, ProgramRun, Window
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import InputField, Read, Transform, Write
+from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
 
 from . import page
@@ -22,21 +24,21 @@ def _key(*pieces: bytes) -> tuple[bytes, ...]:
 
 
 MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
-    "data_row": lambda checksum: _key(layout.data_row(checksum)),
+    "data_row": lambda checksum: _key(layout.content_row(checksum)),
     "run_row": lambda run: _key(layout.run_row(run)),
     "reference": lambda way, ns, name, start, run: _key(
-        layout.references(Direction(way), Dataset(ns, name)), layout.reference_tail(start, run)
+        layout.reference_prefix(Direction(way), Dataset(ns, name)), layout.reference_tail(start, run)
     ),
     "reference_tail": lambda start, run: _key(layout.reference_tail(start, run)),
     "index_row": lambda way, ns, name, start, checksum: _key(
-        layout.index(Direction(way), Dataset(ns, name)), layout.index_tail(day_of(start), checksum)
+        layout.index_prefix(Direction(way), Dataset(ns, name)), layout.index_tail(day_of(start), checksum)
     ),
-    "end_point_row": lambda ns, name: _key(layout.end_point_row(Dataset(ns, name))),
-    "end_points": lambda ns: _key(layout.end_points(ns)),
-    "window": lambda way, ns, name, start, stop: layout.window(
+    "end_point_row": lambda ns, name: _key(layout.dataset_row(Dataset(ns, name))),
+    "end_points": lambda ns: _key(layout.dataset_prefix(ns)),
+    "window": lambda way, ns, name, start, stop: layout.window_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
     ),
-    "index_window": lambda way, ns, name, start, stop: layout.index_window(
+    "index_window": lambda way, ns, name, start, stop: layout.index_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
     ),
     "operation_column": lambda name: _key(layout.operation_column(name)),
@@ -46,14 +48,14 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "horizon_column": lambda start: _key(layout.horizon_column(start)),
     "document_column": lambda number, digest: _key(layout.document_column(number, digest)),
     "event_column": lambda time_ms, digest: _key(layout.event_column(time_ms, digest)),
-    "part_row": lambda digest: _key(layout.part_row(digest)),
+    "part_row": lambda digest: _key(layout.event_body_row(digest)),
     "alias_row": lambda ns, name: _key(layout.alias_row(Dataset(ns, name))),
     "alias_column": lambda ns, name: _key(layout.alias_column(Dataset(ns, name))),
-    "stated_column": lambda field: _key(layout.stated_column(field)),
-    "truth_column": lambda count, digest: _key(layout.truth_column(count, digest)),
+    "stated_column": lambda field: _key(layout.declared_field_column(field)),
+    "truth_column": lambda count, digest: _key(layout.commit_column(count, digest)),
     "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
     "type_column": lambda way, field, digest: _key(
-        layout.said_column(layout.field_column(Direction(way), field), digest)
+        layout.typed_value_column(layout.field_column(Direction(way), field), digest)
     ),
 }
 
@@ -74,7 +76,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
 
 def test_the_worked_example_is_what_recording_puts() -> None:
     source, target = Dataset("ns1", "user_data"), Dataset("ns1", "people")
-    info = lineage.of(
+    info = lineage.build_lineage(
         [
             Read("read", "Reading the file", source, "", (Field("offset"), Field("body", "string"))),
             Transform("parse", "", (InputField("read", "body"),), (Field("first_name"), Field("last_name"))),
@@ -89,16 +91,16 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         ]
     )
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
-    truth = run_rows.Truth(info.checksum, run)
-    content = content_rows.content_of(info)
-    key, value = layout.run_row(run.run), run_rows.encoded(truth)
+    truth = run_rows.CommittedRun(info.checksum, run)
+    content = content_rows.encode_content(info)
+    key, value = layout.run_row(run.run), run_rows.encode_run(truth)
     puts = [
         *content.catalogue,
         *content.data,
         run_rows.document_put(key, 1, value),
-        *run_rows.index_puts(truth, content.ends),
-        *run_rows.reference_puts(truth, content.ends, program=run_rows.program_of(run)),
-        run_rows.truth_put(key, 1, value),
+        *run_rows.index_puts(truth, content.endpoints),
+        *run_rows.reference_puts(truth, content.endpoints, program=run_rows.encode_program(run)),
+        run_rows.commit_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()
 

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import NodeId
 from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
     Influence,
     InputField,
     Operation,

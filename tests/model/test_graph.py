@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
 from fll_hbase.model import lineage, operation_graph
-from fll_hbase.model.operation_graph import OperationGraph, NodeId
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.operation_graph import NodeId, OperationGraph
 from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
     Influence,
     InputField,
     Operation,

@@ -9,16 +9,8 @@ from strategies import FEW_END_POINTS, operation_sets
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import (
-    Field,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-    inputs_of,
-    outputs_of,
-)
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write, inputs_of, outputs_of
 
 from . import naive
 

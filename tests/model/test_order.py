@@ -9,7 +9,8 @@ from strategies import chain, names, operation_sets
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model import topology
-from fll_hbase.model.operations import Field, InputField, Operation, Transform, inputs_of
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import InputField, Operation, Transform, inputs_of
 
 
 @st.composite

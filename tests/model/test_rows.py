@@ -16,11 +16,13 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import lineage
 from fll_hbase.model.checksum import checksum
+from fll_hbase.model.datasets import Field
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform, Write
-from fll_hbase.model.runs import Direction, ProgramRun, RecordedRun, State
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows, run_rows
-from fll_hbase.store.run_rows import ContentEndpoints, CommittedRun
+from fll_hbase.store.run_rows import CommittedRun, ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
 
 A, B, _ = FEW_END_POINTS
@@ -37,7 +39,7 @@ def stored(puts: Iterable[Put]) -> dict[bytes, Row]:
 
 def data_row(info: FieldLineageInfo) -> Row:
     ((key, row),) = stored(content_rows.encode_content(info).data).items()
-    assert key == layout.data_row(info.checksum)
+    assert key == layout.content_row(info.checksum)
     return row
 
 
@@ -215,14 +217,14 @@ def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -
     tail = layout.reference_tail(run.start_ms, run.run)
     references = list(run_rows.reference_puts(truth, ends, program=run_rows.encode_program(truth.run)))
     assert {put.row for put in references} == {
-        layout.references(*directed_end) + tail for directed_end in directed
+        layout.reference_prefix(*directed_end) + tail for directed_end in directed
     }
     kind = layout.FAILED_REFERENCE if run.state in (State.FAIL, State.ABORT) else layout.REFERENCE
     assert {put.column for put in references} == {kind + info.checksum.encode()}
     index = list(run_rows.index_puts(truth, ends))
     day = layout.index_tail(day_of(run.start_ms), info.checksum)
-    assert {put.row for put in index} == {layout.index(*directed_end) + day for directed_end in directed}
-    witness = layout.FAILED_WITNESS if run.state.failed else layout.WITNESS
+    assert {put.row for put in index} == {layout.index_prefix(*directed_end) + day for directed_end in directed}
+    witness = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
     assert {put[1:] for put in index} == {(witness, tail)}
     assert len(index) == len(references) == len(directed)
 

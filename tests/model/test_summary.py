@@ -11,21 +11,12 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 from fll_hbase.errors import TooLarge
-from fll_hbase.model import field_map as summary
-from fll_hbase.model import lineage
-from fll_hbase.model.field_map import FieldMap, DatasetLineage, DatasetLineageSet
+from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 
 from . import naive
 
@@ -34,7 +25,7 @@ A, B, C = FEW_END_POINTS
 
 
 def asked(info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY) -> DatasetLineageSet:
-    return summary.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
+    return field_relations.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
 
 
 def all_asked(info: FieldLineageInfo, *, backward: bool) -> Iterator[DatasetLineage]:

@@ -11,18 +11,9 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
 from fll_hbase.model import operation_graph, simple_view
-from fll_hbase.model.operation_graph import OperationGraph, NodeId, OperationPath
-from fll_hbase.model.operations import (
-    DatasetField,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-    inputs_of,
-)
+from fll_hbase.model.datasets import DatasetField, Field
+from fll_hbase.model.operation_graph import NodeId, OperationGraph, OperationPath
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
 
 from .test_graph import asked_backward, asked_forward, read_fields, written_fields
 

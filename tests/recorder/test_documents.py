@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from strategies import descriptions, names, types
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model import field_map, lineage
+from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import Dataset, Write
+from fll_hbase.model.operations import Write
 from fll_hbase.recorder import Destination, Field, FieldOperation, Source, payloads
-from fll_hbase.recorder.payloads import Part
+from fll_hbase.recorder.payloads import DestinationOperations
 from fll_hbase.sources.native import document
 from recorder import seed
 
@@ -35,10 +36,10 @@ def flows(draw: st.DrawFn) -> tuple[FieldOperation, ...]:
 
 
 destinations = st.builds(Destination, names, names, descriptions)
-parts = st.builds(Part, destinations, flows())
+parts = st.builds(DestinationOperations, destinations, flows())
 
 
-def by_hand(part: Part) -> dict[str, Any]:
+def by_hand(part: DestinationOperations) -> dict[str, Any]:
     """The document with every default said, every member given."""
 
     def field(made: Any) -> Any:
@@ -75,31 +76,31 @@ def info(said: dict[str, Any]) -> FieldLineageInfo:
 
 
 def test_the_seed_makes_the_document_of_the_seed() -> None:
-    part = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = payloads.of(seed.run(), [part], namespace="myns")
+    part = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
+    said = payloads.run_document(seed.run(), [part], namespace="myns")
     assert said == seed.DOCUMENT
 
 
 @given(parts)
-def test_a_document_reads_as_the_one_written_by_hand(part: Part) -> None:
-    said = payloads.of(seed.run(), [part], namespace="myns")
+def test_a_document_reads_as_the_one_written_by_hand(part: DestinationOperations) -> None:
+    said = payloads.run_document(seed.run(), [part], namespace="myns")
     assert document.read(said, namespace=None) == document.read(by_hand(part), namespace=None)
 
 
 @settings(max_examples=50)
 @given(st.lists(parts, min_size=2, max_size=3, unique_by=lambda part: part.destination.name))
-def test_several_destinations_say_of_each_what_it_says_alone(several: list[Part]) -> None:
-    joined = info(payloads.of(seed.run(), several, namespace="myns"))
+def test_several_destinations_say_of_each_what_it_says_alone(several: list[DestinationOperations]) -> None:
+    joined = info(payloads.run_document(seed.run(), several, namespace="myns"))
     for part in several:
-        alone = info(payloads.of(seed.run(), [part], namespace="myns"))
+        alone = info(payloads.run_document(seed.run(), [part], namespace="myns"))
         end_point = Dataset(part.destination.namespace, part.destination.name)
         assert _into(joined, end_point) == _into(alone, end_point)
 
 
 def test_operations_that_several_destinations_share_are_one() -> None:
     other = replace(seed.DESTINATION, name="other")
-    several = [Part(of, tuple(seed.OPERATIONS)) for of in (seed.DESTINATION, other)]
-    joined = info(payloads.of(seed.run(), several, namespace="myns"))
+    several = [DestinationOperations(of, tuple(seed.OPERATIONS)) for of in (seed.DESTINATION, other)]
+    joined = info(payloads.run_document(seed.run(), several, namespace="myns"))
     writes = [operation.name for operation in joined.operations if isinstance(operation, Write)]
     assert len(joined.operations) == 8
     assert writes == ["write", "write#2"]
@@ -107,40 +108,40 @@ def test_operations_that_several_destinations_share_are_one() -> None:
 
 def test_operations_of_one_name_that_differ_are_told_apart() -> None:
     reads = [FieldOperation("read", inputs=[Source("ns", name)], outputs=["x"]) for name in ("a", "b")]
-    several = [Part(Destination("ns", read.inputs[0].name + "2"), (read,)) for read in reads]  # type: ignore[union-attr]
-    joined = info(payloads.of(seed.run(), several, namespace="myns"))
+    several = [DestinationOperations(Destination("ns", read.inputs[0].name + "2"), (read,)) for read in reads]  # type: ignore[union-attr]
+    joined = info(payloads.run_document(seed.run(), several, namespace="myns"))
     assert [operation.name for operation in joined.operations] == ["read", "read#2", "write", "write#2"]
     assert _into(joined, Dataset("ns", "b2")) == {("ns/b", "x", "x")}
 
 
 def test_fields_of_a_destination_are_all_that_is_written() -> None:
     stored = replace(seed.DESTINATION, fields=["id", Field("name")])
-    said = info(payloads.of(seed.run(), [Part(stored, tuple(seed.OPERATIONS))], namespace="myns"))
+    said = info(payloads.run_document(seed.run(), [DestinationOperations(stored, tuple(seed.OPERATIONS))], namespace="myns"))
     assert {pair[2] for pair in _into(said, Dataset("myns", "mytableds"))} == {"id", "name"}
 
 
 def test_what_is_wrong_with_one_of_several_is_told_of_it() -> None:
-    good = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
-    lost = Part(Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),))
+    good = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
+    lost = DestinationOperations(Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),))
     with pytest.raises(InvalidLineage, match="no earlier operation outputs 'nothing'"):
-        payloads.of(seed.run(), [good, lost], namespace="myns")
-    odd = Part(Destination("ns", "b"), (FieldOperation("parse", outputs=[7]),))  # type: ignore[list-item]
+        payloads.run_document(seed.run(), [good, lost], namespace="myns")
+    odd = DestinationOperations(Destination("ns", "b"), (FieldOperation("parse", outputs=[7]),))  # type: ignore[list-item]
     with pytest.raises(UnreadableDocument, match=r"operations\.0\.outputs\.0"):
-        payloads.of(seed.run(), [good, odd], namespace="myns")
+        payloads.run_document(seed.run(), [good, odd], namespace="myns")
 
 
 def test_the_version_is_said_where_there_is_one() -> None:
-    part = Part(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = payloads.of(seed.run(version="1.4"), [part], namespace="myns")
+    part = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
+    said = payloads.run_document(seed.run(version="1.4"), [part], namespace="myns")
     assert said["run"] == seed.DOCUMENT["run"] | {"version": "1.4"}
 
 
 def _into(of: FieldLineageInfo, end_point: Dataset) -> set[tuple[str, str | None, str | None]]:
     """What the lineage says of a destination: source, its field, and the field made of it."""
-    found = field_map.relations(of.field_map, end_point, backward=True, pairs_max=10_000)
-    assert lineage.of(of.operations) == of
+    found = field_relations.dataset_relations(of.field_map, end_point, backward=True, pairs_max=10_000)
+    assert lineage.build_lineage(of.operations) == of
     return {
         (str(relation.source), *pair)
-        for relation in found.by_ends.values()
+        for relation in found.by_datasets.values()
         for pair in relation.direct | relation.indirect
     }

@@ -9,8 +9,8 @@ import pytest
 from cli.running import serving
 
 from fll_hbase.errors import InvalidLineage
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Destination,
     FieldOperation,
@@ -46,8 +46,8 @@ def test_the_same_lands_as_in_a_store(served: tuple[str, LineageStore], namespac
             run = seed.run(f"run of {namespace}", state=State.RUNNING)
             for destination in (Destination(namespace, "one"), Destination(namespace, "two")):
                 outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run))
-            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.ended()))
-            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.ended()))
+            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.with_state()))
+            outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run.with_state()))
     assert outcomes[:4] == outcomes[4:]
     assert [outcome.recorded for outcome in outcomes[:4] if isinstance(outcome, Recorded)] == [1, 1, 1, 0]
     for name in ("one", "two"):

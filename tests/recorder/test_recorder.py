@@ -20,8 +20,8 @@ from fll_hbase.errors import (
     StoreUnavailable,
     UnreadableDocument,
 )
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Destination,
     FieldOperation,
@@ -34,7 +34,8 @@ from fll_hbase.recorder import (
     State,
 )
 from fll_hbase.sources.native import document
-from fll_hbase.store.lineage_store import LineageStore, ListedRun
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import ListedRun
 from fll_hbase.tables import open_table
 from recorder import seed
 from recorder.scripted import Reply, serving
@@ -84,7 +85,7 @@ def test_a_run_in_its_life(store: LineageStore) -> None:
     run = Run(application="a", program="p", state=State.RUNNING)
     recorder.record(seed.DESTINATION, seed.OPERATIONS, run=run)
     assert [listed.run.state for listed in runs(store)] == [State.RUNNING]
-    outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=run.ended())
+    outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=run.with_state())
     assert isinstance(outcome, Recorded)
     assert outcome.replaced
     assert [(listed.run.run, listed.run.state) for listed in runs(store)] == [(run.run, State.COMPLETE)]
@@ -166,7 +167,7 @@ def test_a_failure_is_logged_and_returned(
     kind: type[Exception],
     why: str,
 ) -> None:
-    recorder = LineageRecorder(url.format(tmp_path), namespace="myns", patience_seconds=0.2)
+    recorder = LineageRecorder(url.format(tmp_path), namespace="myns", timeout_seconds=0.2)
     outcome = recorder.record(seed.DESTINATION, operations, run=seed.run("the run"))
     assert isinstance(outcome, NotRecorded)
     assert isinstance(outcome.error, kind)
@@ -184,7 +185,7 @@ def test_a_failure_is_raised_where_that_is_asked_for(
     tmp_path: Path, on_error: Any, url: str, operations: list[Any], kind: type[Exception], why: str
 ) -> None:
     recorder = LineageRecorder(
-        url.format(tmp_path), namespace="myns", on_error=on_error, patience_seconds=0.2
+        url.format(tmp_path), namespace="myns", on_error=on_error, timeout_seconds=0.2
     )
     with pytest.raises(kind, match=why):
         recorder.record(seed.DESTINATION, operations, run=seed.run())
@@ -220,7 +221,7 @@ def test_a_recorder_can_be_used_after_it_was_closed(url: str) -> None:
 
 
 def test_after_a_server_was_away_the_next_time_says_all(store: LineageStore, url: str) -> None:
-    recorder = LineageRecorder("http://127.0.0.1:1", namespace="myns", patience_seconds=0)
+    recorder = LineageRecorder("http://127.0.0.1:1", namespace="myns", timeout_seconds=0)
     first = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
     assert isinstance(first, NotRecorded)
     assert isinstance(first.error, LineageError)

@@ -12,8 +12,8 @@ from cli.running import serving
 from sources.pipelines import SINK, chain, source
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model.operations import Dataset, DatasetField
-from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.recorder import (
     Field,
     FieldMutation,
@@ -103,7 +103,7 @@ def test_a_run_says_later_how_it_ended(store: LineageStore) -> None:
     contexts = [projection()]
     recorder.record_pipeline(CONFIG, contexts, run=run, arguments=TO)
     again = recorder.record_pipeline(CONFIG, contexts, run=run, arguments=TO)
-    ended = recorder.record_pipeline(CONFIG, contexts, run=run.ended(), arguments=TO)
+    ended = recorder.record_pipeline(CONFIG, contexts, run=run.with_state(), arguments=TO)
     assert isinstance(again, Recorded)
     assert isinstance(ended, Recorded)
     assert (again.recorded, ended.replaced) == (False, True)

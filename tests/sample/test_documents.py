@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fll_hbase.model.runs import DAY_MS
+from fll_hbase.model.window import DAY_MS
 from fll_hbase.sample import RUNS, documents
 from fll_hbase.sources.native import document
 from sample.tour import END_MS

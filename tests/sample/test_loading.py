@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import DAY_MS, Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.sample import documents, load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

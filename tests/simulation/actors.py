@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fll_hbase.errors import CorruptRow, NotFound, StoreUnavailable
-from fll_hbase.model.run_events import ToldEvent
-from fll_hbase.model.runs import Direction, RecordedRun
-from fll_hbase.store.lineage_store import LineageStore, ListedRun
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.model.run_events import IncomingEvent
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Direction
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import ListedRun
+from fll_hbase.store.write.pending_run import CommitResult
 
 from . import checks
 from .checks import Violation
@@ -30,7 +32,7 @@ class Client:
         self._start = start
         self._store = start()
 
-    def send(self, documents: Sequence[RecordedRun | ToldEvent]) -> None:
+    def send(self, documents: Sequence[RecordedRun | IncomingEvent]) -> None:
         """One call, sent again where its outcome is unknown, now and then given up."""
         said = " ".join(_short(document) for document in documents)
         statements = self._history.begin(documents, self._scheduler.note(f"sends {said}"))
@@ -55,7 +57,7 @@ class Client:
     def _record(self, statements: Sequence[Statement]) -> None:
         documents = [statement.document for statement in statements]
         answers = self._store.record(documents)
-        told = [(a.run, a.checksum) if isinstance(a, Recorded) else a for a in answers]
+        told = [(a.run, a.checksum) if isinstance(a, CommitResult) else a for a in answers]
         if told != [(document.run.run, document.info.checksum) for document in documents]:
             raise Violation("refused", f"{documents} were answered by {answers}")
         said = " ".join(map(_short, documents))
@@ -139,9 +141,9 @@ def all_runs(store: LineageStore, question: Question, limit: int) -> list[Listed
         return found
 
 
-def _short(document: RecordedRun | ToldEvent) -> str:
-    if isinstance(document, ToldEvent):
-        return f"{document.run}:{document.event.kind.value}@{document.event.time_ms}{document.event.part[:4]}"
+def _short(document: RecordedRun | IncomingEvent) -> str:
+    if isinstance(document, IncomingEvent):
+        return f"{document.run}:{document.event.type.value}@{document.event.time_ms}{document.event.lineage_digest[:4]}"
     run = document.run
     return f"{run.run}={document.info.checksum[:4]}@{run.start_ms}{run.state.value[0]}{run.version}"
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 from store import auditing
 
 from fll_hbase.keys import layout
-from fll_hbase.model import field_map as summary
-from fll_hbase.model.field_map import Relations
-from fll_hbase.model.operations import Dataset, Read, Write
-from fll_hbase.model.runs import Direction, RecordedRun
-from fll_hbase.store.lineage_store import ListedRun
+from fll_hbase.model import field_relations
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.field_relations import DatasetLineageSet
+from fll_hbase.model.operations import Read, Write
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Direction
 from fll_hbase.store.read.catalogue import Catalogue
-from fll_hbase.store.read.traversal import HighLevel
+from fll_hbase.store.results import DatasetLineageResult, ListedRun
 from fll_hbase.tables import Put, Row, Table
 
 from .history import Possible
@@ -31,25 +32,27 @@ class Violation(AssertionError):
         super().__init__(f"{kind}: {detail}")
 
 
-def contents_told(answer: HighLevel, question: Question) -> frozenset[str]:
+def contents_told(answer: DatasetLineageResult, question: Question) -> frozenset[str]:
     """The contents that an answer about lineage was made of, told by their own fields."""
     entries = [entry for entry in answer.entries if entry.direction is question.direction]
     named = {name for entry in entries for pair in entry.relation.direct for name in pair}
     told = frozenset(checksum for checksum, own in OWN_FIELDS.items() if own in named)
     found = {(entry.relation.source, entry.relation.destination): entry.relation for entry in entries}
-    if found != union(told, question).by_ends:
+    if found != union(told, question).by_datasets:
         raise Violation("garbled", f"{question}: not the union of {sorted(told)}")
     return told
 
 
-def union(checksums: Iterable[str], question: Question) -> Relations:
+def union(checksums: Iterable[str], question: Question) -> DatasetLineageSet:
     """What these contents together say of the end point, by brute force."""
-    merged = Relations({})
+    merged = DatasetLineageSet({})
     for checksum in checksums:
         field_map = BY_CHECKSUM[checksum].field_map
         backward = question.direction is Direction.BACKWARD
-        of_one = summary.relations(field_map, question.end_point, backward=backward, pairs_max=PAIRS_MAX)
-        merged = merged.merged(of_one)
+        of_one = field_relations.dataset_relations(
+            field_map, question.end_point, backward=backward, pairs_max=PAIRS_MAX
+        )
+        merged = merged.merge(of_one)
     return merged
 
 
@@ -88,7 +91,7 @@ def catalogued(catalogue: Catalogue, documents: Iterable[RecordedRun]) -> None:
     """The catalogue names every end point and field of the documents."""
     wanted = {field for document in documents for field in _fields(document)}
     for namespace in {end_point.namespace for end_point, _, _ in wanted}:
-        known = {found.end_point for found in catalogue.end_points(namespace)}
+        known = {found.dataset for found in catalogue.datasets(namespace)}
         missing = {end for end, _, _ in wanted if end.namespace == namespace} - known
         if missing or namespace not in set(catalogue.namespaces()):
             raise Violation("uncatalogued", f"{namespace}: {missing}")
@@ -102,13 +105,13 @@ def catalogued(catalogue: Catalogue, documents: Iterable[RecordedRun]) -> None:
 
 def founded(put: Put, table: Mapping[bytes, Row]) -> None:
     """No reference and no truth without its data row."""
-    if put.column.startswith(layout.TRUTH):
+    if put.column.startswith(layout.COMMIT):
         checksum = put.value.partition(b"|")[0]
     elif put.row[:2] in (b"b|", b"f|"):
         checksum = put.column.rpartition(b"|")[2]
     else:
         return
-    if layout.data_row(checksum.decode()) not in table:
+    if layout.content_row(checksum.decode()) not in table:
         raise Violation("unfounded", f"{put.row!r} names {checksum!r}, which is not there")
 
 
@@ -121,7 +124,7 @@ def sound(table: Table) -> None:
 def single_truths(table: Mapping[bytes, Row]) -> None:
     """Truths of equal counts are equal."""
     for key, row in table.items():
-        heads = [column[: len(layout.TRUTH) + 8] for column in row if column.startswith(layout.TRUTH)]
+        heads = [column[: len(layout.COMMIT) + 8] for column in row if column.startswith(layout.COMMIT)]
         if len(heads) != len(set(heads)):
             raise Violation("two truths", f"{key!r}: {sorted(row)}")
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fll_hbase.keys import layout
-from fll_hbase.model.runs import Direction, RecordedRun
-from fll_hbase.store.lineage_store import ListedRun
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Direction
+from fll_hbase.store.results import ListedRun
 
 from .actors import Reader
 from .checks import Violation

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from greenlet import getcurrent, greenlet
 
 from fll_hbase.keys import layout
-from fll_hbase.model.runs import DAY_MS, ProgramRun, RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import DAY_MS
 from fll_hbase.tables import Batch, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 
@@ -125,7 +126,7 @@ def _once_before_truth(happens: Callable[[], object]) -> Callable[[Batch], None]
     waiting = [happens]
 
     def before(batch: Batch) -> None:
-        if any(put.column.startswith(layout.TRUTH) for put in batch) and waiting:
+        if any(put.column.startswith(layout.COMMIT) for put in batch) and waiting:
             waiting.pop()()
 
     return before

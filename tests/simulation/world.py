@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from random import Random
 
 from fll_hbase.model import lineage
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
-from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, RecordedRun, State, Window
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import DAY_MS, Direction, Window
 
 A, B, C = Dataset("n", "a"), Dataset("n", "b"), Dataset("n|a", "a|b")
 END_POINTS = (A, B, C)
@@ -53,7 +46,7 @@ def _content(
         origins = {name: [f"make {name}"] if number % 2 else [f"read {s}" for s in sources] for name in names}
         taken = tuple(InputField(origin, name) for name in names for origin in origins[name])
         operations.append(Write(f"write {destination}", "", destination, "", taken))
-    return lineage.of(operations)
+    return lineage.build_lineage(operations)
 
 
 def own_field(number: int) -> str:

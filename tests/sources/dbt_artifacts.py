@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fll_hbase import rest_json
-from fll_hbase.model.dataset_metadata import DatasetMetadata
+from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt import ParsedArtifacts

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fll_hbase import rest_json
-from fll_hbase.model.dataset_metadata import Schema
+from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub
 from fll_hbase.sources.datahub import Form
@@ -38,6 +38,6 @@ def _run(recorded: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _schema(schema: Schema) -> dict[str, Any]:
+def _schema(schema: DatasetMetadata) -> dict[str, Any]:
     fields = {field.name: field.type for field in schema.fields}
-    return {"endPoint": str(schema.end_point), "fields": fields, "description": schema.description}
+    return {"endPoint": str(schema.dataset), "fields": fields, "description": schema.description}

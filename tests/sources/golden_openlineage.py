@@ -12,8 +12,8 @@ from typing import Any
 from fll_hbase import rest_json
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model import event_operations, lineage, run_events
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.run_events import ToldEvent
+from fll_hbase.model.datasets import DatasetMetadata
+from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.sources import name_rules, openlineage
 
 
@@ -23,21 +23,21 @@ def told_by(case: dict[str, Any]) -> dict[str, Any]:
     try:
         readings = [openlineage.read(event, rules=rules) for event in case["events"]]
     except UnreadableDocument as error:
-        return {"faults": rest_json.faults(error.errors)}
+        return {"faults": rest_json.field_errors(error.errors)}
     schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
     body: dict[str, Any] = {"schemas": [_schema(schema) for schema in schemas]}
     told_of = [reading.event for reading in readings if reading.event is not None]
     return body | _run(told_of) if told_of else body
 
 
-def _run(told_of: Sequence[ToldEvent]) -> dict[str, Any]:
+def _run(told_of: Sequence[IncomingEvent]) -> dict[str, Any]:
     (run,) = {each.run for each in told_of}
-    texts = {digest: text for each in told_of for digest, text in each.texts.items()}
-    ordered = run_events.in_order(each.event for each in told_of)
-    part = run_events.merged([run_events.parsed_part(texts[event.part]) for event in ordered])
-    facts = [run_events.parsed_facts(texts[event.facts]) for event in ordered]
+    texts = {digest: text for each in told_of for digest, text in each.bodies.items()}
+    ordered = run_events.sort_events(each.event for each in told_of)
+    part = run_events.merge_lineage([run_events.decode_lineage(texts[event.lineage_digest]) for event in ordered])
+    facts = [run_events.decode_run_facts(texts[event.facts_digest]) for event in ordered]
     of = run_events.program_run(run, ordered, part, facts)
-    dry = rest_json.dry_run(lineage.partial(event_operations.operations(part)))
+    dry = rest_json.dry_run(lineage.build_lineage_lenient(event_operations.build_operations(part)))
     assert not dry["warnings"]
     return {
         "run": of.run,
@@ -54,16 +54,16 @@ def _run(told_of: Sequence[ToldEvent]) -> dict[str, Any]:
     }
 
 
-def _facts(said: Iterable[run_events.Facts]) -> Iterable[dict[str, Any]]:
+def _facts(said: Iterable[run_events.EventRunFacts]) -> Iterable[dict[str, Any]]:
     """What is told of the run alone, event by event, without what is not said."""
     for facts in said:
         members = {name: getattr(facts, name) for name in facts.__struct_fields__}
         yield {name: value for name, value in members.items() if value}
 
 
-def _schema(schema: Schema) -> dict[str, Any]:
+def _schema(schema: DatasetMetadata) -> dict[str, Any]:
     return {
-        "endPoint": str(schema.end_point),
+        "endPoint": str(schema.dataset),
         "fields": {field.name: field.type for field in schema.fields},
         "description": schema.description,
         "aliases": [str(alias) for alias in schema.aliases],

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from fll_hbase import rest_json
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.operations import Dataset, Field
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.datahub import Counted, Counts, Form, Outcome
 
 from .datahub_messages import (
@@ -266,7 +265,7 @@ class TestPatches:
     def test_tags_of_fields_are_none_of_ours(self) -> None:
         patch = [{"op": "add", "path": "/schemaFieldInfo/a/globalTags/tags/t", "value": {"tag": "t"}}]
         assert ingested([entity(patch, "schemaMetadata")], Form.PATCHES).schemas == (
-            Schema(Dataset("hive", "daily")),
+            DatasetMetadata(Dataset("hive", "daily")),
         )
 
     def test_a_description(self) -> None:
@@ -282,7 +281,7 @@ class TestCatalogue:
         number = {"type": {"com.linkedin.schema.NumberType": {}}}
         said = {"fields": [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "type": number}]}
         (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
-        assert schema == Schema(Dataset("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
+        assert schema == DatasetMetadata(Dataset("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
 
     def test_a_bare_type_is_a_field_where_there_is_no_other(self) -> None:
         said = {"fields": [{"fieldPath": "[version=2.0].[type=string]", "nativeDataType": "string"}]}

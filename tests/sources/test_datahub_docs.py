@@ -10,7 +10,7 @@ import requests
 from faults.server import Server
 
 from api import create_app
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import field_paths, urns
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

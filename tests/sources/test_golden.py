@@ -17,7 +17,7 @@ import pytest
 
 from fll_hbase import rest_json
 from fll_hbase.errors import InputError
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources import cdap, sql
 from fll_hbase.sources.native.document import Reading
 from sources import golden_datahub, golden_openlineage
@@ -39,7 +39,7 @@ def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]
         try:
             reading = read(document)
         except InputError as error:
-            return {"error": type(error).__name__, "faults": rest_json.faults(error.errors)}
+            return {"error": type(error).__name__, "faults": rest_json.field_errors(error.errors)}
         return rest_json.dry_run(reading.operations.info, reading.warnings)
 
     return told

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from fll_hbase import rest_json
 from fll_hbase.errors import NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.run_events import ToldEvent
-from fll_hbase.model.runs import START_LIMIT_MS, State, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.run_events import IncomingEvent
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
@@ -27,7 +28,7 @@ ALWAYS = Window(0, START_LIMIT_MS)
 NOW_MS = 1_800_000_000_000
 
 
-def told(document: Any) -> ToldEvent:
+def told(document: Any) -> IncomingEvent:
     event = openlineage.read(document).event
     assert event is not None
     return event
@@ -45,14 +46,14 @@ def seen(table: Table) -> dict[str, Any]:
     store = LineageStore(table)
     found: dict[str, Any] = {}
     for run in RUNS:
-        found[f"truth of {run}"] = run_rows.truth_value(table.get(layout.run_row(run)))
+        found[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run)))
         if found[f"truth of {run}"] is not None:
-            found[run] = rest_json.run_told(store.run(run), now_ms=NOW_MS)
+            found[run] = rest_json.run_details(store.run(run), now_ms=NOW_MS)
     for end_point in (Dataset(*name) for name in DATASETS):
         try:
             listed = store.runs(end_point, ALWAYS, limit=9).runs
             for failed in (False, True):
-                found[f"lineage of {end_point}, {failed}"] = rest_json.high_level(
+                found[f"lineage of {end_point}, {failed}"] = rest_json.dataset_lineage(
                     store.lineage(end_point, ALWAYS, level=3, failed=failed)
                 )
             fields = store.catalogue.fields(end_point) or ()
@@ -71,7 +72,7 @@ def cells(table: Table) -> dict[bytes, dict[bytes, bytes]]:
 
 
 @st.composite
-def deliveries(draw: st.DrawFn) -> tuple[list[ToldEvent], list[list[ToldEvent]]]:
+def deliveries(draw: st.DrawFn) -> tuple[list[IncomingEvent], list[list[IncomingEvent]]]:
     """Events of up to two runs; and calls that bring each at least once, in any order."""
     events = [
         told(document)
@@ -88,7 +89,7 @@ def deliveries(draw: st.DrawFn) -> tuple[list[ToldEvent], list[list[ToldEvent]]]
 @given(deliveries(), st.randoms(use_true_random=False))
 @settings(max_examples=300)
 def test_the_order_the_calls_and_the_writers_do_not_matter(
-    delivery: tuple[list[ToldEvent], list[list[ToldEvent]]], choice: Any
+    delivery: tuple[list[IncomingEvent], list[list[IncomingEvent]]], choice: Any
 ) -> None:
     events, calls = delivery
     with stores() as (table, (store, _)):
@@ -150,7 +151,7 @@ def test_a_run_ends_the_same_however_its_events_come(case: str) -> None:
         with stores() as (table, writers):
             for number, event in enumerate(order):
                 writers[number % 2].record_one(event)
-            run = LineageStore(table).run(RUNS[0]).truth.run
+            run = LineageStore(table).run(RUNS[0]).committed.run
         assert (run.state, run.start_ms % 60_000) == (state, starts[0] * 1000)
 
 
@@ -166,7 +167,7 @@ def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() 
             for event in order:
                 store.record_one(event)
             (entry,) = LineageStore(table).lineage(Dataset("db", "orders"), ALWAYS).entries
-            assert rest_json.high_level(store.lineage(Dataset("db", "orders"), ALWAYS))[0]["fieldmap"] == [
+            assert rest_json.dataset_lineage(store.lineage(Dataset("db", "orders"), ALWAYS))[0]["fieldmap"] == [
                 {"from": "z", "to": "x"}
             ]
             assert entry.relation.source == Dataset("db", "customers")
@@ -200,7 +201,7 @@ def test_the_order_within_an_event_does_not_matter() -> None:
     ]
     turned = [{**one, "transformations": one["transformations"][::-1]} for one in taken[::-1]]
 
-    def event(inputs: list[Any], columns: list[str], sources: list[str]) -> ToldEvent:
+    def event(inputs: list[Any], columns: list[str], sources: list[str]) -> IncomingEvent:
         made = {"fields": {name: {"inputFields": inputs} for name in columns}, "dataset": inputs}
         return told(
             document(

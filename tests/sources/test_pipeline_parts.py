@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.sources.cdap import stage_lint
 from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, ResolvedText
-from fll_hbase.sources.cdap.record_schema import InvalidSchema, TooManyFields, parse_schema, describe_type
-from fll_hbase.sources.cdap.stage_operations import StageOperation, Kind, StageInput
+from fll_hbase.sources.cdap.record_schema import InvalidSchema, TooManyFields, describe_type, parse_schema
+from fll_hbase.sources.cdap.stage_operations import Kind, StageInput, StageOperation
 
 ARGUMENTS = {
     "a": "A",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.model.operations import Dataset, Influence, Read, Transform, Write
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Influence, Read, Transform, Write
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 

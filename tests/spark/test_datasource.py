@@ -12,9 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
-from fll_hbase.model.field_map import DatasetLineage
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.field_relations import DatasetLineage
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.spark import datasource
 from fll_hbase.spark.datasource import schemas
@@ -231,7 +231,7 @@ def test_a_row_that_is_refused_fails_the_write_with_every_fault(fll: SparkSessio
 def test_nothing_is_overwritten(fll: SparkSession, tmp_path: Path) -> None:
     rows = fll.createDataFrame([(line,) for line in lines(1)], "value string")
     writer = rows.write.format("fll").option("store", f"sqlite:///{tmp_path}/lineage.db")
-    with pytest.raises(PySparkException, match="only ever added to"):
+    with pytest.raises(PySparkException, match="append-only"):
         writer.mode("overwrite").save()
     with pytest.raises(PySparkException, match="column `value`"):
         rows.selectExpr("value as line").write.format("fll").option("store", "sqlite:////tmp/x.db").mode(

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.cli import main
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import START_LIMIT_MS, Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.datasource import options as asked
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
@@ -50,7 +50,7 @@ def test_every_option_of_the_export_is_told() -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with a store of the last documents of the sample, and a run that finished."""
-    store, reader = LineageStore(open_table(f"sqlite:///{tmp_path}/lineage.db")), DocumentReader()
+    store, reader = LineageStore(open_table(f"sqlite:///{tmp_path}/lineage.db")), CachedDocumentReader()
     lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)][-150:]
     store.record([reader.read(line, namespace=None).recorded for line in lines])
     store.close()

@@ -27,10 +27,12 @@ from strategies import FEW_END_POINTS, chain, infos, names, program_runs
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
 from fll_hbase.keys import layout
-from fll_hbase.model import field_map, lineage
-from fll_hbase.model.field_map import DatasetLineage
-from fll_hbase.model.operations import Dataset, Influence
-from fll_hbase.model.runs import START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.field_relations import DatasetLineage
+from fll_hbase.model.operations import Influence
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.spark.datasource import partitions, rows, schemas
 from fll_hbase.spark.datasource.options import (
     ALWAYS,
@@ -104,7 +106,7 @@ def edges_of(run: RecordedRun) -> set[schemas.Row]:
     found = set()
     for end_point in FEW_END_POINTS:
         for backward in (True, False):
-            said = field_map.dataset_relations(
+            said = field_relations.dataset_relations(
                 run.info.field_map, end_point, backward=backward, pairs_max=10**9
             )
             found |= {(*head, *ends) for one in said.by_datasets.values() for ends in told(one)}
@@ -355,7 +357,7 @@ def test_a_run_row_that_cannot_be_read_is_named(
 )
 def test_a_content_that_cannot_be_read_is_named(name: TableName, column: bytes) -> None:
     run = some_run()
-    key = layout.data_row(run.info.checksum)
+    key = layout.content_row(run.info.checksum)
     with pytest.raises(CorruptRow, match=run.info.checksum):
         read(corrupted([run], key, column, b"nonsense"), name)
 
@@ -367,7 +369,7 @@ def test_a_key_of_no_run_is_named(key: bytes) -> None:
 
 
 def test_a_type_that_cannot_be_read_is_named() -> None:
-    key = layout.end_point_row(FEW_END_POINTS[0])
+    key = layout.dataset_row(FEW_END_POINTS[0])
     column = layout.typed_value_column(layout.field_column(Direction.FORWARD, "x"), "0" * 32)
     with pytest.raises(CorruptRow, match=r"e\|ns\|a"):
         read(corrupted([some_run()], key, column, b"\xff"), TableName.FIELDS)
@@ -422,8 +424,8 @@ def test_options_are_bounds() -> None:
 def test_a_content_that_is_not_there_is_named() -> None:
     run = some_run()
     table = recorded([run])
-    row = table.get(layout.data_row(run.info.checksum))
-    table.delete([CellKey(layout.data_row(run.info.checksum), column) for column in row], until_ms=2**60)
+    row = table.get(layout.content_row(run.info.checksum))
+    table.delete([CellKey(layout.content_row(run.info.checksum), column) for column in row], until_ms=2**60)
     for bounds in (ScanBounds(), ScanBounds(either_end=DatasetFilter("ns"))):
         with pytest.raises(CorruptRow, match=run.info.checksum):
             read(table, TableName.EDGES, bounds)
@@ -472,8 +474,8 @@ def test_where_references_were_purged_run_rows_tell(
     wanted = {name: set(read(table, name, bounds)) for name in (TableName.RUNS, TableName.EDGES)}
     for end_point in filter(cut.matches, FEW_END_POINTS):
         for direction in Direction:
-            purged = table.scan(*layout.window(direction, end_point, Window(0, horizon_ms)))
+            purged = table.scan(*layout.window_range(direction, end_point, Window(0, horizon_ms)))
             table.delete([CellKey(key, column) for key, row in purged for column in row], until_ms=2**60)
-        table.write([[Put(layout.end_point_row(end_point), layout.horizon_column(horizon_ms), b"")]])
+        table.write([[Put(layout.dataset_row(end_point), layout.horizon_column(horizon_ms), b"")]])
     for name, rows_ in wanted.items():
         assert set(read(table, name, bounds)) == rows_

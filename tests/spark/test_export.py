@@ -23,9 +23,10 @@ from fll_hbase.cli import main
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import lineage
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField, Read, Write
-from fll_hbase.model.runs import DAY_MS, START_LIMIT_MS, Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
+from fll_hbase.model.operations import InputField, Read, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.spark.datasource import schemas
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, Format, export
@@ -160,7 +161,7 @@ def all_answers(store: LineageStore) -> Iterator[Any]:
     """Every answer about every end point, of one hop."""
     for end_point in end_points(store):
         yield str(end_point), store.catalogue.fields(end_point)
-        yield rest_json.high_level(store.lineage(end_point, ALWAYS, failed=True))
+        yield rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))
         for field in store.catalogue.field_names(end_point) or ():
             for direction in Direction:
                 found = store.field_lineage(

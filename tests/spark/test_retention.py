@@ -17,7 +17,7 @@ from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
 from store.test_sweep import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.spark.jobs import retention

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from fll_hbase.store.write.batching import RunInput
 from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import STARTS_MS
@@ -14,14 +15,13 @@ from strategies import recorded_runs
 
 from fll_hbase.keys import layout
 from fll_hbase.model import run_events
-from fll_hbase.model.retention_policy import Horizons
-from fll_hbase.model.run_events import Facts
-from fll_hbase.model.run_events import Kind as Told
-from fll_hbase.model.runs import DAY_MS, Direction
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.model.run_events import EventRunFacts
+from fll_hbase.model.run_events import EventType as Told
+from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.maintenance.audit.findings import Kind, Mend
-from fll_hbase.store.write.commit import Said
+from fll_hbase.store.maintenance.audit.findings import Kind, Repair
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
 from .auditing import confirmed, differing, findings, repaired, wrong
@@ -32,17 +32,17 @@ LATER_MS = 4_000_000_000_000
 
 _parts = st.sampled_from([part("a"), part("a", "b"), part("b", aliases=(ALIAS,))])
 told_events = st.builds(
-    run_events.told,
+    run_events.make_event,
     st.sampled_from(["run", "other|run"]),
     st.sampled_from(STARTS_MS),
     st.sampled_from(Told),
     _parts,
-    st.just(Facts()),
+    st.just(EventRunFacts()),
 )
 HISTORIES = st.lists(documents() | told_events | recorded_runs, min_size=1, max_size=8)
 
 
-def made(history: Sequence[Said]) -> Table:
+def made(history: Sequence[RunInput]) -> Table:
     table = open_table("sqlite:///:memory:")
     LineageStore(table).record(history)
     return table
@@ -58,10 +58,10 @@ def essential(table: Table) -> dict[CellKey, bytes]:
     kept = {}
     for key, row in table.scan(b"", b"\xff"):
         for column, cell in row.items():
-            if not column.startswith(layout.TRUTH):
+            if not column.startswith(layout.COMMIT):
                 kept[CellKey(key, column)] = b"" if key.startswith(b"i|") else cell.value
         if key.startswith(b"r|"):
-            kept[CellKey(key, layout.TRUTH)] = run_rows.truth_value(row) or b""
+            kept[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
     return kept
 
 
@@ -74,25 +74,27 @@ def delete(table: Table, *gone: CellKey) -> None:
 
 
 @given(history=HISTORIES)
-def test_what_was_recorded_is_clean(history: list[Said]) -> None:
+def test_what_was_recorded_is_clean(history: list[RunInput]) -> None:
     found = findings(made(history))
     assert not wrong(found)
     assert not any(one.kind is Kind.UNFINISHED for one in found)
 
 
 @given(history=st.lists(documents(), min_size=1, max_size=8), horizons=HORIZONS)
-def test_a_purge_and_a_sweep_leave_nothing_to_find(history: list[Said], horizons: Horizons) -> None:
+def test_a_purge_and_a_sweep_leave_nothing_to_find(
+    history: list[RunInput], horizons: RetentionPolicy
+) -> None:
     table, _ = recorded(history)  # type: ignore[arg-type]
     swept(table, horizons)
     assert findings(table) == []
 
 
-def once(history: Sequence[Said]) -> list[Said]:
+def once(history: Sequence[RunInput]) -> list[RunInput]:
     """Each run told by one document or one event."""
     return [
         replace(one, run=replace(one.run, run=f"run {number}"))
-        if not isinstance(one, run_events.ToldEvent)
-        else run_events.ToldEvent(f"told {number}", one.event, one.texts)
+        if not isinstance(one, run_events.IncomingEvent)
+        else run_events.IncomingEvent(f"told {number}", one.event, one.bodies)
         for number, one in enumerate(history)
     ]
 
@@ -102,7 +104,7 @@ _ABOUT_SCHEMAS = (b"e|", b"a|")
 
 @given(history=HISTORIES.map(once), data=st.data())
 def test_a_cell_that_is_gone_is_found_and_mended_or_said_to_be_lost(
-    history: list[Said], data: st.DataObject
+    history: list[RunInput], data: st.DataObject
 ) -> None:
     table = made(history)
     before, whole = cells(table), essential(table)
@@ -120,7 +122,7 @@ def test_a_cell_that_is_gone_is_found_and_mended_or_said_to_be_lost(
 
 
 @given(history=HISTORIES.map(once), data=st.data())
-def test_a_cell_that_says_something_else_is_found(history: list[Said], data: st.DataObject) -> None:
+def test_a_cell_that_says_something_else_is_found(history: list[RunInput], data: st.DataObject) -> None:
     table = made(history)
     whole = essential(table)
     altered = data.draw(st.sampled_from(sorted(cells(table))))
@@ -144,7 +146,7 @@ def table() -> Table:
     """Two runs told by events, of one content, with a further name."""
     said = part("a", "b", aliases=(ALIAS,))
     told = [
-        run_events.told(run, NOW_MS + later_ms, kind, said, Facts())
+        run_events.make_event(run, NOW_MS + later_ms, kind, said, EventRunFacts())
         for run in ("one", "two")
         for later_ms, kind in ((0, Told.START), (5, Told.COMPLETE))
     ]
@@ -161,7 +163,7 @@ def table() -> Table:
         (b"a|", b"", Kind.MISSING_ALIAS),
         (b"c|", layout.FIELD_MAP, Kind.WRONG_CELLS),
         (b"c|", layout.SOURCES, Kind.WRONG_CELLS),
-        (b"r|", layout.TRUTH, Kind.UNFINISHED),
+        (b"r|", layout.COMMIT, Kind.UNFINISHED),
     ],
 )
 def test_what_can_be_made_again_is(table: Table, letter: bytes, column: bytes, kind: Kind) -> None:
@@ -176,7 +178,7 @@ def test_what_can_be_made_again_is(table: Table, letter: bytes, column: bytes, k
 def test_a_content_that_events_tell_of_is_made_of_them_again(table: Table) -> None:
     whole = essential(table)
     delete(table, *keys(table, b"c|"))
-    (found,) = [one for one in findings(table) if one.kind.wrong]
+    (found,) = [one for one in findings(table) if one.kind.is_error]
     assert found.kind is Kind.MISSING_CONTENT
     assert repaired(table) == []
     assert essential(table) == whole
@@ -186,7 +188,7 @@ def test_a_part_that_is_gone_is_lost(table: Table) -> None:
     said = next(c for c in keys(table, b"p|") if b"orders" in cells(table)[c])
     delete(table, said)
     (found,) = findings(table)
-    assert (found.kind, found.row, found.mend) == (Kind.MISSING_PART, said.row, Mend())
+    assert (found.kind, found.row, found.repair) == (Kind.MISSING_PART, said.row, Repair())
     assert repaired(table) == [found]
 
 
@@ -243,16 +245,18 @@ def test_a_key_or_column_that_nothing_writes_is_unreadable(table: Table, row: by
 
 def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     first, second = part("a"), part("a", "b")
-    table = made([run_events.told("run", NOW_MS, Told.START, first, Facts())])
-    LineageStore(table).record([run_events.told("run", NOW_MS - DAY_MS, Told.START, second, Facts())])
+    table = made([run_events.make_event("run", NOW_MS, Told.START, first, EventRunFacts())])
+    LineageStore(table).record(
+        [run_events.make_event("run", NOW_MS - DAY_MS, Told.START, second, EventRunFacts())]
+    )
     assert {one.kind for one in findings(table)} == {
-        Kind.REFERENCE_DISOWNED,
-        Kind.INDEX_WITHOUT_WITNESS,
+        Kind.REFERENCE_STALE,
+        Kind.INDEX_WITHOUT_RUN,
     }
     delete(table, *keys(table, b"r|"))
     assert {one.kind for one in findings(table)} == {
         Kind.REFERENCE_WITHOUT_RUN,
-        Kind.INDEX_WITHOUT_WITNESS,
+        Kind.INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.PART_WITHOUT_EVENT,
     }
@@ -271,7 +275,7 @@ def test_a_reference_that_names_another_program_is_noted_and_put_right(table: Ta
 
 
 def test_references_from_before_a_horizon_may_be_there_or_not(table: Table) -> None:
-    end = layout.end_point_row(TARGET)
+    end = layout.dataset_row(TARGET)
     put(table, CellKey(end, layout.horizon_column(NOW_MS + 1)), b"")
     delete(table, *[c for c in keys(table, b"b|") if c.row.endswith(b"one")])
     assert findings(table) == []
@@ -280,11 +284,11 @@ def test_references_from_before_a_horizon_may_be_there_or_not(table: Table) -> N
 
 
 def test_two_truths_of_one_count_are_settled(table: Table) -> None:
-    truth = next(c for c in keys(table, b"r|") if c.column.startswith(layout.TRUTH))
+    truth = next(c for c in keys(table, b"r|") if c.column.startswith(layout.COMMIT))
     value = cells(table)[truth].replace(b"COMPLETE", b"FAIL")
     number = int(truth.column[4:12], 16)
-    table.write([[run_rows.truth_put(truth.row, number, value)]])
-    assert wrong(findings(table)) <= {Kind.TRUTHS_DISAGREE, Kind.UNTRUE}
+    table.write([[run_rows.commit_put(truth.row, number, value)]])
+    assert wrong(findings(table)) <= {Kind.COMMITS_CONFLICT, Kind.COMMIT_MISMATCH}
     assert wrong(findings(table))
     assert repaired(table) == []
 
@@ -315,7 +319,7 @@ class Between:
 @pytest.mark.parametrize("after", range(1, 12))
 def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, after: int) -> None:
     def happens() -> None:
-        told = run_events.told("one", NOW_MS - DAY_MS, Told.START, part("z"), Facts())
+        told = run_events.make_event("one", NOW_MS - DAY_MS, Told.START, part("z"), EventRunFacts())
         LineageStore(table).record([told])
 
     changing = Between(table, after, happens)
@@ -329,7 +333,9 @@ def test_writers_at_work_cause_no_alarm() -> None:
     def write() -> None:
         for number in range(150):
             said = part(*"abc"[: number % 3 + 1])
-            told = run_events.told(f"run {number % 20}", NOW_MS - number, Told.RUNNING, said, Facts())
+            told = run_events.make_event(
+                f"run {number % 20}", NOW_MS - number, Told.RUNNING, said, EventRunFacts()
+            )
             LineageStore(table).record([told])
         done.set()
 
@@ -347,5 +353,5 @@ def test_the_source_and_the_direction_are_told_in_words(table: Table) -> None:
     gone = next(c for c in keys(table, b"f|"))
     delete(table, gone)
     (found,) = findings(table)
-    assert found.row.startswith(layout.references(Direction.FORWARD, SOURCE))
+    assert found.row.startswith(layout.reference_prefix(Direction.FORWARD, SOURCE))
     assert found.detail.startswith(gone.column.decode())

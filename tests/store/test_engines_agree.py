@@ -8,17 +8,18 @@ from typing import Any
 
 from cases.openlineage.recorded import events
 from engines import Hbase
+from fll_hbase.store.write.batching import RunInput
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sources.openlineage_events import run_events
 from strategies import recorded_runs
 
 from fll_hbase import sample
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import START_LIMIT_MS, RecordedRun, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import Said
 from fll_hbase.tables import Table, open_table
 
 SAMPLE_END_MS = 1_700_000_000_000
@@ -34,7 +35,7 @@ def bytes_of(table: Table) -> Bytes:
     }
 
 
-def stored(url: str, runs: Sequence[Said]) -> tuple[list[str], Bytes]:
+def stored(url: str, runs: Sequence[RunInput]) -> tuple[list[str], Bytes]:
     with closing(open_table(url)) as table:
         outcomes = [repr(outcome) for outcome in LineageStore(table).record(runs)]
         return outcomes, bytes_of(table)

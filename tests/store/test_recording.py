@@ -7,10 +7,12 @@ import pytest
 from fll_hbase.errors import ChecksumConflict, CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Dataset, DatasetField, Field, InputField, Read, Write
-from fll_hbase.model.runs import DAY_MS, Direction, ProgramRun, RecordedRun, Window
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.operations import InputField, Read, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, Table, open_table
 
 SOURCE, DESTINATION = Dataset("ns", "source"), Dataset("ns", "destination")
@@ -23,7 +25,7 @@ def copying(run: str, *, start_ms: int = 5, application: str = "app", field: str
         Write("write", "", DESTINATION, "", (InputField("read", field),)),
     ]
     return RecordedRun(
-        ProgramRun("ns", application, "", "spark", "copy", run, start_ms), lineage.of(operations)
+        ProgramRun("ns", application, "", "spark", "copy", run, start_ms), lineage.build_lineage(operations)
     )
 
 
@@ -40,16 +42,16 @@ def table() -> Table:
 def test_a_run_that_no_row_holds_is_refused_alone(table: Table, oversized: RecordedRun) -> None:
     store = LineageStore(table)
     first, refused, last = store.record([copying("one"), oversized, copying("two")])
-    assert isinstance(first, Recorded)
+    assert isinstance(first, CommitResult)
     assert isinstance(refused, TooLarge)
-    assert isinstance(last, Recorded)
+    assert isinstance(last, CommitResult)
     listed = store.runs(DESTINATION, DAY, limit=10).runs
     assert {run.run.run for run in listed} == {"one", "two"}
 
 
 def test_two_contents_under_one_checksum_are_never_merged(table: Table) -> None:
     run = copying("one")
-    row = layout.data_row(run.info.checksum)
+    row = layout.content_row(run.info.checksum)
     table.write([[Put(row, layout.operation_column("read"), b'{"another": "content"}')]])
     before = list(table.scan(b"", b"\x7f"))
     (answer,) = LineageStore(table).record([run])
@@ -62,7 +64,7 @@ def test_a_missing_data_row_is_told(table: Table) -> None:
     LineageStore(table).record([run])
     held = open_table("sqlite:///:memory:")
     for key, row in table.scan(b"", b"\x7f"):
-        if key != layout.data_row(run.info.checksum):
+        if key != layout.content_row(run.info.checksum):
             held.write([[Put(key, column, cell.value) for column, cell in row.items()]])
     with pytest.raises(CorruptRow, match=run.info.checksum):
         LineageStore(held).lineage(DESTINATION, DAY)
@@ -72,8 +74,8 @@ def test_a_missing_data_row_is_told(table: Table) -> None:
 def test_an_index_key_that_is_none_is_told(table: Table, tail: bytes) -> None:
     store = LineageStore(table)
     store.record([copying("one")])
-    key = layout.index(Direction.BACKWARD, DESTINATION) + b"fffffffe" + tail
-    table.write([[Put(key, layout.WITNESS, layout.reference_tail(5, "one"))]])
+    key = layout.index_prefix(Direction.BACKWARD, DESTINATION) + b"fffffffe" + tail
+    table.write([[Put(key, layout.SAMPLE_RUN, layout.reference_tail(5, "one"))]])
     with pytest.raises(CorruptRow):
         store.lineage(DESTINATION, Window(0, 2**60))
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
 
 from fll_hbase.keys import layout
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.retention_policy import Horizons
-from fll_hbase.model.runs import ProgramRun, RecordedRun, State, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
@@ -42,7 +43,7 @@ def documents(draw: st.DrawFn) -> RecordedRun:
 
 HISTORIES = st.lists(documents(), min_size=1, max_size=12)
 HORIZONS = st.builds(
-    Horizons,
+    RetentionPolicy,
     st.sampled_from((0, *STARTS_MS)),
     st.dictionaries(st.just("n"), st.sampled_from(STARTS_MS), max_size=1),
     st.dictionaries(st.sampled_from(END_POINTS), st.sampled_from(STARTS_MS), max_size=2),
@@ -57,20 +58,20 @@ def recorded(history: Sequence[RecordedRun]) -> tuple[Table, LineageStore]:
     return table, store
 
 
-def swept(table: Table, horizons: Horizons = Horizons()) -> None:  # noqa: B008
+def swept(table: Table, horizons: RetentionPolicy = RetentionPolicy()) -> None:  # noqa: B008
     garbage_collection.purge(table, horizons, until_ms=LATER_MS)
-    found = garbage_collection.found(table, horizons, until_ms=LATER_MS)
+    found = garbage_collection.find_garbage(table, horizons, until_ms=LATER_MS)
     garbage_collection.remove(table, found, horizons, until_ms=LATER_MS)
 
 
 def listed(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> list[object]:
-    if not store.catalogue.knows(end_point):
+    if not store.catalogue.has_dataset(end_point):
         return []
     return list(store.runs(end_point, window, limit=1_000).runs)
 
 
 def related(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> object:
-    if not store.catalogue.knows(end_point):
+    if not store.catalogue.has_dataset(end_point):
         return ()
     return store.lineage(end_point, window, failed=True).entries
 
@@ -98,7 +99,7 @@ def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: 
     table, _ = recorded(history)
     swept(table)
     only, _ = recorded(list({document.run.run: document for document in history}.values()))
-    hidden = (layout.RUNS, layout.END_POINTS, b"i|")
+    hidden = (layout.RUNS, layout.DATASETS, b"i|")
     left = {cell for cell in cells(table) if not cell[0].startswith(hidden)}
     assert left == {cell for cell in cells(only) if not cell[0].startswith(hidden)}
     assert {cell[:2] for cell in cells(table) if cell[0].startswith(b"i|")} == {
@@ -108,17 +109,17 @@ def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: 
 
 @given(history=HISTORIES, horizons=HORIZONS)
 def test_a_purge_takes_what_started_before_its_horizon_and_no_more(
-    history: list[RecordedRun], horizons: Horizons
+    history: list[RecordedRun], horizons: RetentionPolicy
 ) -> None:
     table, store = recorded(history)
-    wanted = {end: listed(store, end, Window(horizons.of(end), LATER_MS)) for end in END_POINTS}
+    wanted = {end: listed(store, end, Window(horizons.cutoff_ms(end), LATER_MS)) for end in END_POINTS}
     swept(table, horizons)
     fresh = LineageStore(table)
     assert {end: listed(fresh, end) for end in END_POINTS} == wanted
 
 
 @given(history=HISTORIES, horizons=HORIZONS)
-def test_sweeping_twice_takes_no_more(history: list[RecordedRun], horizons: Horizons) -> None:
+def test_sweeping_twice_takes_no_more(history: list[RecordedRun], horizons: RetentionPolicy) -> None:
     table, _ = recorded(history)
     swept(table, horizons)
     once = list(cells(table))
@@ -129,19 +130,19 @@ def test_sweeping_twice_takes_no_more(history: list[RecordedRun], horizons: Hori
 @given(history=HISTORIES)
 def test_a_purge_of_everything_leaves_nothing(history: list[RecordedRun]) -> None:
     table, _ = recorded(history)
-    swept(table, Horizons(LATER_MS))
+    swept(table, RetentionPolicy(LATER_MS))
     assert list(cells(table)) == []
 
 
 def test_what_is_young_stays(tmp_path: Path) -> None:
     table, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
     before = set(cells(table))
-    until_ms = garbage_collection.until_ms(1, 0)
+    until_ms = garbage_collection.safe_until_ms(1, 0)
     assert (
-        garbage_collection.purge(table, Horizons(LATER_MS), until_ms=until_ms) == garbage_collection.NOTHING
+        garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms) == garbage_collection.NONE_REMOVED
     )
-    found = garbage_collection.found(table, Horizons(LATER_MS), until_ms=until_ms)
-    garbage_collection.remove(table, found, Horizons(LATER_MS), until_ms=until_ms)
+    found = garbage_collection.find_garbage(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
+    garbage_collection.remove(table, found, RetentionPolicy(LATER_MS), until_ms=until_ms)
     noted = {cell for cell in cells(table) if cell[1].startswith(layout.HORIZON)}
     assert set(cells(table)) - noted == before
 
@@ -151,8 +152,8 @@ def test_an_end_point_whose_past_was_cut_says_so() -> None:
     source, destination = CONTENTS[0].sources[0], CONTENTS[0].destinations[0]
     runs = [ProgramRun("n", "a", "", "t", "p", str(start), start) for start in (early, late)]
     table, _ = recorded([RecordedRun(run, CONTENTS[0]) for run in runs])
-    swept(table, Horizons(end_points_ms={source: late}))
-    assert layout.horizon_column(late) in table.get(layout.end_point_row(source))
+    swept(table, RetentionPolicy(datasets_ms={source: late}))
+    assert layout.horizon_column(late) in table.get(layout.dataset_row(source))
     fresh = LineageStore(table)
     assert len(listed(fresh, source)) == 1
     assert len(listed(fresh, destination)) == 2
@@ -163,7 +164,7 @@ def test_sizes_are_told(tmp_path: Path) -> None:
         run = ProgramRun("n", "a", "", "t", "p", "run", 5)
         LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
         row = table.get(layout.run_row("run"))
-        removed = garbage_collection.purge(table, Horizons(6), until_ms=LATER_MS)
+        removed = garbage_collection.purge(table, RetentionPolicy(6), until_ms=LATER_MS)
         assert removed.rows == 1
         assert removed.cells == len(row)
         assert removed.bytes > sum(len(cell.value) for cell in row.values())
@@ -188,6 +189,6 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
     while store._recording._clock() <= old_ms + 1:
         continue
     garbage_collection.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
-    assert store.run("run").truth.checksum == touch.info.checksum
+    assert store.run("run").committed.checksum == touch.info.checksum
     documents_ = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
     assert len(documents_) == 2

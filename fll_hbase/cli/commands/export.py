@@ -8,7 +8,7 @@ import click
 
 from fll_hbase.cli.options import WindowText, end_point_arguments, place_options, window_options
 from fll_hbase.client import factory
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 
 FORMATS = ("openlineage",)
 

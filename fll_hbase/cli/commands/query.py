@@ -19,7 +19,7 @@ from fll_hbase.cli.render import console, tables, tree
 from fll_hbase.client import factory
 from fll_hbase.client.queries import Answer, FieldAsked, LineageAsked
 from fll_hbase.config import Settings
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 
 LIMIT = Settings().list_limit
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.cdap.macro_values import Texts
 from fll_hbase.sources.cdap.macros import Macros
 from fll_hbase.sources.cdap.record_schema import Schema

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.operations import Field, InputField, Operation, Read, Transform
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import InputField, Operation, Read, Transform
 from fll_hbase.sources.cdap.config import Role, Stage
 from fll_hbase.sources.cdap.dag import Course
 from fll_hbase.sources.cdap.field_flow import TAKEN_MAX, Budget, Flow, Origins, together

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fll_hbase.model.operations import Field, InputField, Read, Transform, Write
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.sources.cdap import stage_lint
 from fll_hbase.sources.cdap.config import Role, Stage
 from fll_hbase.sources.cdap.flatten_state import Run
 from fll_hbase.sources.cdap.inputs import Taking
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_lint import StageLint
-from fll_hbase.sources.cdap.stage_operations import StageOperation, Kind
+from fll_hbase.sources.cdap.stage_operations import Kind, StageOperation
 
 _SHOWN = 10
 

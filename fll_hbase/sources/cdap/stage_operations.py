@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Any
 
 from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.model.operations import Dataset, Field, Influence
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import Influence
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_end_point, read_field, read_influence

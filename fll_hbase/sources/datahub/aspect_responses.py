@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.datahub import field_paths, urns
 
 KEY = "datasetKey"

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from fll_hbase.errors import UnreadableDocument
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, told

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fll_hbase.model.operations import Dataset, DatasetField
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.datahub import field_paths
 from fll_hbase.sources.datahub.lineage_edges import Derivation, Edges, in_order, joined
 from fll_hbase.sources.datahub.proposal import told

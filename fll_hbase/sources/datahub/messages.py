@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.sources.datahub import metadata_aspects, query_parser, urns
 from fll_hbase.sources.datahub.aspect_counters import Counted, Outcome
@@ -41,7 +40,7 @@ class Ingested:
     """What one message comes to; `counted` has every proposal, those that come to nothing here too."""
 
     runs: tuple[RecordedRun, ...]
-    schemas: tuple[Schema, ...]
+    schemas: tuple[DatasetMetadata, ...]
     counted: Counter[Counted]
 
 
@@ -66,7 +65,7 @@ class _Gathered:
     checks: Validator
     now_ms: int
     told: dict[str, RecordedRun] = field(default_factory=dict)
-    schemas: list[Schema] = field(default_factory=list)
+    schemas: list[DatasetMetadata] = field(default_factory=list)
     counted: Counter[Counted] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
@@ -103,9 +102,9 @@ class _Gathered:
 
     def _recorded(self, proposal: Proposal, program: _Program, edges: Edges) -> RecordedRun:
         told = operations_of(edges, dataset=program.of)
-        info = lineage.partial(told.operations)
+        info = lineage.build_lineage_lenient(told.operations)
         start_ms = edges.newest_ms or proposal.observed_ms or self.now_ms
-        details = runs.details(
+        details = runs.encode_details(
             aspect=proposal.aspect, confidence=told.confidences, queries=sorted(edges.queries)
         )
         said = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
@@ -159,8 +158,8 @@ def _job(checks: Validator, proposal: Proposal) -> _Program:
     return _Program(job.namespace, job.flow)
 
 
-def _known(checks: Validator, value: object, at: str, of: Dataset) -> Schema:
-    return Schema(of)
+def _known(checks: Validator, value: object, at: str, of: Dataset) -> DatasetMetadata:
+    return DatasetMetadata(of)
 
 
 JOB_ASPECT = "dataJobInputOutput"
@@ -169,7 +168,7 @@ _OF_DATASETS: dict[str, Callable[[Validator, object, str, Dataset], Edges]] = {
     query_parser.ASPECT: fine_grain_upstream_lineage,
     "finegrainUpstreamLineage": fine_grain_upstream_lineage,
 }
-_DESCRIBING: dict[str, Callable[[Validator, object, str, Dataset], Schema]] = {
+_DESCRIBING: dict[str, Callable[[Validator, object, str, Dataset], DatasetMetadata]] = {
     "schemaMetadata": metadata_aspects.schema,
     "datasetProperties": metadata_aspects.described,
     "datasetKey": _known,

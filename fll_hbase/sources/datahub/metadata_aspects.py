@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.sources.datahub import field_paths
 from fll_hbase.sources.datahub.lineage_edges import Edges
 from fll_hbase.sources.datahub.proposal import told
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
 
-def schema(checks: Validator, value: object, at: str, of: Dataset) -> Schema:
+def schema(checks: Validator, value: object, at: str, of: Dataset) -> DatasetMetadata:
     """The fields of a `schemaMetadata`; types on the way to one are none, unless there is nothing else."""
     said = told(checks, value, at)
     types: dict[str, str] = {}
@@ -26,15 +25,15 @@ def schema(checks: Validator, value: object, at: str, of: Dataset) -> Schema:
         known = types if field_paths.ends_in_a_name(path) else types_alone
         known.setdefault(name, _type(checks, members, place))
     fields = tuple(Field(name, kind) for name, kind in sorted((types or types_alone).items()))
-    return Schema(of, fields)
+    return DatasetMetadata(of, fields)
 
 
-def described(checks: Validator, value: object, at: str, of: Dataset) -> Schema:
+def described(checks: Validator, value: object, at: str, of: Dataset) -> DatasetMetadata:
     """The description of a `datasetProperties`; its name is part of the urn."""
-    return Schema(of, (), checks.optional(told(checks, value, at), "description", at))
+    return DatasetMetadata(of, (), checks.optional(told(checks, value, at), "description", at))
 
 
-def named(edges: Edges) -> Iterator[Schema]:
+def named(edges: Edges) -> Iterator[DatasetMetadata]:
     """Fields that the aspect names, but that no pair holds: the catalogue knows them all the same."""
     names: dict[Dataset, set[str]] = {}
     for named in edges.fields:
@@ -44,7 +43,7 @@ def named(edges: Edges) -> Iterator[Schema]:
             if derivation.whole or not derivation.downstreams:
                 names.setdefault(named.dataset, set()).add(named.name)
     for of, fields in sorted(names.items()):
-        yield Schema(of, tuple(Field(name) for name in sorted(fields)))
+        yield DatasetMetadata(of, tuple(Field(name) for name in sorted(fields)))
 
 
 def _type(checks: Validator, members: dict[str, object], at: str) -> str:

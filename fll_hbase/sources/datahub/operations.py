@@ -9,17 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.datahub.lineage_edges import Derivation, Edges
 
@@ -50,7 +41,7 @@ def operations_of(edges: Edges, *, dataset: Dataset | None) -> Told:
         InputField(flow.reads[each.dataset], each.name, Influence.INDIRECT) for each in edges.constraints
     ]
     writes = [
-        Write(flow.names.unique(f"write {of}"), "", of, "", _inputs([*flow.written.get(of, ()), *shaping]))
+        Write(flow.names.assign(f"write {of}"), "", of, "", _inputs([*flow.written.get(of, ()), *shaping]))
         for of in sorted(destinations)
     ]
     return Told((*reads, *flow.transforms, *writes), flow.confidences)
@@ -71,11 +62,11 @@ def _reads(edges: Edges, names: UniqueNames) -> list[Read]:
     for constraint in edges.constraints:
         used.setdefault(constraint.dataset, set()).add(constraint.name)
     reads = [
-        Read(names.unique(f"read {of}"), "", of, "", tuple(Field(name) for name in sorted(fields)))
+        Read(names.assign(f"read {of}"), "", of, "", tuple(Field(name) for name in sorted(fields)))
         for of, fields in sorted(used.items())
     ]
     for of in sorted(of for of in blind if of not in used or of in whole):
-        name = names.unique(f"read {of} as a whole" if of in used else f"read {of}")
+        name = names.assign(f"read {of} as a whole" if of in used else f"read {of}")
         reads.append(Read(name, "", of, "", ()))
     return reads
 
@@ -101,7 +92,7 @@ class _Flow:
         if _is_copy(derivation):
             self._write(derivation.downstreams[0], inputs)
             return
-        name = self.names.unique(f"derive {_about(derivation.downstreams, self.dataset)}")
+        name = self.names.assign(f"derive {_about(derivation.downstreams, self.dataset)}")
         outputs = tuple(Field(each) for each in sorted({made.name for made in derivation.downstreams}))
         self.transforms.append(Transform(name, derivation.operation, inputs, outputs))
         for made in derivation.downstreams:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, told
 from fll_hbase.sources.validation import Validator, each, inside

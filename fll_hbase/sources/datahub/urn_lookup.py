@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.datahub import field_paths, urns
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
 

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 
 PROD = "PROD"
 _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za-z0-9_]+)\)", re.DOTALL)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.openlineage.json_access import members, text
 from fll_hbase.sources.validation import Validator, inside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.sources.dbt.artifact import CATALOG, Artifact
 from fll_hbase.sources.openlineage.json_access import members, text
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, inside

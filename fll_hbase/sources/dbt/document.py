@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.model.dataset_metadata import DatasetMetadata
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, STANDARD_SQL, dialect_of
@@ -27,7 +26,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 WARNINGS_MAX = 200
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
-_MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", "datasetNamespace")
+MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", "datasetNamespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -
 
 def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
     """Raises UnreadableDocument with every fault of every artifact."""
-    members = validator.members(document, "", _MEMBERS)
+    members = validator.members(document, "", MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)

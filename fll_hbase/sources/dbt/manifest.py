@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase.model.operations import Field
+from fll_hbase.model.datasets import Field
 from fll_hbase.sources.dbt.adapters import dataset_name, unquote_relation
 from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
 from fll_hbase.sources.openlineage.json_access import listed, members, text

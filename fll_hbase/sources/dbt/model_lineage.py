@@ -9,7 +9,8 @@ from itertools import islice
 
 from fll_hbase.errors import FieldError, InputError
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Dataset, Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node
 from fll_hbase.sources.dbt.snapshots import SNAPSHOT_QUERY, with_version_columns

@@ -11,16 +11,11 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
+from fll_hbase.model.datasets import Field
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import (
-    Field,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
-from fll_hbase.model.runs import START_LIMIT_MS, ProgramRun, RecordedRun, State
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.native import name_based_form
 from fll_hbase.sources.native.shared_members import read_end_point, read_field, read_influence
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
@@ -83,7 +78,7 @@ def read_operations(
     members: dict[str, Any],
     namespace: str,
     *,
-    of: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.of,
+    of: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.build_lineage,
 ) -> ReadOperations:
     """The lineage that the members `operations` and `destination` mean; raises as `read` does."""
     checks = Validator()
@@ -97,9 +92,9 @@ def read_operations(
     if checks.errors:
         raise UnreadableDocument(checks.errors)
     if invalid:
-        raise InvalidLineage([*invalid, *lineage.find_faults(operations)])
+        raise InvalidLineage([*invalid, *lineage.find_errors(operations)])
     info = of(operations)
-    return ReadOperations(info, (*checks.warnings, *lineage.unlisted_inputs(operations)))
+    return ReadOperations(info, (*checks.warnings, *lineage.undeclared_inputs(operations)))
 
 
 def read_namespace(checks: Validator, members: dict[str, Any], namespace: str | None) -> str:

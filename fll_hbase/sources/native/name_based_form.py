@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.operations import Dataset, Field, InputField, Operation, Read, Transform, Write
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.native.shared_members import read_end_point, read_field
 from fll_hbase.sources.validation import Validator, each, inside
@@ -26,7 +27,7 @@ def read(
     for item, at in each(items, "operations"):
         _add(checks, flow, item, at, namespace)
     taken = _written(checks, flow, destination)
-    flow.operations.append(Write(flow.names.unique("write"), description, target, description, taken))
+    flow.operations.append(Write(flow.names.assign("write"), description, target, description, taken))
     return flow.operations, flow.invalid
 
 
@@ -62,13 +63,13 @@ def _add(checks: Validator, flow: _Flow, item: object, at: str, namespace: str) 
     items = checks.items(said, "outputs", at)
     outputs = tuple(read_field(checks, output, place) for output, place in each(items, inside(at, "outputs")))
     taken = _taken(checks, flow, checks.items(said, "inputs", at), inside(at, "inputs"), namespace)
-    name = flow.names.unique(own_name)
+    name = flow.names.assign(own_name)
     if len(taken.sources) == 1 and not taken.fields:
         flow.operations.append(Read(name, description, *taken.sources[0], outputs))
     else:
         inputs = list(taken.inputs)
         for source in taken.sources:
-            read_name = flow.names.unique(f"{name}.read")
+            read_name = flow.names.assign(f"{name}.read")
             flow.operations.append(Read(read_name, description, *source, outputs))
             inputs += [InputField(read_name, output.name) for output in outputs]
         flow.operations.append(Transform(name, description, tuple(inputs), outputs))

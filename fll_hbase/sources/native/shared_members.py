@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.model.operations import KINDS, Dataset, Field, Influence
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import KINDS, Influence
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
 
 _INFLUENCES = [influence.value for influence in Influence]

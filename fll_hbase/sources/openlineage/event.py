@@ -11,16 +11,16 @@ import msgspec
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.dataset_metadata import Schema
-from fll_hbase.model.run_events import Facts, Kind, Part, ToldEvent
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.datasets import DatasetMetadata
+from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.datasets import Datasets
 from fll_hbase.sources.openlineage.json_access import members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
 
-KINDS = {kind.value for kind in Kind}
+KINDS = {kind.value for kind in EventType}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -28,8 +28,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Reading:
     """What an event says: of a run, where it tells of one, and of end points whatever runs did to them."""
 
-    event: ToldEvent | None
-    schemas: tuple[Schema, ...]
+    event: IncomingEvent | None
+    schemas: tuple[DatasetMetadata, ...]
 
 
 def parse(raw: bytes) -> Any:
@@ -52,7 +52,7 @@ def read(document: object, *, rules: NameRules | None = None) -> Reading:
     time_ms = _time_ms(checks, said)
     producer = text(checks, said, "producer", "")
     datasets = Datasets(checks, rules or NameRules(), producer=producer)
-    found: tuple[Part, ToldEvent | None] | None = None
+    found: tuple[EventLineage, IncomingEvent | None] | None = None
     if "run" in said:
         found = _run_event(checks, said, datasets, time_ms)
     elif "dataset" in said:
@@ -64,13 +64,13 @@ def read(document: object, *, rules: NameRules | None = None) -> Reading:
     if checks.errors or found is None:
         raise UnreadableDocument(checks.errors)
     part, event = found
-    return Reading(event, tuple(event_operations.schemas(part)))
+    return Reading(event, tuple(event_operations.dataset_metadata(part)))
 
 
 def _run_event(
     checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
-) -> tuple[Part, ToldEvent]:
-    kind = Kind(checks.choice(said, "eventType", "", KINDS, Kind.OTHER.value))
+) -> tuple[EventLineage, IncomingEvent]:
+    kind = EventType(checks.choice(said, "eventType", "", KINDS, EventType.OTHER.value))
     about = members(checks, said.get("run"), "run")
     run = checks.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
     of_run = members(checks, about.get("facets"), "run.facets", optional=True)
@@ -79,26 +79,26 @@ def _run_event(
     facts = facets.facts(checks, of_run, datasets.physical)
     if own:
         run, time_ms, facts = own.run.run, own.run.start_ms, own.facts(facts)
-    return part, run_events.told(run, time_ms, kind, part, facts)
+    return part, run_events.make_event(run, time_ms, kind, part, facts)
 
 
 def _job_event(
     checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
-) -> tuple[Part, ToldEvent | None]:
+) -> tuple[EventLineage, IncomingEvent | None]:
     part = _part(checks, said, datasets, "")
     return part, _observed(part, time_ms, datasets) if part.mentions else None
 
 
-def _dataset_event(said: dict[str, Any], datasets: Datasets, time_ms: int) -> tuple[Part, ToldEvent | None]:
+def _dataset_event(said: dict[str, Any], datasets: Datasets, time_ms: int) -> tuple[EventLineage, IncomingEvent | None]:
     """Static lineage of one dataset is told as though a job of its name had written it."""
     datasets.add(said["dataset"], "dataset", written=True)
     (namespace, name), mentions = datasets.first, datasets.mentions()
-    part = Part(namespace, name, "DATASET", datasets.end_points(), mentions)
+    part = EventLineage(namespace, name, "DATASET", datasets.end_points(), mentions)
     known = any(mention.columns is not None or mention.lifecycle for mention in mentions)
     return part, _observed(part, time_ms, datasets) if known else None
 
 
-def _part(checks: Validator, said: dict[str, Any], datasets: Datasets, operations: str) -> Part:
+def _part(checks: Validator, said: dict[str, Any], datasets: Datasets, operations: str) -> EventLineage:
     job = members(checks, said.get("job"), "job")
     namespace = checks.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
     name = checks.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
@@ -110,7 +110,7 @@ def _part(checks: Validator, said: dict[str, Any], datasets: Datasets, operation
         datasets.add_entry(entry, at)
     type_ = facets.integration(checks, of_job)
     mentions = datasets.mentions()
-    return Part(
+    return EventLineage(
         namespace, name, type_, datasets.end_points(), mentions, facets.sql(checks, of_job), operations
     )
 
@@ -119,13 +119,13 @@ def _listed(checks: Validator, said: dict[str, Any], name: str) -> list[Any]:
     return [] if said.get(name) is None else checks.items(said, name, "")
 
 
-def _observed(part: Part, time_ms: int, datasets: Datasets) -> ToldEvent:
+def _observed(part: EventLineage, time_ms: int, datasets: Datasets) -> IncomingEvent:
     """What is told without a run: each time it is told is a run that is complete."""
-    facts = Facts(names=tuple(sorted(datasets.physical)))
-    event = run_events.told("", time_ms, Kind.COMPLETE, part, facts)
-    name = digest(f"{part.namespace}\n{part.job}\n{event.event.part}".encode())
-    return ToldEvent(
-        f"{(part.type or run_events.UNTYPED).lower()}-{name}-{time_ms}", event.event, event.texts
+    facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical)))
+    event = run_events.make_event("", time_ms, EventType.COMPLETE, part, facts)
+    name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
+    return IncomingEvent(
+        f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}", event.event, event.bodies
     )
 
 

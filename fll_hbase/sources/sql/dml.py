@@ -1,4 +1,4 @@
-"""Which fields does a change to rows that are there make: UPDATE, MERGE, DELETE and ON CONFLICT."""
+"""Statements that change existing rows: UPDATE, MERGE and DELETE."""
 
 from __future__ import annotations
 
@@ -8,182 +8,132 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.model.operations import Dataset
-from fll_hbase.sources.sql import from_clause, joins
-from fll_hbase.sources.sql.expressions import QUERIES, gather
-from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, TableSource
-from fll_hbase.sources.sql.query import resolve_query, clause, with_queries
-from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
-from fll_hbase.sources.sql.select_list import Selected
-from fll_hbase.sources.sql.write_target import Target, declared, matched
-
-Named = tuple[str, ColumnProvenance]
+from fll_hbase.sources.sql import from_clause
+from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
+from fll_hbase.sources.sql.query import statement_scope
+from fll_hbase.sources.sql.scope import Resolver
+from fll_hbase.sources.sql.script_state import TableWrite
+from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.write_target import Target, assigned_field, assignments, map_to_target
 
 
-def update(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """UPDATE: the columns it sets; all others stay as they are and are not told."""
-    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    target = _changed(session, scope, node)
-    selected = Selected(session, scope, resolve_query)
-    fields = list(_assigned(session, scope, selected, node.expressions, node.this.alias_or_name))
-    effects = scope.effects | selected.effects
-    effects |= clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
-    session.write(TableWrite("UPDATE", target, fields, _without(effects, target)))
+def update(resolver: Resolver, node: exp.Expr) -> None:
+    """Read UPDATE: a write of the columns that it sets."""
+    resolver = statement_scope(resolver, node)
+    target = _update_target(resolver, node)
+    select_list = SelectList(resolver)
+    fields = list(assignments(resolver, select_list, node.expressions, node.this.alias_or_name))
+    _write(
+        resolver, "UPDATE", target, fields, select_list.dependencies | _where(resolver, node)
+    )
 
 
-def delete(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """DELETE makes no field; what it looks at decides which rows are left."""
-    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    target = _deleted(session, scope, node)
+def delete(resolver: Resolver, node: exp.Expr) -> None:
+    """Read DELETE: it writes no field, but the columns it tests decide which rows remain."""
+    resolver = statement_scope(resolver, node)
+    target = _delete_target(resolver, node)
     for table in node.args.get("using") or ():
-        from_clause.add(session, scope, resolve_query, table)
-    effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
-    if effects.whole:
-        session.write(TableWrite("DELETE", target, (), _without(effects, target)))
+        from_clause.add_source(resolver, table)
+    dependencies = _where(resolver, node)
+    if (resolver.scope.dependencies | dependencies).indirect:
+        _write(resolver, "DELETE", target, [], dependencies)
 
 
-def merge(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """MERGE: each column of all its branches; what a branch asks decides about its columns."""
-    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    from_clause.add(session, scope, resolve_query, node.this)
-    from_clause.add(session, scope, resolve_query, node.args["using"])
-    target = session.end_point(node.this)
-    effects = joins.on(session, scope, resolve_query, node.args["on"]) if node.args.get("on") else RowDependencies()
-    selected = Selected(session, scope, resolve_query)
-    fields: list[Named] = []
+def merge(resolver: Resolver, node: exp.Expr) -> None:
+    """Read MERGE: a write of the columns of all branches; the condition of a branch decides about its own."""
+    resolver = statement_scope(resolver, node)
+    from_clause.add_source(resolver, node.this)
+    from_clause.add_source(resolver, node.args["using"])
+    target = resolver.script.dataset(node.this)
+    on = node.args.get("on")
+    dependencies = clause_dependencies(resolver, [(on, "join")], "ON") if on else RowDependencies()
+    select_list = SelectList(resolver)
+    fields: list[NamedColumn] = []
     for when in node.args["whens"].expressions:
-        asked = (
-            gather(session, scope, resolve_query, [(when.args["condition"], "conditional")]) if _asks(when) else None
-        )
-        shaping = frozenset(asked.indirect) if asked else frozenset()
-        effects |= asked.effects if asked else RowDependencies()
-        branch = list(_branch(session, scope, selected, target, when.args["then"], node.this.alias_or_name))
-        fields += [(name, replace(made, indirect=made.indirect | shaping)) for name, made in branch]
+        condition = when.args.get("condition")
+        operands = [(condition, "conditional")] if isinstance(condition, exp.Expr) else []
+        inputs = collect_inputs(resolver, operands)
+        dependencies |= inputs.dependencies
+        branch = list(_branch(resolver, select_list, target, when.args["then"], node.this.alias_or_name))
+        fields += [(name, replace(column, indirect=column.indirect | inputs.indirect)) for name, column in branch]
         if not branch:
-            effects |= RowDependencies(frozenset((leaf, "filter") for leaf, _ in shaping))
-    effects |= scope.effects | selected.effects
-    session.write(TableWrite("MERGE", target, fields, _without(effects, target)))
+            # A branch that deletes filters the rows of the target.
+            dependencies |= RowDependencies(frozenset((field, "filter") for field, _ in inputs.indirect))
+    _write(resolver, "MERGE", target, fields, dependencies | select_list.dependencies)
 
 
-def conflicting(
-    session: ScriptState,
-    scope: Scope,
-    node: exp.Expr,
-    target: Dataset,
-    fields: list[Named],
-    effects: RowDependencies,
-) -> tuple[list[Named], RowDependencies]:
-    """The fields of an INSERT with what it sets where a row is there already."""
-    conflict = node.args["conflict"]
-    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    there = TableSource((table.alias_or_name.lower(),), session.tables.columns(target))
-    inner = Scope(scope.queries, relations=[there, TableSource(("excluded",), ColumnSet(tuple(fields)))])
-    selected = Selected(session, inner, resolve_query)
-    where = conflict.args.get("where")
-    asked = gather(session, inner, resolve_query, [(where, "conditional")] if where is not None else [])
-    assigned = _assigned(session, inner, selected, conflict.expressions, table.alias_or_name)
-    more = [
-        (name, replace(made, indirect=made.indirect | frozenset(asked.indirect))) for name, made in assigned
-    ]
-    return [*fields, *more], effects | selected.effects | asked.effects
+def _write(
+    resolver: Resolver, verb: str, target: Dataset, fields: list[NamedColumn], dependencies: RowDependencies
+) -> None:
+    dependencies = resolver.scope.dependencies | dependencies
+    # The target counts as read only if one of its fields is.
+    dependencies = replace(dependencies, reads=dependencies.reads - {target})
+    resolver.script.write(TableWrite(verb, target, fields, dependencies))
 
 
-def _deleted(session: ScriptState, scope: Scope, node: exp.Expr) -> Dataset:
-    """Likewise of DELETE, where a name before FROM says which of its tables is meant."""
+def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
+    return clause_dependencies(resolver, [(node.args.get("where"), "filter")], "WHERE")
+
+
+def _delete_target(resolver: Resolver, node: exp.Expr) -> Dataset:
+    """Add the tables of a DELETE to the scope; a name in front of FROM says which of them is the target."""
     tables: list[exp.Expr] = node.args.get("tables") or []
     if not isinstance(node.this, exp.Expr):
-        from_clause.add(session, scope, resolve_query, tables[0])
-        return session.end_point(tables[0])
-    from_clause.add(session, scope, resolve_query, node.this)
-    said = tables[0].name.lower() if tables else ""
-    inside = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == said]
-    return session.end_point(inside[0] if inside else node.this)
+        from_clause.add_source(resolver, tables[0])
+        return resolver.script.dataset(tables[0])
+    from_clause.add_source(resolver, node.this)
+    alias = tables[0].name.lower() if tables else ""
+    aliased = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == alias]
+    return resolver.script.dataset(aliased[0] if aliased else node.this)
 
 
-def _changed(session: ScriptState, scope: Scope, node: exp.Expr) -> Dataset:
-    """Put everything a statement names into the scope; the table it changes may be an alias of its FROM."""
+def _update_target(resolver: Resolver, node: exp.Expr) -> Dataset:
+    """Add the tables of an UPDATE to the scope; the target may be an alias of its FROM."""
     from_ = node.args.get("from_")
-    said = node.this.name.lower()
-    inside = [table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == said]
-    from_clause.add_all(session, scope, resolve_query, node)
-    if inside and not node.this.db:
-        return session.end_point(inside[0])
-    from_clause.add(session, scope, resolve_query, node.this)
-    return session.end_point(node.this)
-
-
-def _assigned(
-    session: ScriptState, scope: Scope, selected: Selected, items: list[exp.Expr], target: str
-) -> Iterator[Named]:
-    """The fields that a SET names, each with the value it gets."""
-    for item in items:
-        if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
-            continue
-        left = item.this.unnest()
-        names = left.expressions if isinstance(left, exp.Tuple) else [left]
-        if not names:
-            continue
-        value = item.expression.unnest() if isinstance(item.expression, exp.Paren) else item.expression
-        if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
-            for name, one in zip(names, value.expressions, strict=True):
-                yield _field(name, target), selected.made(one, "SET")
-        elif len(names) > 1 and isinstance(value, QUERIES):
-            result = resolve_query(session, value, scope)
-            for name, (_, made) in zip(names, result.columns.named, strict=False):
-                yield _field(name, target), replace(made, indirect=made.indirect | result.effects.whole)
-        else:
-            made = selected.assigned(value, names[0])
-            for name in names:
-                yield _field(name, target), made
-
-
-def _field(name: exp.Expr, target: str) -> str:
-    """The field that a name before `=` means: of the target, or one nested in a column of it."""
-    parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
-    if len(parts) > 1 and parts[0].lower() == target.lower():
-        parts = parts[1:]
-    return "/".join(parts)
+    alias = node.this.name.lower()
+    aliased = [table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == alias]
+    from_clause.add_from(resolver, node)
+    if aliased and not node.this.db:
+        return resolver.script.dataset(aliased[0])
+    from_clause.add_source(resolver, node.this)
+    return resolver.script.dataset(node.this)
 
 
 def _branch(
-    session: ScriptState, scope: Scope, selected: Selected, target: Dataset, then: exp.Expr, alias: str
-) -> Iterator[Named]:
-    """The fields that one branch of a MERGE writes."""
+    resolver: Resolver, select_list: SelectList, target: Dataset, then: exp.Expr, alias: str
+) -> Iterator[NamedColumn]:
+    """Yield the fields that one branch of a MERGE writes."""
     if not isinstance(then, (exp.Insert, exp.Update)):
         return
-    said = then.args.get("expressions")
-    if isinstance(next(iter(said), None) if isinstance(said, list) else said or then.this, exp.Star):
-        yield from _all(session, target, scope.relations[1].columns)
+    items = then.args.get("expressions")
+    source = resolver.scope.sources[1].columns
+    if isinstance(next(iter(items), None) if isinstance(items, list) else items or then.this, exp.Star):
+        yield from _all_columns(resolver, target, source)
     elif isinstance(then, exp.Update):
-        yield from _assigned(session, scope, selected, then.expressions, alias)
+        yield from assignments(resolver, select_list, then.expressions, alias)
     elif isinstance(then.expression, exp.Expr):
-        listed = [_field(one, alias) for one in then.this.expressions] if then.this else []
-        given = then.expression.expressions
-        if len(given) == 1 and isinstance(given[0], exp.Tuple):
-            given = given[0].expressions
-        columns = ColumnSet(tuple(("", selected.made(value, "VALUES")) for value in given))
-        yield from matched(session, Target(target, tuple(listed)), columns) or ()
+        listed = [assigned_field(name, alias) for name in then.this.expressions] if then.this else []
+        values = then.expression.expressions
+        if len(values) == 1 and isinstance(values[0], exp.Tuple):
+            values = values[0].expressions
+        columns = ColumnSet(tuple(("", select_list.resolve(value, "VALUES")) for value in values))
+        yield from map_to_target(resolver.script, Target(target, tuple(listed)), columns) or ()
     else:
-        yield from matched(session, Target(target), scope.relations[1].columns) or ()
+        yield from map_to_target(resolver.script, Target(target), source) or ()
 
 
-def _all(session: ScriptState, target: Dataset, source: ColumnSet) -> Iterator[Named]:
-    """Every column of the target, from that of the same name."""
-    names = declared(session, target) or ([name for name, _ in source.named] if source.complete else None)
+def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iterator[NamedColumn]:
+    """Yield every column of the target with the column of the same name of the source, for `UPDATE *`."""
+    script = resolver.script
+    names = script.tables.declared_columns(target)
+    if not names:
+        names = [name for name, _ in source.items] if source.is_complete else None
     if names is None:
-        session.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
+        script.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
     for name in names or ():
-        made = source.get(name) or (source.rest(name) if source.rest else None)
-        if made is None:
-            session.warn(f"MERGE of all columns: {name!r} is not known to be one of the source")
+        column = source.lookup(name)
+        if column is None:
+            script.warn(f"MERGE of all columns: {name!r} is not known to be one of the source")
         else:
-            yield name, made if made.text else replace(made, text=name)
-
-
-def _asks(when: exp.Expr) -> bool:
-    return isinstance(when.args.get("condition"), exp.Expr)
-
-
-def _without(effects: RowDependencies, target: Dataset) -> RowDependencies:
-    """The target is only read where one of its fields is."""
-    return replace(effects, reads=effects.reads - {target})
+            yield name, column if column.text else replace(column, text=name)

@@ -7,8 +7,9 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.operations import Field, Operation, dataset_of, outputs_of
-from fll_hbase.model.runs import details
+from fll_hbase.model.datasets import Field
+from fll_hbase.model.operations import Operation, dataset_of, outputs_of
+from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.operations import operations_of
@@ -44,7 +45,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     if checks.errors or script is None:
         raise UnreadableDocument(checks.errors)
     told = _told(script, TableSchemas(namespace, schema, columns))
-    return Reading(replace(run, details=details(sql=sql)), told, tuple(checks.warnings))
+    return Reading(replace(run, details=encode_details(sql=sql)), told, tuple(checks.warnings))
 
 
 def _schema(checks: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:

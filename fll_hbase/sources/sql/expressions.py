@@ -1,88 +1,120 @@
-"""What is an expression made of: its columns as values, and those that only decide."""
+"""Inputs of expressions: columns that give the value, and columns that only decide about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from fll_hbase.model.operations import DatasetField
-from fll_hbase.sources.sql.expression_inputs import Part
-from fll_hbase.sources.sql.expression_inputs import parts as parts_of
-from fll_hbase.sources.sql.provenance import STEPS_MAX, UNKNOWN, RowDependencies, ColumnProvenance, QueryResult, Shaping, shaped
-from fll_hbase.sources.sql.scope import Scope, resolve
-from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.sources.sql.provenance import (
+    STEPS_MAX,
+    ColumnProvenance,
+    IndirectInput,
+    QueryResult,
+    RowDependencies,
+    as_indirect,
+)
+from fll_hbase.sources.sql.scope import Resolver
 
-Answer = Callable[[ScriptState, exp.Expr, Scope], QueryResult]
-"""Gives the result of a query inside an expression."""
+Operand: TypeAlias = tuple[exp.Expr, str]
+"""A part of an expression and the kind of its influence, "" if that is direct."""
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 
+_NO_INPUTS = (exp.Grouping, exp.GroupingId, exp.DataType, exp.Lambda)
+
 
 @dataclass(slots=True, eq=False)
-class Gathered:
-    """What was found in an expression, and where in the script it stands."""
+class ExpressionInputs:
+    """Inputs of an expression, and the offsets of its first and last character, -1 if not known."""
 
     direct: set[DatasetField] = field(default_factory=set)
-    indirect: set[Shaping] = field(default_factory=set)
+    indirect: set[IndirectInput] = field(default_factory=set)
     steps: dict[str, ColumnProvenance] = field(default_factory=dict)
-    effects: RowDependencies = field(default_factory=RowDependencies)
+    dependencies: RowDependencies = field(default_factory=RowDependencies)
     unknown: bool = False
     start: int = -1
     end: int = -1
 
-    def made(self, text: str) -> ColumnProvenance:
-        """As a column of that text."""
+    @property
+    def extent(self) -> tuple[int, int]:
+        return self.start, self.end
+
+    def to_column(self, text: str) -> ColumnProvenance:
+        """Return the provenance of a column that the expression computes."""
         steps = tuple(self.steps.items())[:STEPS_MAX]
-        return ColumnProvenance(frozenset(self.direct), frozenset(self.indirect), text, steps, unknown=self.unknown)
+        direct, indirect = frozenset(self.direct), frozenset(self.indirect)
+        return ColumnProvenance(direct, indirect, text, steps, unknown=self.unknown)
 
-    def add(self, made: ColumnProvenance, kind: str, name: str = "") -> None:
-        """A column that the expression takes."""
-        self.unknown = self.unknown or (made.unknown and not kind)
+    def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
+        """Add a column that the expression refers to by `name`."""
+        self.unknown = self.unknown or (column.unknown and not kind)
         if kind:
-            self.indirect |= shaped(made, kind)
+            self.indirect |= as_indirect(column, kind)
             return
-        self.direct |= made.direct
-        self.indirect |= made.indirect
-        if name and made.text not in ("", name):
-            self.steps.setdefault(name, made)
+        self.direct |= column.direct
+        self.indirect |= column.indirect
+        if name and column.text not in ("", name):
+            self.steps.setdefault(name, column)
 
-    def place(self, node: exp.Expr) -> None:
-        """Widen the place by that of a node."""
-        meta = node.meta
-        if "start" in meta:
-            self.start = meta["start"] if self.start < 0 else min(self.start, meta["start"])
-            self.end = max(self.end, meta["end"])
+    def add_query(self, result: QueryResult, kind: str) -> None:
+        """Add a scalar query: its columns are inputs, and what decides about its rows decides here too."""
+        for column in result.columns.values():
+            self.add_column(column, kind)
+        self.add_rows_of(result)
+
+    def add_rows_of(self, result: QueryResult) -> None:
+        """Add what decides about the rows of a query whose values are not used, as in EXISTS."""
+        rows = result.dependencies
+        self.indirect |= rows.indirect
+        self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)
+
+    def extend_to(self, node: exp.Expr) -> None:
+        """Extend the offsets to those of a node."""
+        if "start" in node.meta:
+            start, end = node.meta["start"], node.meta["end"]
+            self.start = start if self.start < 0 else min(self.start, start)
+            self.end = max(self.end, end)
 
 
-def gather(
-    session: ScriptState, scope: Scope, answer: Answer, parts: Iterable[Part], into: Gathered | None = None
-) -> Gathered:
-    """All that some parts are made of. Long chains of operators are as deep trees, hence no recursion."""
-    found = into or Gathered()
-    waiting = list(parts)[::-1]
-    while waiting:
-        node, kind = waiting.pop()
+def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> ExpressionInputs:
+    """Collect the inputs of expressions. Iterative, since long chains of operators parse to deep trees."""
+    inputs = ExpressionInputs()
+    stack = list(operands)[::-1]
+    while stack:
+        node, kind = stack.pop()
         if node.args.get("query") is None and not isinstance(node, QUERIES):
-            found.place(node)
+            inputs.extend_to(node)
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            _column(session, scope, found, path_of(node), kind)
-            for name in node.parts:
-                found.place(name)
+            _add_column(resolver, inputs, column_path(node), kind)
+            for part in node.parts:
+                inputs.extend_to(part)
         elif isinstance(node, exp.Dot):
-            waiting += _dot(session, scope, found, node, kind)
+            stack += _resolve_dot(resolver, inputs, node, kind)
         elif isinstance(node, QUERIES):
-            _query(answer(session, node, scope), found, kind)
+            inputs.add_query(resolver.query(node), kind)
         elif isinstance(node, exp.Exists) and isinstance(node.this, QUERIES):
-            found.effects |= _shaping(answer(session, node.this, scope).effects, found)
+            inputs.add_rows_of(resolver.query(node.this))
         else:
-            waiting += list(parts_of(node, kind, scope.windows))[::-1]
-    return found
+            stack += list(_operands(node, kind, resolver.scope.windows))[::-1]
+    return inputs
 
 
-def path_of(node: exp.Expr) -> list[str]:
-    """The parts of a column's name, with the steps into it where there are any."""
+def clause_dependencies(
+    resolver: Resolver, operands: Iterable[tuple[exp.Expr | None, str]], name: str
+) -> RowDependencies:
+    """Return the row dependencies of a clause such as `WHERE`, with its text; None operands are absent."""
+    inputs = collect_inputs(resolver, [(node, kind) for node, kind in operands if node is not None])
+    text = resolver.script.source_text.extract(name, inputs.extent) if inputs.start >= 0 else ""
+    clauses = (f"{name} {text}",) if text else ()
+    return RowDependencies(frozenset(inputs.indirect), clauses) | inputs.dependencies
+
+
+def column_path(node: exp.Expr) -> list[str]:
+    """Return the parts of a column name and of the path below it; empty for any other expression."""
     steps: list[str] = []
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         steps.append(node.expression.name)
@@ -92,31 +124,131 @@ def path_of(node: exp.Expr) -> list[str]:
     return [part.name for part in node.parts] + steps[::-1]
 
 
-def _column(session: ScriptState, scope: Scope, found: Gathered, path: list[str], kind: str) -> None:
-    found.add(resolve(session, scope, path) or UNKNOWN, kind, path[-1])
+def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], kind: str) -> None:
+    inputs.add_column(resolver.column(path), kind, path[-1])
 
 
-def _dot(session: ScriptState, scope: Scope, found: Gathered, node: exp.Dot, kind: str) -> Iterator[Part]:
-    """A field of a column or of a value, or a function behind a name."""
-    path = path_of(node)
+def _resolve_dot(
+    resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, kind: str
+) -> Iterator[Operand]:
+    """Resolve a field of a column; yield the operand of any other value or of a qualified function."""
+    path = column_path(node)
     if path:
-        found.place(node.expression)
+        inputs.extend_to(node.expression)
         for name in node.find_all(exp.Identifier):
-            found.place(name)
-        _column(session, scope, found, path, kind)
+            inputs.extend_to(name)
+        _add_column(resolver, inputs, path, kind)
     elif isinstance(node.expression, exp.Identifier):
         yield node.this, kind
     else:
         yield node.expression, kind
 
 
-def _query(result: QueryResult, found: Gathered, kind: str) -> None:
-    """A query as a value: its columns are taken, and what shapes its rows shapes the value."""
-    for _, made in result.columns.named:
-        found.add(made, kind)
-    found.effects |= _shaping(result.effects, found)
+def _operands(node: exp.Expr, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
+    """Yield the operands of an expression in written order; `windows` are the named ones of the query."""
+    special = _SPECIAL.get(type(node))
+    if special is not None:
+        yield from special(node, kind)
+    elif isinstance(node, exp.Window):
+        yield from _window(node, kind, windows)
+    elif not isinstance(node, _NO_INPUTS):
+        for operand in node.iter_expressions():
+            yield operand, kind
+    elif isinstance(node, exp.Lambda):
+        yield node.this, kind
 
 
-def _shaping(effects: RowDependencies, found: Gathered) -> RowDependencies:
-    found.indirect |= effects.whole
-    return RowDependencies(clauses=effects.clauses, reads=effects.reads)
+def _arguments(node: exp.Expr, kind: str, *names: str) -> Iterator[Operand]:
+    for name in names:
+        argument = node.args.get(name)
+        for operand in argument if isinstance(argument, list) else [argument]:
+            if isinstance(operand, exp.Expr):
+                yield operand, kind
+
+
+def _case(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind or "conditional", "this")
+    yield from _arguments(node, kind, "ifs", "default")
+
+
+def _if(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind or "conditional", "this")
+    yield from _arguments(node, kind, "true", "false")
+
+
+def _coalesce(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """Any value may be the result; whether the values in front of it are null decides."""
+    operands = list(_arguments(node, kind, "this", "expressions"))
+    yield from operands
+    if not kind:
+        yield from ((operand, "conditional") for operand, _ in operands[:-1])
+
+
+def _nullif(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this")
+    yield from _arguments(node, kind or "conditional", "this", "expression")
+
+
+def _decode(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """DECODE(value, search, result, search, result, ..., default)."""
+    value, *rest = node.expressions
+    yield value, kind or "conditional"
+    for number, operand in enumerate(rest):
+        is_result = number % 2 == 1 or number == len(rest) - 1
+        yield operand, kind if is_result else kind or "conditional"
+
+
+def _filter(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this")
+    yield from _arguments(node, kind or "filter", "expression")
+
+
+def _order(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this")
+    yield from _arguments(node, kind or "sort", "expressions")
+
+
+def _within_group(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    """A percentile is one of the values it is ordered by; a list is only sorted by them."""
+    yield from _arguments(node, kind, "this")
+    is_value = isinstance(node.this, (exp.PercentileCont, exp.PercentileDisc, exp.Mode))
+    for operand in node.args["expression"].expressions:
+        yield operand, kind if is_value else kind or "sort"
+
+
+def _having_max(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this")
+    yield from _arguments(node, kind or "conditional", "expression")
+
+
+def _in(node: exp.Expr, kind: str) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this", "expressions", "unnest", "field")
+    yield from _arguments(node, kind or "conditional", "query")
+
+
+def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Iterator[Operand]:
+    yield from _arguments(node, kind, "this")
+    window: exp.Expr | None = node
+    # A window may extend a named one; invalid SQL may name windows in a circle.
+    seen: set[str] = set()
+    while window is not None:
+        yield from _arguments(window, kind or "window", "partition_by", "order", "spec")
+        alias = window.args.get("alias")
+        name = alias.name.lower() if isinstance(alias, exp.Expr) else ""
+        window = windows.get(name) if name not in seen else None
+        seen.add(name)
+
+
+_SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Nvl2: _if,
+    exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.DecodeCase: _decode,
+    exp.Filter: _filter,
+    exp.Order: _order,
+    exp.WithinGroup: _within_group,
+    exp.HavingMax: _having_max,
+    exp.In: _in,
+}

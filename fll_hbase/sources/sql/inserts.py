@@ -1,173 +1,218 @@
-"""Which fields does a query written somewhere make: INSERT, CREATE … AS, SELECT … INTO and their like."""
+"""Statements that write the result of a query: INSERT, CREATE ... AS, SELECT ... INTO, COPY and LOAD."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from sqlglot import exp
 
 from fll_hbase.model.operations import Dataset, Field
-from fll_hbase.sources.sql import write_target
-from fll_hbase.sources.sql.dml import conflicting
-from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, RowDependencies, TableSource, QueryResult, seen
-from fll_hbase.sources.sql.query import resolve_query, clause, with_queries
-from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
+from fll_hbase.sources.sql.provenance import (
+    GENERATED,
+    ColumnSet,
+    NamedColumn,
+    QueryResult,
+    RowDependencies,
+    TableSource,
+    all_fields,
+)
+from fll_hbase.sources.sql.query import statement_scope
+from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
-from fll_hbase.sources.sql.select_list import Selected
-from fll_hbase.sources.sql.write_target import Target, matched, target_of
+from fll_hbase.sources.sql.select_list import SelectList
+from fll_hbase.sources.sql.write_target import Target, assignments, map_to_target, read_target
 
 
-def insert(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """INSERT, with what it does to rows that are there already."""
-    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
+def insert(resolver: Resolver, node: exp.Expr) -> None:
+    """Read INSERT with its ON CONFLICT."""
+    resolver, script = statement_scope(resolver, node), resolver.script
     source = node.expression if isinstance(node.expression, exp.Expr) else node.args.get("source")
-    target = _target(session, node)
+    target = _insert_target(script, node)
     if not isinstance(source, exp.Expr):
-        session.warn(f"the rows written into {target.end_point.name!r} are not told")
+        script.warn(f"the rows written into {target.dataset.name!r} are not known")
         return
-    result = resolve_query(session, source, scope)
-    fields = matched(session, target, result.columns)
-    effects = result.effects
+    result = resolver.query(source)
+    fields = map_to_target(script, target, result.columns)
+    dependencies = result.dependencies
     if fields is not None and node.args.get("conflict") is not None:
-        fields, effects = conflicting(session, scope, node, target.end_point, fields, effects)
+        updated, update_dependencies = _on_conflict(resolver, node, target.dataset, fields)
+        fields, dependencies = [*fields, *updated], dependencies | update_dependencies
     verb = "INSERT OVERWRITE" if node.args.get("overwrite") else "INSERT"
-    session.write(TableWrite(verb, target.end_point, fields, effects, seen(result.columns)))
+    script.write(TableWrite(verb, target.dataset, fields, dependencies, all_fields(result.columns)))
 
 
-def insert_many(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """One query into several targets: each has a SELECT of its own, or values of the columns."""
+def _on_conflict(
+    resolver: Resolver, node: exp.Expr, target: Dataset, fields: list[NamedColumn]
+) -> tuple[list[NamedColumn], RowDependencies]:
+    """Return the fields that ON CONFLICT ... DO UPDATE sets; `excluded` is the row to be inserted."""
+    conflict = node.args["conflict"]
+    table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
+    excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
+    inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing, excluded]))
+    select_list = SelectList(inner)
+    where = conflict.args.get("where")
+    condition = collect_inputs(inner, [(where, "conditional")] if where is not None else [])
+    updated = [
+        (name, replace(column, indirect=column.indirect | condition.indirect))
+        for name, column in assignments(inner, select_list, conflict.expressions, table.alias_or_name)
+    ]
+    return updated, select_list.dependencies | condition.dependencies
+
+
+def insert_many(resolver: Resolver, node: exp.Expr) -> None:
+    """Read one query into several targets: Hive's FROM ... INSERT ... SELECT, Snowflake's INSERT ALL."""
     source = node.args["source"]
-    if not isinstance(source, exp.Query) or isinstance(source, exp.Subquery):
-        for one in node.expressions:
-            if isinstance(one.expression, exp.Select):
-                one.expression.set("from_", exp.From(this=source.copy()))
-            insert(session, one, scope)
+    if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
+        _insert_all(resolver, node, source)
         return
-    result = resolve_query(session, source, scope)
-    inner = Scope(scope.queries, relations=[TableSource((), result.columns)])
-    for one in node.expressions:
-        effects = result.effects | clause(session, inner, [(one.args.get("expression"), "filter")], "WHEN")
-        into = one.this if isinstance(one, exp.ConditionalInsert) else one
+    for statement in node.expressions:
+        if isinstance(statement.expression, exp.Select):
+            statement.expression.set("from_", exp.From(this=source.copy()))
+        insert(resolver, statement)
+
+
+def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
+    script, result = resolver.script, resolver.query(source)
+    inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[TableSource((), result.columns)]))
+    for branch in node.expressions:
+        condition = [(branch.args.get("expression"), "filter")]
+        dependencies = result.dependencies | clause_dependencies(inner, condition, "WHEN")
+        into = branch.this if isinstance(branch, exp.ConditionalInsert) else branch
         columns = result.columns
         if isinstance(into.expression, exp.Values):
             rows = into.expression.expressions
-            selected = Selected(session, inner, resolve_query)
-            given = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows
-            columns = ColumnSet(tuple(("", selected.made(value, "VALUES")) for value in given))
-            effects |= selected.effects
-        target = _target(session, into)
-        fields = matched(session, target, columns)
-        session.write(TableWrite("INSERT", target.end_point, fields, effects, seen(columns)))
+            values = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows
+            select_list = SelectList(inner)
+            columns = ColumnSet(tuple(("", select_list.resolve(value, "VALUES")) for value in values))
+            dependencies |= select_list.dependencies
+        target = _insert_target(script, into)
+        fields = map_to_target(script, target, columns)
+        script.write(TableWrite("INSERT", target.dataset, fields, dependencies, all_fields(columns)))
 
 
-def create(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """A table or view of a query, or a table that is only declared."""
+def create(resolver: Resolver, node: exp.Expr) -> None:
+    """Read CREATE TABLE or VIEW: of a query, as a clone, or with declared columns only."""
     kind = str(node.args.get("kind") or "").upper()
     if kind not in ("TABLE", "VIEW"):
         return
-    temporary = _temporary(node)
-    target = target_of(session, node.this)
-    query = node.args.get("expression") or _cloned(node)
+    is_temporary = _is_temporary(node)
+    target = read_target(resolver.script, node.this)
+    query = node.args.get("expression") or _clone_source(node)
     if query is None:
-        _declare(session, node, target.end_point, temporary=temporary)
+        _declare(resolver.script, node, target.dataset, is_temporary=is_temporary)
         return
-    scope = Scope(with_queries(session, node, scope), parent=scope.parent)
-    result = resolve_query(session, query, scope)
-    _keep(session, f"CREATE {kind}", target, result, temporary=temporary, view=kind == "VIEW")
+    result = statement_scope(resolver, node).query(query)
+    _create(
+        resolver.script, f"CREATE {kind}", target, result, is_temporary=is_temporary, is_view=kind == "VIEW"
+    )
 
 
-def cache(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """CACHE TABLE … AS: a temporary view."""
+def cache(resolver: Resolver, node: exp.Expr) -> None:
+    """Read Spark's CACHE TABLE ... AS, which creates a temporary view."""
     if node.expression:
-        result = resolve_query(session, node.expression, scope)
-        _keep(session, "CACHE", target_of(session, node.this), result, temporary=True)
+        target = read_target(resolver.script, node.this)
+        _create(resolver.script, "CACHE", target, resolver.query(node.expression), is_temporary=True)
 
 
-def select_into(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """SELECT … INTO a table that it makes."""
+def select_into(resolver: Resolver, node: exp.Expr) -> None:
+    """Read SELECT ... INTO, which creates its target."""
     into = node.args["into"]
-    target = target_of(session, into.this)
-    temporary = bool(into.args.get("temporary")) or target.end_point.name.startswith("#")
-    _keep(session, "SELECT INTO", target, resolve_query(session, node, scope), temporary=temporary)
+    target = read_target(resolver.script, into.this)
+    is_temporary = bool(into.args.get("temporary")) or target.dataset.name.startswith("#")
+    _create(resolver.script, "SELECT INTO", target, resolver.query(node), is_temporary=is_temporary)
 
 
-def load(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """A file into a table: how their fields relate is not known."""
-    path = node.args.get("inpath")
-    file = session.tables.dataset(path.name if isinstance(path, exp.Expr) else "")
-    target = session.end_point(node.this)
-    session.warn(f"LOAD DATA into {target.name!r}: the fields of {file.name!r} are not known")
-    session.write(TableWrite("LOAD DATA", target, None, RowDependencies(reads=frozenset((file,)))))
+def load(resolver: Resolver, node: exp.Expr) -> None:
+    """Read LOAD DATA; how the fields of the file relate to those of the table is not known."""
+    script, path = resolver.script, node.args.get("inpath")
+    file = script.tables.dataset(path.name if isinstance(path, exp.Expr) else "")
+    target = script.dataset(node.this)
+    script.warn(f"LOAD DATA into {target.name!r}: the fields of {file.name!r} are not known")
+    script.write(TableWrite("LOAD DATA", target, None, RowDependencies(reads=frozenset((file,)))))
 
 
-def copy(session: ScriptState, node: exp.Expr, scope: Scope) -> None:
-    """Files into a table, or a table or query into files."""
-    said = [table for file in node.args.get("files") or () for table in file.find_all(exp.Table)]
-    files = [session.end_point(file) for file in said]
+def copy(resolver: Resolver, node: exp.Expr) -> None:
+    """Read COPY, of files into a table or of a table or query into files."""
+    script = resolver.script
+    tables = [table for file in node.args.get("files") or () for table in file.find_all(exp.Table)]
+    files = [script.dataset(table) for table in tables]
     if node.args.get("kind"):
-        target = target_of(session, node.this)
-        session.warn(f"COPY into {target.end_point.name!r}: the fields of its files are not known")
-        session.write(TableWrite("COPY", target.end_point, None, RowDependencies(reads=frozenset(files))))
+        target = read_target(script, node.this)
+        script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
+        script.write(TableWrite("COPY", target.dataset, None, RowDependencies(reads=frozenset(files))))
         return
-    result = resolve_query(session, node.this, scope)
-    for file in files:
-        session.write(TableWrite("COPY", file, result.columns.named or None, result.effects))
+    result = resolver.query(node.this)
+    for dataset in files:
+        script.write(TableWrite("COPY", dataset, result.columns.items or None, result.dependencies))
 
 
-def _target(session: ScriptState, node: exp.Expr) -> Target:
+def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
     if isinstance(node.this, exp.Directory):
-        return Target(session.tables.dataset(node.this.this.name), by_name=True)
-    return target_of(session, node.this, by_name=bool(node.args.get("by_name")))
+        return Target(script.tables.dataset(node.this.this.name), by_name=True)
+    return read_target(script, node.this, by_name=bool(node.args.get("by_name")))
 
 
-def _keep(
-    session: ScriptState, verb: str, target: Target, result: QueryResult, *, temporary: bool, view: bool = False
+def _create(
+    script: ScriptState,
+    verb: str,
+    target: Target,
+    result: QueryResult,
+    *,
+    is_temporary: bool,
+    is_view: bool = False,
 ) -> None:
-    """What a statement creates: an end point unless temporary, and a view that later statements read."""
+    """Create a dataset, unless it is temporary, and a view for the statements that follow."""
     columns = result.columns
-    if target.listed and columns.complete and columns.ordered:
-        named = zip(target.listed, (made for _, made in columns.named), strict=False)
-        columns = ColumnSet(tuple(named))
-    name = target.end_point.name
-    if temporary:
-        session.temporary.add(name.lower())
-        session.views[f"global_temp.{name.lower()}"] = QueryResult(columns, result.effects)
-    if temporary or view:
-        session.views[name.lower()] = QueryResult(columns, result.effects)
+    if target.listed and columns.is_positional:
+        columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
+    result = QueryResult(columns, result.dependencies)
+    name = target.dataset.name.lower()
+    if is_temporary:
+        script.temporary.add(name)
+        script.views[f"global_temp.{name}"] = result
+    if is_temporary or is_view:
+        script.views[name] = result
     else:
-        session.views.pop(name.lower(), None)
-    if not temporary:
-        known = columns.named or columns.complete
-        session.write(TableWrite(verb, target.end_point, columns.named if known else None, result.effects))
-    if columns.complete and columns.ordered:
-        session.tables.declare(target.end_point, [Field(column) for column, _ in columns.named])
+        script.views.pop(name, None)
+    if not is_temporary:
+        fields = columns.items if columns.items or columns.is_complete else None
+        script.write(TableWrite(verb, target.dataset, fields, result.dependencies))
+    if columns.is_positional:
+        script.tables.declare(target.dataset, [Field(column) for column, _ in columns.items])
 
 
-def _declare(session: ScriptState, node: exp.Expr, end_point: Dataset, *, temporary: bool) -> None:
-    """Columns that a CREATE TABLE names, or has like another table."""
-    said = node.this.expressions if isinstance(node.this, exp.Schema) else []
+def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
+    """Declare the columns that a CREATE TABLE lists or copies with LIKE."""
+    dialect = script.script.dialect
     fields = [
-        Field(one.name, one.args["kind"].sql(session.script.dialect) if one.args.get("kind") else "")
-        for one in said
-        if isinstance(one, exp.ColumnDef)
+        Field(column.name, column.args["kind"].sql(dialect) if column.args.get("kind") else "")
+        for column in (node.this.expressions if isinstance(node.this, exp.Schema) else [])
+        if isinstance(column, exp.ColumnDef)
     ]
     like = node.find(exp.LikeProperty)
     if like is not None:
-        names = write_target.declared(session, session.end_point(like.this)) or []
+        names = script.tables.declared_columns(script.dataset(like.this)) or []
         fields = fields or [Field(name) for name in names]
-    if temporary:
-        session.temporary.add(end_point.name.lower())
-        columns = tuple((field.name, GENERATED) for field in fields)
-        session.views[end_point.name.lower()] = QueryResult(ColumnSet(columns))
+    if is_temporary:
+        name = dataset.name.lower()
+        script.temporary.add(name)
+        script.views[name] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
     if fields:
-        session.tables.declare(end_point, fields)
+        script.tables.declare(dataset, fields)
 
 
-def _cloned(node: exp.Expr) -> exp.Expr | None:
+def _clone_source(node: exp.Expr) -> exp.Expr | None:
     clone = node.args.get("clone")
     return clone.this if isinstance(clone, exp.Clone) else None
 
 
-def _temporary(node: exp.Expr) -> bool:
-    said = node.args.get("properties")
+def _is_temporary(node: exp.Expr) -> bool:
+    properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    marked = isinstance(table, exp.Table) and bool(table.this and table.this.args.get("temporary"))
-    return marked or any(isinstance(one, exp.TemporaryProperty) for one in (said.expressions if said else ()))
+    if isinstance(table, exp.Table) and table.this and table.this.args.get("temporary"):
+        return True
+    return properties is not None and any(
+        isinstance(item, exp.TemporaryProperty) for item in properties.expressions
+    )

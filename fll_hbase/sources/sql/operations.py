@@ -5,17 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fll_hbase.model.operations import (
-    Dataset,
-    DatasetField,
-    Field,
-    Influence,
-    InputField,
-    Operation,
-    Read,
-    Transform,
-    Write,
-)
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.sql.provenance import ColumnProvenance, Shaping, cut, described, merged
 from fll_hbase.sources.sql.script_state import TableWrite
@@ -59,13 +50,13 @@ class _Run:
             lines = "\n".join((writing.verb, *writing.effects.clauses))
             said.setdefault(writing.target, {})[lines] = None
         writes = [
-            Write(self._names.unique(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
+            Write(self._names.assign(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
             for to, inputs in taken.items()
         ]
         return [*reads, *transforms, *writes]
 
     def _make_read(self, end_point: Dataset) -> Read:
-        name = self._reads[end_point] = self._names.unique(f"read {end_point.name}")
+        name = self._reads[end_point] = self._names.assign(f"read {end_point.name}")
         types = self._tables.types(end_point)
         outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
         return Read(name, "", end_point, "", outputs)
@@ -74,7 +65,7 @@ class _Run:
         direct = (InputField(self._reads[leaf.dataset], leaf.name) for leaf in sorted(made.direct))
         inputs = (*direct, *self._indirect(made.indirect))
         said = described(made) or (made.origin.name if made.origin else "")
-        return Transform(self._names.unique(f"{target.name}.{field.name}"), said, inputs, (field,))
+        return Transform(self._names.assign(f"{target.name}.{field.name}"), said, inputs, (field,))
 
     def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
         for leaf, kind in sorted(shaping):

@@ -1,4 +1,4 @@
-"""What is a column made of: fields of end points, directly or by shaping it, through which expressions."""
+"""Column provenance: the dataset fields behind a column of a query, and what shapes its rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 
-Shaping: TypeAlias = tuple[DatasetField, str]
-"""A field that has indirect influence, and of which kind."""
+IndirectInput: TypeAlias = tuple[DatasetField, str]
+"""A field with an indirect influence, and the kind of that influence, e.g. `filter`."""
 
 CLAUSES_MAX, STEPS_MAX = 40, 40
 TEXT_CHARS_MAX = 2_000
@@ -17,21 +17,24 @@ TEXT_CHARS_MAX = 2_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnProvenance:
-    """A column; without fields it is generated.
+    """Provenance of one column; a column without fields is generated.
 
-    `text` is the expression that made it, empty for a column of a table; `steps` are the columns which that
-    names and which are made themselves; `parts` are the fields of a struct, by name in lower case; `origin`
-    is the field that it is a plain copy of. It is `unknown` where something in it could not be resolved.
+    `text` is the expression that computes it, empty for a column of a table; `steps` are the computed columns
+    that the expression refers to; `parts` are the fields of a struct, by name in lower case; `origin` is the
+    field that the column is a plain copy of; `unknown` is set if any name in it could not be resolved.
     """
 
     direct: frozenset[DatasetField] = frozenset()
-    indirect: frozenset[Shaping] = frozenset()
+    indirect: frozenset[IndirectInput] = frozenset()
     text: str = ""
-    steps: tuple[tuple[str, ColumnProvenance], ...] = ()
+    steps: tuple[NamedColumn, ...] = ()
     parts: Mapping[str, ColumnProvenance] = field(default_factory=dict)
     origin: DatasetField | None = None
     unknown: bool = False
 
+
+NamedColumn: TypeAlias = tuple[str, ColumnProvenance]
+ColumnFallback: TypeAlias = Callable[[str], ColumnProvenance | None]
 
 GENERATED = ColumnProvenance()
 UNKNOWN = ColumnProvenance(unknown=True)
@@ -39,112 +42,130 @@ UNKNOWN = ColumnProvenance(unknown=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowDependencies:
-    """What shapes all rows of a query, the clauses that say so, and the end points it reads."""
+    """Fields that decide about all rows of a query, the texts of the clauses, and the datasets it reads."""
 
-    whole: frozenset[Shaping] = frozenset()
+    indirect: frozenset[IndirectInput] = frozenset()
     clauses: tuple[str, ...] = ()
     reads: frozenset[Dataset] = frozenset()
 
     def __or__(self, other: RowDependencies) -> RowDependencies:
-        return together([self, other])
-
-
-def together(every: Iterable[RowDependencies]) -> RowDependencies:
-    """The effects of several parts of a query; clauses in the order given."""
-    each = [one for one in every if one.whole or one.clauses or one.reads]
-    if len(each) == 1:
-        return each[0]
-    return RowDependencies(
-        whole=frozenset().union(*(one.whole for one in each)),
-        clauses=tuple(dict.fromkeys(clause for one in each for clause in one.clauses))[:CLAUSES_MAX],
-        reads=frozenset().union(*(one.reads for one in each)),
-    )
+        return merge_dependencies([self, other])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSet:
-    """The columns of a table or query, in order where `ordered`.
+    """Columns of a table or query; they are in their order if `is_ordered`.
 
-    `rest` makes columns that are not among those `named`; it gives None where it cannot be told of what.
-    A `SELECT *` gives them all where `complete`.
+    `fallback` gives the column of a name that is not in `items`, or None if it cannot be determined.
+    `items` are all columns that `SELECT *` returns if `is_complete`.
     """
 
-    named: tuple[tuple[str, ColumnProvenance], ...]
-    rest: Callable[[str], ColumnProvenance | None] | None = None
-    complete: bool = True
-    ordered: bool = True
-    index: Mapping[str, ColumnProvenance] = field(init=False)
+    items: tuple[NamedColumn, ...]
+    fallback: ColumnFallback | None = None
+    is_complete: bool = True
+    is_ordered: bool = True
+    _by_name: Mapping[str, ColumnProvenance] = field(init=False)
 
     def __post_init__(self) -> None:
-        index: dict[str, ColumnProvenance] = {}
-        for name, made in self.named:
-            index.setdefault(name, made)
-        for name, made in self.named:
-            index.setdefault(name.lower(), made)
-        object.__setattr__(self, "index", index)
+        by_name: dict[str, ColumnProvenance] = {}
+        for name, column in self.items:
+            by_name.setdefault(name, column)
+        # An exact spelling wins over one that differs in case.
+        for name, column in self.items:
+            by_name.setdefault(name.lower(), column)
+        object.__setattr__(self, "_by_name", by_name)
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether a column is known by its position."""
+        return self.is_complete and self.is_ordered
+
+    def values(self) -> list[ColumnProvenance]:
+        """Return the columns without their names."""
+        return [column for _, column in self.items]
 
     def get(self, name: str) -> ColumnProvenance | None:
-        """The column of a name, else that of the name in any case."""
-        return self.index.get(name) or self.index.get(name.lower())
+        """Return the listed column of a name, exact case first, else in any case."""
+        return self._by_name.get(name) or self._by_name.get(name.lower())
+
+    def lookup(self, name: str) -> ColumnProvenance | None:
+        """Return the listed column of a name, else what `fallback` gives for it."""
+        return self.get(name) or (self.fallback(name) if self.fallback else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSource:
-    """What stands in a FROM: a name, in parts and in lower case, and its columns."""
+    """An item of a FROM: its name, split at the dots and in lower case, and its columns."""
 
     name: tuple[str, ...]
     columns: ColumnSet
 
+    @property
+    def dotted_name(self) -> str:
+        return ".".join(self.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryResult:
-    """What a query gives."""
+    """Columns that a query returns, and what decides about its rows."""
 
     columns: ColumnSet
-    effects: RowDependencies = field(default_factory=RowDependencies)
+    dependencies: RowDependencies = field(default_factory=RowDependencies)
 
 
-def merged(every: Iterable[ColumnProvenance]) -> ColumnProvenance:
-    """A column that takes its values from any of several."""
-    each = list(every)
-    if len(each) == 1:
-        return each[0]
-    texts = dict.fromkeys(made.text for made in each if made.text)
-    steps = {id(step[1]): step for made in each for step in made.steps}
-    return ColumnProvenance(
-        direct=frozenset().union(*(made.direct for made in each)),
-        indirect=frozenset().union(*(made.indirect for made in each)),
-        text=cut(" | ".join(texts)),
-        steps=tuple(steps.values())[:STEPS_MAX],
-        unknown=any(made.unknown for made in each),
+def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependencies:
+    """Merge dependencies of several parts of a query; clauses stay in the order given, at most CLAUSES_MAX."""
+    parts = [part for part in dependencies if part.indirect or part.clauses or part.reads]
+    if len(parts) == 1:
+        return parts[0]
+    return RowDependencies(
+        indirect=frozenset().union(*(part.indirect for part in parts)),
+        clauses=tuple(dict.fromkeys(clause for part in parts for clause in part.clauses))[:CLAUSES_MAX],
+        reads=frozenset().union(*(part.reads for part in parts)),
     )
 
 
-def seen(columns: ColumnSet) -> frozenset[DatasetField]:
-    """All fields behind some columns."""
-    return frozenset(leaf for _, made in columns.named for leaf, _ in shaped(made, ""))
+def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
+    """Merge several columns into one whose value comes from any of them."""
+    alternatives = list(columns)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    texts = dict.fromkeys(column.text for column in alternatives if column.text)
+    steps = {id(step[1]): step for column in alternatives for step in column.steps}
+    return ColumnProvenance(
+        direct=frozenset().union(*(column.direct for column in alternatives)),
+        indirect=frozenset().union(*(column.indirect for column in alternatives)),
+        text=truncate(" | ".join(texts)),
+        steps=tuple(steps.values())[:STEPS_MAX],
+        unknown=any(column.unknown for column in alternatives),
+    )
 
 
-def shaped(made: ColumnProvenance, kind: str) -> frozenset[Shaping]:
-    """All that is behind a column, as influence of one kind."""
-    return frozenset((leaf, kind) for leaf in made.direct | {leaf for leaf, _ in made.indirect})
+def all_fields(columns: ColumnSet) -> frozenset[DatasetField]:
+    """Return all fields behind the listed columns, direct and indirect."""
+    return frozenset(field for column in columns.values() for field, _ in as_indirect(column, ""))
 
 
-def cut(text: str) -> str:
-    """The text, or its beginning where it is very long."""
+def as_indirect(column: ColumnProvenance, kind: str) -> frozenset[IndirectInput]:
+    """Return all fields behind a column as indirect inputs of one kind."""
+    return frozenset((field, kind) for field in column.direct | {field for field, _ in column.indirect})
+
+
+def truncate(text: str) -> str:
+    """Return the text, cut to TEXT_CHARS_MAX characters with an ellipsis at the end."""
     return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 
-def described(made: ColumnProvenance) -> str:
-    """The text of a column, and below it that of each column it is made through."""
-    lines = [made.text]
+def describe(column: ColumnProvenance) -> str:
+    """Return the expression of a column, and on lines below those of the columns it is computed from."""
+    lines = [column.text]
     seen: set[str] = set()
-    waiting = list(reversed(made.steps))
-    while waiting and len(lines) <= STEPS_MAX:
-        name, step = waiting.pop()
+    stack = list(reversed(column.steps))
+    while stack and len(lines) <= STEPS_MAX:
+        name, step = stack.pop()
         line = f"{name}: {step.text}"
         if line not in seen:
             seen.add(line)
             lines.append(line)
-            waiting += reversed(step.steps)
-    return cut("\n".join(lines))
+            stack += reversed(step.steps)
+    return truncate("\n".join(lines))

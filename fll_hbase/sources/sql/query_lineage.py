@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.native.document import ReadOperations
 from fll_hbase.sources.sql.document import build_operations
 from fll_hbase.sources.sql.parser import Script, parse

@@ -1,114 +1,119 @@
-"""What has a script said so far: its tables and views, its writes, and what could not be resolved."""
+"""State of a script while it is read: its tables and views, its writes, and its warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlglot import exp
 
 from fll_hbase.errors import FieldError
-from fll_hbase.model.operations import Dataset, DatasetField
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.sql.parser import Script
-from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, QueryResult, merged
+from fll_hbase.sources.sql.provenance import (
+    ColumnSet,
+    NamedColumn,
+    QueryResult,
+    RowDependencies,
+    merge_columns,
+)
 from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.table_schemas import TableSchemas
 
 WARNINGS_MAX = 100
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
-"""Words that in Spark stand before a path instead of a database."""
+"""Words that Spark accepts in front of a path in place of a database."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableWrite:
-    """What one statement writes into one end point; `fields` is None where it could not be told.
+    """Fields that one statement writes into a dataset; `fields` is None if they could not be determined.
 
-    `seen` are fields that are read then, though it is not known what for.
+    `unmapped` are fields that the statement reads without a known use.
     """
 
     verb: str
     target: Dataset
-    fields: Sequence[tuple[str, ColumnProvenance]] | None
-    effects: RowDependencies
-    seen: frozenset[DatasetField] = frozenset()
-
-
-def _no_change(session: ScriptState, node: exp.Expr, scope: Any) -> QueryResult:
-    """A statement inside a query, of which nothing is known."""
-    return QueryResult(ColumnSet((), complete=False))
+    fields: Sequence[NamedColumn] | None
+    dependencies: RowDependencies
+    unmapped: frozenset[DatasetField] = frozenset()
 
 
 @dataclass(slots=True)
 class ScriptState:
-    """The state of a script while its statements are read one after the other.
+    """State shared by the statements of a script, which are read in order.
 
-    `views` are queries under a name, of which those in `temporary` are no end points; `change` reads a
-    statement that writes inside a query and gives what it returns. `variables` are no columns.
+    `views` are named queries, by name in lower case; those in `temporary` are not datasets. `variables` are
+    names that are not columns. `database` is the one that the last USE selected.
     """
 
     script: Script
     tables: TableSchemas
-    texts: SourceText
     views: dict[str, QueryResult] = field(default_factory=dict)
     temporary: set[str] = field(default_factory=set)
-    writings: list[TableWrite] = field(default_factory=list)
+    writes: list[TableWrite] = field(default_factory=list)
     database: str = ""
     variables: set[str] = field(default_factory=set)
-    change: Callable[[ScriptState, exp.Expr, Any], QueryResult] = field(default=_no_change)
+    source_text: SourceText = field(init=False)
     _warnings: dict[str, None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.source_text = SourceText(self.script.sql, self.script.tokens)
+
     def warn(self, detail: str) -> None:
-        """Something that could not be resolved, told once."""
+        """Add a warning once; after WARNINGS_MAX a last one says that more were left out."""
         if len(self._warnings) < WARNINGS_MAX:
             self._warnings[detail] = None
         elif len(self._warnings) == WARNINGS_MAX:
-            self._warnings["there is more that could not be resolved; it is not told"] = None
+            self._warnings["there is more that could not be resolved; it is not reported"] = None
 
-    def write(self, writing: TableWrite) -> None:
-        """Keep a write; what goes into a temporary table is read out of it again."""
-        name = writing.target.name.lower()
+    def write(self, write: TableWrite) -> None:
+        """Add a write; a write into a temporary table extends its columns instead."""
+        name = write.target.name.lower()
         if name not in self.temporary:
-            self.writings.append(writing)
+            self.writes.append(write)
             return
-        before = self.views[name]
-        columns = dict(before.columns.named)
-        for field_, made in writing.fields or ():
-            columns[field_] = merged([columns[field_], made]) if field_ in columns else made
+        view = self.views[name]
+        columns = dict(view.columns.items)
+        for column_name, column in write.fields or ():
+            known = columns.get(column_name)
+            columns[column_name] = merge_columns([known, column]) if known else column
         self.views[name] = QueryResult(
-            ColumnSet(tuple(columns.items()), complete=writing.fields is not None),
-            before.effects | writing.effects,
+            ColumnSet(tuple(columns.items()), is_complete=write.fields is not None),
+            view.dependencies | write.dependencies,
         )
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
+        """Warnings so far, each at the member `sql` of the document."""
         return tuple(FieldError("sql", detail) for detail in self._warnings)
 
     @property
-    def spoken(self) -> str:
-        """The dialect's word."""
+    def dialect_name(self) -> str:
+        """Name of the dialect in lower case, e.g. `postgres`."""
         return type(self.script.dialect).__name__.lower()
 
-    def name(self, table: exp.Expr) -> str:
-        """The full name of a table, with the database that USE named, if any; a path is its own name."""
-        parts = _parts(table)
+    def table_name(self, table: exp.Expr) -> str:
+        """Return the full name of a table, with the database of USE if it has none; a path stays a path."""
+        parts = _name_parts(table)
         if len(parts) == 2 and parts[0].lower() in _FORMATS and "/" in parts[1]:
             return parts[1]
         if len(parts) == 1 and self.database and parts[0].lower() not in self.views:
             return f"{self.database}.{parts[0]}"
         return ".".join(parts)
 
-    def end_point(self, table: exp.Expr) -> Dataset:
-        """The end point that a table is."""
-        return self.tables.dataset(self.name(table))
+    def dataset(self, table: exp.Expr) -> Dataset:
+        """Return the dataset of a table."""
+        return self.tables.dataset(self.table_name(table))
 
 
-def _parts(table: exp.Expr) -> list[str]:
+def _name_parts(table: exp.Expr) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return [table.name or table.this.name]
+    # T-SQL names temporary tables `#name`; the parser keeps the mark as a flag.
     return [
         f"#{part.name}" if part.args.get("temporary") and not part.name.startswith("#") else part.name
         for part in table.parts

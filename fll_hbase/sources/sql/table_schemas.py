@@ -1,75 +1,95 @@
-"""Which columns does a table have: from the script itself, the document's schema, else the catalogue."""
+"""Table schemas: the columns of a table as the script, the document's `schema` or the catalogue has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fll_hbase.model.operations import Dataset, DatasetField, Field
-from fll_hbase.sources.sql.provenance import ColumnSet, ColumnProvenance, merged
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, merge_columns
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
-"""The fields of an end point as the catalogue has them, None where it has none."""
+"""Returns the fields of a dataset in the catalogue, None for a dataset that is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """Fields of a table; a schema has all of them in their order, the catalogue those it met."""
+    """Fields of a table: all of them and in order if `declared`, else those seen in the catalogue so far."""
 
     fields: tuple[Field, ...]
     declared: bool
 
 
 class TableSchemas:
-    """The tables that a script names, each under one spelling."""
+    """Tables that a script names, each under one spelling, with what is known of their columns."""
 
     def __init__(self, namespace: str, schema: Mapping[str, Sequence[Field]], lookup: FieldLookup) -> None:
         self._namespace = namespace
         self._lookup = lookup
         self._spelling = {name.lower(): name for name in reversed(list(schema))}
-        self._known: dict[Dataset, TableSchema | None] = {}
+        self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
         for name, fields in schema.items():
-            self._known[Dataset(namespace, name)] = TableSchema(tuple(fields), declared=True)
+            self._schemas[Dataset(namespace, name)] = TableSchema(tuple(fields), declared=True)
 
     def dataset(self, name: str) -> Dataset:
-        """The end point of a table's name, which may be spelt in any case."""
+        """Return the dataset of a table name in any case; the first spelling seen is the dataset's."""
         exact = Dataset(self._namespace, name)
-        if exact in self._known:
+        if exact in self._schemas:
             return exact
         return Dataset(self._namespace, self._spelling.setdefault(name.lower(), name))
 
     def add_alias(self, name: str, dataset_name: str) -> None:
-        """Make a name that SQL has for a table, in any case, stand for a dataset of another name."""
+        """Let a table name of the SQL, in any case, stand for a dataset of another name."""
         self._spelling[name.lower()] = dataset_name
 
-    def declare(self, end_point: Dataset, fields: Sequence[Field]) -> None:
-        """Columns that the script itself gives a table."""
-        self._known[end_point] = TableSchema(tuple(fields), declared=True)
-        self._columns.pop(end_point, None)
+    def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
+        """Set the columns of a table that the script itself defines."""
+        self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
+        self._columns.pop(dataset, None)
 
-    def schema(self, end_point: Dataset) -> TableSchema | None:
-        """What is known of the columns of a table."""
-        if end_point not in self._known:
-            found = self._lookup(end_point)
-            self._known[end_point] = TableSchema(tuple(map(Field, found)), declared=False) if found else None
-        return self._known[end_point]
+    def schema(self, dataset: Dataset) -> TableSchema | None:
+        """Return the schema of a table, looked up in the catalogue once; None if it has none."""
+        if dataset not in self._schemas:
+            names = self._lookup(dataset)
+            self._schemas[dataset] = TableSchema(tuple(map(Field, names)), declared=False) if names else None
+        return self._schemas[dataset]
 
-    def types(self, end_point: Dataset) -> dict[str, str]:
-        """The types that are known of the fields of a table."""
-        known = self._known.get(end_point)
-        return {field.name: field.type for field in known.fields} if known else {}
+    def declared_columns(self, dataset: Dataset) -> list[str] | None:
+        """Return the names of the columns of a table in order; None if the order is not known."""
+        schema = self.schema(dataset)
+        if schema is None or not schema.declared:
+            return None
+        return list(dict.fromkeys(field.name.partition("/")[0] for field in schema.fields))
 
-    def columns(self, end_point: Dataset) -> ColumnSet:
-        """The columns of a table as a query reads them; a nested field is reached through its column."""
-        if end_point not in self._columns:
-            self._columns[end_point] = self._read(end_point)
-        return self._columns[end_point]
+    def types(self, dataset: Dataset) -> dict[str, str]:
+        """Return the known types of the fields of a table, by field name."""
+        schema = self._schemas.get(dataset)
+        return {field.name: field.type for field in schema.fields} if schema else {}
 
-    def nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
-        """The deepest field on a path into a column that is known by its own name; else the column."""
-        known = self.schema(origin.dataset)
-        spelling = {field.name.lower(): field.name for field in known.fields} if known else {}
+    def columns(self, dataset: Dataset) -> ColumnSet:
+        """Return the columns of a table as a query reads them; nested fields are parts of their column."""
+        if dataset not in self._columns:
+            self._columns[dataset] = self._read_columns(dataset)
+        return self._columns[dataset]
+
+    def nested_column(self, column: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
+        """Return the field at a path inside a column; the whole column if the field is not known."""
+        for number, step in enumerate(path):
+            part = column.parts.get(step.lower())
+            if part is None:
+                if column.origin is None:
+                    return replace(column, parts={})
+                deepest = self._nested_field(column.origin, path[number:])
+                direct = column.direct if deepest == column.origin else frozenset((deepest,))
+                return ColumnProvenance(direct=direct, indirect=column.indirect, unknown=column.unknown)
+            column = part
+        return column
+
+    def _nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
+        """Return the deepest known field on a path below a field; the field itself if none is known."""
+        schema = self.schema(origin.dataset)
+        spelling = {field.name.lower(): field.name for field in schema.fields} if schema else {}
         deepest = origin
         name = origin.name
         for step in path:
@@ -78,28 +98,28 @@ class TableSchemas:
                 deepest = DatasetField(origin.dataset, spelling[name.lower()])
         return deepest
 
-    def _read(self, end_point: Dataset) -> ColumnSet:
-        def rest(name: str) -> ColumnProvenance | None:
-            return _plain(DatasetField(end_point, name))
+    def _read_columns(self, dataset: Dataset) -> ColumnSet:
+        def fallback(name: str) -> ColumnProvenance | None:
+            return _plain_column(DatasetField(dataset, name))
 
-        known = self.schema(end_point)
-        if known is None:
-            return ColumnSet((), rest=rest, complete=False, ordered=False)
-        below: dict[str, list[str]] = {}
-        for field in known.fields:
-            below.setdefault(field.name.partition("/")[0], []).append(field.name)
-        named = tuple((name, _column(end_point, name, names)) for name, names in below.items())
-        return ColumnSet(named, rest=None if known.declared else rest, ordered=known.declared)
-
-
-def _column(end_point: Dataset, name: str, names: Sequence[str]) -> ColumnProvenance:
-    """A column, or one that only its nested fields are known of."""
-    whole = _plain(DatasetField(end_point, name))
-    if name in names:
-        return whole
-    every = merged(_plain(DatasetField(end_point, nested)) for nested in names)
-    return ColumnProvenance(direct=every.direct, origin=whole.origin)
+        schema = self.schema(dataset)
+        if schema is None:
+            return ColumnSet((), fallback, is_complete=False, is_ordered=False)
+        nested: dict[str, list[str]] = {}
+        for field in schema.fields:
+            nested.setdefault(field.name.partition("/")[0], []).append(field.name)
+        items = tuple((name, _column(dataset, name, names)) for name, names in nested.items())
+        return ColumnSet(items, None if schema.declared else fallback, is_ordered=schema.declared)
 
 
-def _plain(field: DatasetField) -> ColumnProvenance:
+def _column(dataset: Dataset, name: str, field_names: Sequence[str]) -> ColumnProvenance:
+    """Build a column, which may be known by its nested fields only."""
+    plain = _plain_column(DatasetField(dataset, name))
+    if name in field_names:
+        return plain
+    nested = merge_columns(_plain_column(DatasetField(dataset, nested)) for nested in field_names)
+    return ColumnProvenance(direct=nested.direct, origin=plain.origin)
+
+
+def _plain_column(field: DatasetField) -> ColumnProvenance:
     return ColumnProvenance(direct=frozenset((field,)), origin=field)

@@ -1,109 +1,145 @@
-"""Which fields of a target do the columns of a query go into: by position, by list, by name, by partition."""
+"""Write targets: which fields of a table the columns of a query or the items of a SET are written into."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from fll_hbase.model.operations import Dataset
-from fll_hbase.sources.sql.provenance import ColumnSet, ColumnProvenance
-from fll_hbase.sources.sql.scope import below
+from fll_hbase.sources.sql.expressions import QUERIES
+from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
+from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import ScriptState
-
-Named = tuple[str, ColumnProvenance]
+from fll_hbase.sources.sql.select_list import SelectList
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Where a statement writes: `listed` are the columns it names, in order, `static` the partitions with a
-    value of their own, `dynamic` those that the last columns of the query go into."""
+    """Table that a statement writes: its listed columns in order and its partition columns.
 
-    end_point: Dataset
+    `static` partitions have a value in the statement, `dynamic` ones get the last columns of the query.
+    """
+
+    dataset: Dataset
     listed: tuple[str, ...] = ()
-    static: tuple[Named, ...] = ()
+    static: tuple[NamedColumn, ...] = ()
     dynamic: tuple[str, ...] = ()
     by_name: bool = False
 
 
-def target_of(session: ScriptState, node: exp.Expr, *, by_name: bool = False) -> Target:
-    """The target that stands behind INTO, CREATE and their like."""
+def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -> Target:
+    """Read the target behind INTO, CREATE TABLE and the like."""
     table = node.this if isinstance(node, exp.Schema) else node
-    listed = tuple(one.name for one in node.expressions) if isinstance(node, exp.Schema) else ()
+    listed = tuple(column.name for column in node.expressions) if isinstance(node, exp.Schema) else ()
     partition = table.args.get("partition") or node.args.get("partition")
-    static: list[Named] = []
+    static: list[NamedColumn] = []
     dynamic: list[str] = []
-    for one in partition.expressions if isinstance(partition, exp.Partition) else ():
-        if isinstance(one, exp.EQ):
-            static.append((one.this.name, ColumnProvenance(text="?")))
+    for column in partition.expressions if isinstance(partition, exp.Partition) else ():
+        if isinstance(column, exp.EQ):
+            static.append((column.this.name, ColumnProvenance(text="?")))
         else:
-            dynamic.append(one.name)
-    return Target(session.end_point(table), listed, tuple(static), tuple(dynamic), by_name)
+            dynamic.append(column.name)
+    return Target(script.dataset(table), listed, tuple(static), tuple(dynamic), by_name)
 
 
-def matched(session: ScriptState, target: Target, columns: ColumnSet) -> list[Named] | None:
-    """The fields written, None where that cannot be told of the columns in between."""
-    name = target.end_point.name
-    names = None if target.by_name else _names(session, target)
+def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
+    """Return the fields written, None with a warning if the columns cannot be matched to them."""
+    name = target.dataset.name
+    names = None if target.by_name else _column_names(script, target)
     if names is None:
-        return _named_as_in_query(session, target, columns)
-    if not (columns.complete and columns.ordered):
-        session.warn(f"what goes into which column of {name!r} is not known; give all tables in `schema`")
+        return _map_by_name(script, target, columns)
+    if not columns.is_positional:
+        script.warn(f"what goes into which column of {name!r} is not known; give all tables in `schema`")
         return None
-    if len(names) != len(columns.named):
-        session.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.named)}")
-    pairs = zip(names, (made for _, made in columns.named), strict=False)
-    return [*_deep(session, target.end_point, pairs), *target.static]
+    if len(names) != len(columns.items):
+        script.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.items)}")
+    pairs = zip(names, columns.values(), strict=False)
+    return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
 
-def _named_as_in_query(session: ScriptState, target: Target, columns: ColumnSet) -> list[Named] | None:
-    """Fields named as in the query: BY NAME says so, and else where nothing speaks against it."""
-    named = list(columns.named)
+def assignments(
+    resolver: Resolver, select_list: SelectList, items: Sequence[exp.Expr], alias: str
+) -> Iterator[NamedColumn]:
+    """Yield the fields that a SET assigns, each with its value; `alias` is how it refers to the target."""
+    for item in items:
+        if not isinstance(item, (exp.EQ, exp.PropertyEQ)):
+            continue
+        left = item.this.unnest()
+        names = left.expressions if isinstance(left, exp.Tuple) else [left]
+        if names:
+            columns = _assigned_columns(resolver, select_list, names, item.expression)
+            fields = (assigned_field(name, alias) for name in names)
+            yield from zip(fields, columns, strict=False)
+
+
+def _assigned_columns(
+    resolver: Resolver, select_list: SelectList, names: Sequence[exp.Expr], value: exp.Expr
+) -> list[ColumnProvenance]:
+    """Return the values of `(a, b) = (1, 2)`, of `(a, b) = (SELECT ...)`, or of `a = 1`."""
+    value = value.unnest() if isinstance(value, exp.Paren) else value
+    if isinstance(value, exp.Tuple) and len(value.expressions) == len(names) > 1:
+        return [select_list.resolve(part, "SET") for part in value.expressions]
+    if len(names) > 1 and isinstance(value, QUERIES):
+        result = resolver.query(value)
+        rows = result.dependencies.indirect
+        return [replace(column, indirect=column.indirect | rows) for column in result.columns.values()]
+    return [select_list.resolve_assignment(value, names[0])] * len(names)
+
+
+def assigned_field(name: exp.Expr, alias: str) -> str:
+    """Return the field that a name on the left of `=` refers to, nested ones with `/` in their path."""
+    parts = [part.name for part in name.parts] if isinstance(name, exp.Column) else [name.name]
+    if len(parts) > 1 and parts[0].lower() == alias.lower():
+        parts = parts[1:]
+    return "/".join(parts)
+
+
+def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> list[NamedColumn] | None:
+    """Return fields named as in the query: for BY NAME, and if nothing known of the target contradicts."""
+    items = list(columns.items)
     if not target.by_name:
-        name, known = target.end_point.name, session.tables.schema(target.end_point)
-        named = [(column, made) for column, made in named if made.origin or column.isidentifier()]
-        unlike = known is not None and not {one for one, _ in named} <= {field.name for field in known.fields}
-        taken = "" if unlike else " taken to be named as in the query;"
-        session.warn(
-            f"the columns of {name!r}, which is written by position, are not known;{taken} "
+        name, schema = target.dataset.name, script.tables.schema(target.dataset)
+        items = [(column_name, column) for column_name, column in items if column.origin or column_name.isidentifier()]
+        known_names = {field.name for field in schema.fields} if schema else None
+        contradicts = known_names is not None and not {item[0] for item in items} <= known_names
+        assumption = "" if contradicts else " taken to be named as in the query;"
+        script.warn(
+            f"the columns of {name!r}, which is written by position, are not known;{assumption} "
             "give them in `schema`"
         )
-        if unlike:
+        if contradicts:
             return None
-    return [*named, *target.static] if named or columns.complete else None
+    return [*items, *target.static] if items or columns.is_complete else None
 
 
-def declared(session: ScriptState, end_point: Dataset) -> list[str] | None:
-    """The columns of a table in their order, where that is known."""
-    known = session.tables.schema(end_point)
-    if known is None or not known.declared:
-        return None
-    return list(dict.fromkeys(field.name.partition("/")[0] for field in known.fields))
-
-
-def _names(session: ScriptState, target: Target) -> list[str] | None:
-    names: Sequence[str] | None = target.listed or declared(session, target.end_point)
+def _column_names(script: ScriptState, target: Target) -> list[str] | None:
+    """Return the target columns that the columns of the query go into, in order; None if not known."""
+    declared = script.tables.declared_columns(target.dataset)
+    names: Sequence[str] | None = target.listed or declared
     if names is None:
         return None
-    apart = {name.lower() for name in (*(name for name, _ in target.static), *target.dynamic)}
-    spelling = {name.lower(): name for name in declared(session, target.end_point) or ()}
-    inner = [name for name in names if name.lower() not in apart]
-    return [spelling.get(name.lower(), name) for name in (*inner, *target.dynamic)]
+    partitions = {name.lower() for name in (*(name for name, _ in target.static), *target.dynamic)}
+    spelling = {name.lower(): name for name in declared or ()}
+    plain = [name for name in names if name.lower() not in partitions]
+    return [spelling.get(name.lower(), name) for name in (*plain, *target.dynamic)]
 
 
-def _deep(session: ScriptState, end_point: Dataset, pairs: Iterator[Named]) -> Iterator[Named]:
-    """A struct goes into the nested fields where the target has no field for the whole."""
-    known = session.tables.schema(end_point)
-    names = [field.name for field in known.fields] if known and known.declared else []
+def _expand_structs(
+    script: ScriptState, dataset: Dataset, pairs: Iterator[NamedColumn]
+) -> Iterator[NamedColumn]:
+    """Split a struct over the nested fields of a target that has no field for the whole of it."""
+    schema = script.tables.schema(dataset)
+    names = [field.name for field in schema.fields] if schema and schema.declared else []
     nested: dict[str, list[str]] = {}
     for name in names:
         head, slash, _ = name.partition("/")
         if slash:
             nested.setdefault(head, []).append(name)
-    for name, made in pairs:
+    for name, column in pairs:
         if name in nested and name not in names:
             for path in nested[name]:
-                yield path, below(session, made, path.split("/")[1:])
+                yield path, script.tables.nested_column(column, path.split("/")[1:])
         else:
-            yield name, made
+            yield name, column

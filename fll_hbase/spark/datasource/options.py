@@ -1,4 +1,4 @@
-"""What does a query ask of which table: at least that is read, and Spark leaves out what is too much."""
+"""Parse reader options into scan bounds. Bounds may over-select; Spark applies every filter again."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from fll_hbase import clock, time_window
+from fll_hbase import time_window
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.model.field_edges import FieldEdge
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import START_LIMIT_MS, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.field_relations import FieldEdge
+from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.spark.settings import job_settings
 
 ALWAYS = Window(0, START_LIMIT_MS)
 PARTITIONS = 8
-"""How many partitions where the engine keeps no ranges apart itself."""
+"""Partitions of a read from an engine that has no regions of its own."""
 
 OPTIONS = ("store", "table", "namespace", "name", "start", "end", "partitions")
 
 
 class TableName(Enum):
-    """What lineage is told as."""
+    """The tables of the data source."""
 
     RUNS = "runs"
     EDGES = "edges"
@@ -32,38 +33,40 @@ class TableName(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DatasetFilter:
-    """One end point, those of a namespace, or without one all that there are."""
+    """One dataset, all datasets of a namespace, or all datasets where both members are empty."""
 
     namespace: str = ""
     name: str = ""
 
     @property
     def matches_all(self) -> bool:
+        """Whether every dataset matches."""
         return not self.namespace
 
     @property
     def dataset(self) -> Dataset | None:
-        """The end point, where there can be but one."""
+        """The only dataset that can match; None where several can."""
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
-    def narrow(self, said: DatasetFilter) -> DatasetFilter:
-        """What both say; where they contradict one another this one counts."""
-        return DatasetFilter(self.namespace or said.namespace, self.name or said.name)
+    def narrow(self, other: DatasetFilter) -> DatasetFilter:
+        """Combine both filters; members of this one win where they contradict."""
+        return DatasetFilter(self.namespace or other.namespace, self.name or other.name)
 
-    def matches(self, end_point: Dataset | None) -> bool:
-        """Whether it is among these; what is no end point is only among all."""
+    def matches(self, dataset: Dataset | None) -> bool:
+        """Whether the dataset matches; None, an edge without that end, matches only the filter of all."""
         if self.matches_all:
             return True
-        if end_point is None or end_point.namespace != self.namespace:
+        if dataset is None or dataset.namespace != self.namespace:
             return False
-        return self.name in ("", end_point.name)
+        return self.name in ("", dataset.name)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanBounds:
-    """Which rows are asked for: runs that start in the window, and edges with those ends.
+    """Which rows to read: runs that start in the window, and edges between the datasets.
 
-    `touched` is either end of an edge; `names` are runs or checksums, None for any.
+    `either_end` has to match the source or the destination of an edge. `ids` are run ids or content
+    checksums, None for any.
     """
 
     window: Window = ALWAYS
@@ -73,24 +76,24 @@ class ScanBounds:
     ids: frozenset[str] | None = None
 
     def matches(self, edge: FieldEdge) -> bool:
-        """Whether the edge has the ends that were asked for."""
+        """Whether both ends of the edge match; the window and the ids are not checked."""
         if not (self.sources.matches(edge.source) and self.destinations.matches(edge.destination)):
             return False
         return self.either_end.matches(edge.source) or self.either_end.matches(edge.destination)
 
     def with_window(self, *, start_ms: int = 0, stop_ms: int = START_LIMIT_MS) -> ScanBounds:
-        """Those of them that start at `start_ms` (in) or later and before `stop_ms` (out)."""
+        """Narrow the window to starts from `start_ms` (included) to `stop_ms` (excluded)."""
         stop_ms = min(self.window.stop_ms, max(stop_ms, 0))
         return replace(self, window=Window(min(max(self.window.start_ms, start_ms), stop_ms), stop_ms))
 
-    def with_ids(self, names: frozenset[str]) -> ScanBounds:
-        """Those of them with such a name."""
-        return replace(self, names=names if self.ids is None else self.ids & names)
+    def with_ids(self, ids: frozenset[str]) -> ScanBounds:
+        """Narrow to these run ids or checksums."""
+        return replace(self, ids=ids if self.ids is None else self.ids & ids)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A table of a store, within bounds, in about so many parts."""
+    """A table of a store, the bounds of the read, and about how many partitions it should have."""
 
     settings: Settings
     table: TableName
@@ -99,35 +102,36 @@ class ReadRequest:
 
 
 def parse_options(options: Mapping[str, str]) -> ReadRequest:
-    """What the options of a reader ask for. Raises ConfigurationError, or InvalidQuery for a time that is none."""
-    said = {key.lower(): value for key, value in options.items()}
-    unknown = sorted(said.keys() - {*OPTIONS, "path"})
+    """Parse the options of a reader; names are case-insensitive.
+
+    Raises ConfigurationError, and InvalidQuery for an unreadable time.
+    """
+    values = {key.lower(): value for key, value in options.items()}
+    # Spark itself adds `path` when load() is called with an argument.
+    unknown = sorted(values.keys() - {*OPTIONS, "path"})
     if unknown:
-        raise ConfigurationError(f"option {unknown[0]!r} is none; there are {', '.join(OPTIONS)}")
-    table = said.get("table", TableName.RUNS.value)
-    if table not in [one.value for one in TableName]:
-        names = ", ".join(one.value for one in TableName)
-        raise ConfigurationError(f"option table={table!r} names no table; there are {names}")
-    if said.get("name") and not said.get("namespace"):
-        raise ConfigurationError(f"option name={said['name']!r} needs the namespace of the end point, too")
-    touched = DatasetFilter(said.get("namespace", ""), said.get("name", ""))
-    window = _window(said.get("start"), said.get("end"))
+        raise ConfigurationError(f"unknown option {unknown[0]!r}; valid options: {', '.join(OPTIONS)}")
+    table = values.get("table", TableName.RUNS.value)
+    if table not in [name.value for name in TableName]:
+        names = ", ".join(name.value for name in TableName)
+        raise ConfigurationError(f"option table={table!r} is not a table; valid tables: {names}")
+    if values.get("name") and not values.get("namespace"):
+        raise ConfigurationError(f"option name={values['name']!r} also needs the namespace of the dataset")
+    either_end = DatasetFilter(values.get("namespace", ""), values.get("name", ""))
+    window = time_window.parse_window(
+        values.get("start") or "0", values.get("end") or str(START_LIMIT_MS), now_ms=now_ms()
+    )
     return ReadRequest(
-        job_settings(said.get("store")),
+        job_settings(values.get("store")),
         TableName(table),
-        ScanBounds(window, touched),
-        _parts(said.get("partitions")),
+        ScanBounds(window, either_end),
+        _parse_partitions(values.get("partitions")),
     )
 
 
-def _window(start: str | None, end: str | None) -> Window:
-    """All time, unless the options say less."""
-    return time_window.window(start or "0", end or str(START_LIMIT_MS), now_ms=clock.now_ms())
-
-
-def _parts(said: str | None) -> int:
-    if said is None:
+def _parse_partitions(value: str | None) -> int:
+    if value is None:
         return PARTITIONS
-    if not said.isdecimal() or not int(said):
-        raise ConfigurationError(f"option partitions={said!r} is not a number from 1")
-    return int(said)
+    if not value.isdecimal() or not int(value):
+        raise ConfigurationError(f"option partitions={value!r} is not a whole number of at least 1")
+    return int(value)

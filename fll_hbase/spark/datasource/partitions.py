@@ -1,4 +1,4 @@
-"""Which part of the table does each task read: ranges of keys, as narrow as the bounds allow."""
+"""Partition planning: the ranges of keys, or the ids, that each Spark task reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.layout import Range
-from fll_hbase.model.runs import Direction
+from fll_hbase.model.window import Direction
 from fll_hbase.spark.datasource.options import ALWAYS, DatasetFilter, ReadRequest, TableName
 from fll_hbase.tables import Table
 
@@ -17,21 +17,21 @@ PARTITION_IDS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class KeyRangePartition:
-    """Rows by ranges of their keys."""
+    """All rows of one range of keys."""
 
     key_range: Range
 
 
 @dataclass(frozen=True, slots=True)
 class IdPartition:
-    """Rows by their names: of runs, or of contents."""
+    """Rows by run id, or by content checksum."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencePartition:
-    """Runs by references; `alone` where those of the other direction are not read."""
+    """Runs by a range of references; `single_direction` if the other direction is not read at all."""
 
     direction: Direction
     key_range: Range
@@ -40,44 +40,50 @@ class ReferencePartition:
 
 Partition: TypeAlias = KeyRangePartition | IdPartition | ReferencePartition
 
-_ROWS = {
+_ROW_PREFIXES = {
     TableName.RUNS: layout.RUNS,
     TableName.EDGES: layout.RUNS,
-    TableName.FIELDS: layout.END_POINTS,
+    TableName.FIELDS: layout.DATASETS,
     TableName.OPERATIONS: layout.CONTENTS,
 }
 
 
-def plan_partitions(asked: ReadRequest, table: Table) -> list[Partition]:
-    """What there is to read, in about as many parts as were asked for, or as the engine has regions."""
-    bounds = asked.bounds
-    if bounds.ids is not None and asked.table is not TableName.FIELDS:
-        return _named(sorted(bounds.ids))
-    if asked.table is TableName.FIELDS and not bounds.either_end.matches_all:
-        return [KeyRangePartition(_catalogued(bounds.either_end))]
-    directions = _directions(asked)
-    if directions and not _cut(table, [among for _, among in directions], asked.bounds.window.start_ms):
-        return [
-            ReferencePartition(direction, keys, single_direction=len(directions) == 1)
-            for direction, among in directions
-            for keys in _referenced(table, direction, among, asked)
-        ]
-    whole = ranges.under(_ROWS[asked.table])
-    return [
-        KeyRangePartition(keys) for keys in ranges.parted(whole, table.splits(*whole, parts=asked.partitions))
-    ]
+def plan_partitions(request: ReadRequest, table: Table) -> list[Partition]:
+    """Partitions that cover the bounds, by the cheapest access path.
 
-
-def _directions(asked: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
-    """Which references could be read, of which end points; none where run rows tell all as cheaply.
-
-    A window alone narrows no run rows, whose keys know no time, and a run without end points has no others.
+    About as many as the request asks for, or as the engine has regions. Reads the catalogue of the filtered
+    datasets for retention horizons; an empty list if nothing can match.
     """
-    bounds = asked.bounds
+    bounds = request.bounds
+    if bounds.ids is not None and request.table is not TableName.FIELDS:
+        return _id_partitions(sorted(bounds.ids))
+    if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
+        return [KeyRangePartition(_catalogue_range(bounds.either_end))]
+    directions = _reference_directions(request)
+    filters = [dataset_filter for _, dataset_filter in directions]
+    # A purge deletes references before run rows: below a horizon only run rows are complete.
+    if directions and not _has_horizon_after(table, filters, bounds.window.start_ms):
+        return [
+            ReferencePartition(direction, key_range, single_direction=len(directions) == 1)
+            for direction, dataset_filter in directions
+            for key_range in _reference_ranges(table, direction, dataset_filter, request)
+        ]
+    rows = ranges.prefix_range(_ROW_PREFIXES[request.table])
+    split_points = table.splits(*rows, parts=request.partitions)
+    return [KeyRangePartition(key_range) for key_range in ranges.split_range(rows, split_points)]
+
+
+def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
+    """The references to read, with their datasets; empty where run rows are as cheap.
+
+    A window alone does not narrow a scan of run rows, whose keys have no time, and a run without datasets
+    has run rows only.
+    """
+    bounds = request.bounds
     both = [(Direction.BACKWARD, bounds.either_end), (Direction.FORWARD, bounds.either_end)]
-    if asked.table is TableName.RUNS:
+    if request.table is TableName.RUNS:
         return [] if bounds.either_end.matches_all else both
-    if asked.table is not TableName.EDGES:
+    if request.table is not TableName.EDGES:
         return []
     if bounds.destinations.dataset or (bounds.sources.matches_all and not bounds.destinations.matches_all):
         return [(Direction.BACKWARD, bounds.destinations)]
@@ -86,12 +92,12 @@ def _directions(asked: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
     return [] if bounds.either_end.matches_all and bounds.window == ALWAYS else both
 
 
-def _cut(table: Table, end_points: list[DatasetFilter], start_ms: int) -> bool:
-    """Whether a purge took references of those end points in the window: run rows alone tell all then."""
+def _has_horizon_after(table: Table, filters: list[DatasetFilter], start_ms: int) -> bool:
+    """Whether retention deleted references of a matching dataset that lie in the window."""
     rows = (
         row
-        for among in set(end_points)
-        for _, row in table.scan(*_catalogued(among), columns=(layout.LIGHT,))
+        for dataset_filter in set(filters)
+        for _, row in table.scan(*_catalogue_range(dataset_filter), columns=(layout.LIGHT,))
     )
     return any(
         column > layout.horizon_column(start_ms)
@@ -101,26 +107,29 @@ def _cut(table: Table, end_points: list[DatasetFilter], start_ms: int) -> bool:
     )
 
 
-def _referenced(
-    table: Table, direction: Direction, among: DatasetFilter, asked: ReadRequest
+def _reference_ranges(
+    table: Table, direction: Direction, dataset_filter: DatasetFilter, request: ReadRequest
 ) -> Iterator[Range]:
-    """The references of those end points; in a namespace each is looked for within the window later."""
-    one = among.dataset
-    if one is not None:
-        whole = layout.window(direction, one, asked.bounds.window)
+    """Ranges of references; in those of a namespace the reader still has to apply the window."""
+    dataset = dataset_filter.dataset
+    if dataset is not None:
+        rows = layout.window_range(direction, dataset, request.bounds.window)
     else:
-        whole = ranges.under(layout.all_references(direction, among.namespace))
-    if whole[0] < whole[1]:
-        cuts = [ranges.cut(key) for key in table.splits(*whole, parts=asked.partitions)]
-        yield from ranges.parted(whole, [cut for cut in cuts if cut is not None])
+        rows = ranges.prefix_range(layout.direction_prefix(direction, dataset_filter.namespace))
+    if rows[0] < rows[1]:
+        cuts = [ranges.split_point(key) for key in table.splits(*rows, parts=request.partitions)]
+        yield from ranges.split_range(rows, [cut for cut in cuts if cut is not None])
 
 
-def _catalogued(among: DatasetFilter) -> Range:
-    if among.dataset is None:
-        return ranges.under(layout.end_points(among.namespace) if among.namespace else layout.END_POINTS)
-    row = layout.end_point_row(among.dataset)
+def _catalogue_range(dataset_filter: DatasetFilter) -> Range:
+    if dataset_filter.dataset is None:
+        namespace = dataset_filter.namespace
+        return ranges.prefix_range(layout.dataset_prefix(namespace) if namespace else layout.DATASETS)
+    row = layout.dataset_row(dataset_filter.dataset)
     return row, row + b"\x00"
 
 
-def _named(names: list[str]) -> list[Partition]:
-    return [IdPartition(tuple(names[at : at + PARTITION_IDS])) for at in range(0, len(names), PARTITION_IDS)]
+def _id_partitions(ids: list[str]) -> list[Partition]:
+    return [
+        IdPartition(tuple(ids[start : start + PARTITION_IDS])) for start in range(0, len(ids), PARTITION_IDS)
+    ]

@@ -1,4 +1,4 @@
-"""What of a WHERE clause narrows the bounds: the rest, and these once more, are left to Spark."""
+"""Filter pushdown: WHERE clauses that narrow the scan bounds. Spark applies every filter again."""
 
 from __future__ import annotations
 
@@ -18,67 +18,64 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.spark.datasource.options import DatasetFilter, ScanBounds, TableName
 
 START, START_MS = "start", "start_ms"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_NAMES = {TableName.RUNS: "run", TableName.EDGES: "run", TableName.OPERATIONS: "checksum"}
-_TIMED = (TableName.RUNS, TableName.EDGES)
-_ENDS = {TableName.EDGES: ("source_", "destination_"), TableName.FIELDS: ("",)}
-"""What columns with the namespace and the name of an end point begin with."""
+_ID_COLUMNS = {TableName.RUNS: "run", TableName.EDGES: "run", TableName.OPERATIONS: "checksum"}
+_TABLES_WITH_START = (TableName.RUNS, TableName.EDGES)
+_DATASET_PREFIXES = {TableName.EDGES: ("source_", "destination_"), TableName.FIELDS: ("",)}
+"""Prefixes of the columns `namespace` and `name` of a dataset."""
 
 
 def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -> ScanBounds:
-    """The bounds within those filters that ranges of keys can follow; all filters hold at once."""
-    for one in filters:
-        bounds = _narrowed(bounds, one, table)
+    """Narrow the bounds by filters that all hold; those that key ranges cannot follow are ignored."""
+    for column_filter in filters:
+        bounds = _apply(bounds, column_filter, table)
     return bounds
 
 
-def _narrowed(bounds: ScanBounds, one: Filter, table: TableName) -> ScanBounds:
-    match one:
+def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanBounds:
+    match column_filter:
         case EqualTo((column,), value) | EqualNullSafe((column,), value):
             if isinstance(value, str):
-                return _said(bounds, column, table, value)
-            return _timed(bounds, column, table, at_least=value, at_most=value)
-        case In((column,), values) if column == _NAMES.get(table):
+                return _equal_text(bounds, column, table, value)
+            return _start_between(bounds, column, table, at_least=value, at_most=value)
+        case In((column,), values) if column == _ID_COLUMNS.get(table):
             return bounds.with_ids(frozenset(value for value in values if isinstance(value, str)))
-        case GreaterThanOrEqual((column,), value):
-            return _timed(bounds, column, table, at_least=value)
-        case GreaterThan((column,), value):
-            return _timed(bounds, column, table, at_least=value)
+        case GreaterThanOrEqual((column,), value) | GreaterThan((column,), value):
+            return _start_between(bounds, column, table, at_least=value)
         case LessThanOrEqual((column,), value) | LessThan((column,), value):
-            return _timed(bounds, column, table, at_most=value)
+            return _start_between(bounds, column, table, at_most=value)
     return bounds
 
 
-def _said(bounds: ScanBounds, column: str, table: TableName, value: str) -> ScanBounds:
-    """A column that is one text."""
-    if column == _NAMES.get(table):
+def _equal_text(bounds: ScanBounds, column: str, table: TableName, value: str) -> ScanBounds:
+    if column == _ID_COLUMNS.get(table):
         return bounds.with_ids(frozenset({value}))
-    for head in _ENDS.get(table, ()):
-        if column in (f"{head}namespace", f"{head}name"):
-            return _among(bounds, head, DatasetFilter(**{column.removeprefix(head): value}))
+    for prefix in _DATASET_PREFIXES.get(table, ()):
+        if column in (f"{prefix}namespace", f"{prefix}name"):
+            return _narrow_dataset(bounds, prefix, DatasetFilter(**{column.removeprefix(prefix): value}))
     return bounds
 
 
-def _among(bounds: ScanBounds, which: str, said: DatasetFilter) -> ScanBounds:
-    match which:
+def _narrow_dataset(bounds: ScanBounds, prefix: str, dataset_filter: DatasetFilter) -> ScanBounds:
+    match prefix:
         case "source_":
-            return replace(bounds, sources=bounds.sources.narrow(said))
+            return replace(bounds, sources=bounds.sources.narrow(dataset_filter))
         case "destination_":
-            return replace(bounds, destinations=bounds.destinations.narrow(said))
+            return replace(bounds, destinations=bounds.destinations.narrow(dataset_filter))
         case _:
-            return replace(bounds, touched=bounds.either_end.narrow(said))
+            return replace(bounds, either_end=bounds.either_end.narrow(dataset_filter))
 
 
-def _timed(
+def _start_between(
     bounds: ScanBounds, column: str, table: TableName, *, at_least: Any = None, at_most: Any = None
 ) -> ScanBounds:
-    """Within the millisecond of either end; Spark is stricter where more was said."""
-    if table not in _TIMED or column not in (START, START_MS):
+    """Narrow the window, both bounds included and rounded outwards to milliseconds."""
+    if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds
     first_ms, last_ms = _milliseconds(at_least, column), _milliseconds(at_most, column)
     return bounds.with_window(
@@ -88,7 +85,7 @@ def _timed(
 
 
 def _milliseconds(value: Any, column: str) -> int | None:
-    """The millisecond that a value lies in; None for what tells none."""
+    """The millisecond that contains the value; None if it is not a time."""
     if column == START_MS and isinstance(value, int):
         return value
     if column == START and isinstance(value, datetime) and value.tzinfo is not None:

@@ -1,4 +1,4 @@
-"""Which rows are in a part of the table: runs, edges, fields or operations."""
+"""Rows of the tables runs, edges, fields and operations, partition by partition."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from cachetools import LRUCache
 
 from fll_hbase.keys import layout, ranges
-from fll_hbase.model import field_edges
+from fll_hbase.model import field_relations
 from fll_hbase.model.checksum import canonical
-from fll_hbase.model.field_edges import FieldEdge
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.operations import Dataset, dataset_of, type_of
-from fll_hbase.model.runs import Direction
+from fll_hbase.model.field_relations import FieldEdge
+from fll_hbase.model.operations import dataset_of, type_of
+from fll_hbase.model.window import Direction
+from fll_hbase.spark.arrow_batches import Row
 from fll_hbase.spark.datasource import run_scan
 from fll_hbase.spark.datasource.options import ReadRequest, ScanBounds, TableName
 from fll_hbase.spark.datasource.partitions import (
@@ -22,32 +24,32 @@ from fll_hbase.spark.datasource.partitions import (
     ReferencePartition,
 )
 from fll_hbase.spark.datasource.run_scan import RunHit
-from fll_hbase.spark.datasource.schemas import Row, start_columns
-from fll_hbase.spark.datasource.worker_store import WorkerStore
+from fll_hbase.spark.datasource.schemas import start_columns
+from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import ContentMissing
 
-KEPT_EDGES_MAX, KEPT_AT_ONCE_MAX = 200_000, 10_000
-"""Of contents that many runs have; edges of one that has more are made anew each time."""
+CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
+"""Edges in the cache of a partition, and those of one content; larger contents are computed each time."""
 
 
-def read_rows(held: WorkerStore, asked: ReadRequest, part: Partition) -> Iterator[Row]:
-    """The rows of a part in the columns of the table. Raises CorruptRow naming what cannot be read."""
-    match asked.table:
+def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
+    """Read the rows of a partition, in the column order of the table. Raises CorruptRow with the key."""
+    match request.table:
         case TableName.RUNS:
-            return _runs(held, asked.bounds, part)
+            return _runs(store, request.bounds, partition)
         case TableName.EDGES:
-            return _edges(held, asked.bounds, part)
+            return _edges(store, request.bounds, partition)
         case TableName.FIELDS:
-            return _fields(held, part)
+            return _fields(store, partition)
         case TableName.OPERATIONS:
-            return _operations(held, part)
+            return _operations(store, partition)
 
 
-def _runs(held: WorkerStore, bounds: ScanBounds, part: Partition) -> Iterator[Row]:
-    for found in run_scan.scan_runs(held, part, bounds):
-        run, checksum = found.run.run, found.run.checksum
-        if bounds.either_end.matches_all or _is_first(
-            found, run_scan.field_map(held, run.run, checksum), bounds
+def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
+    for hit in run_scan.scan_runs(store, partition, bounds):
+        run, checksum = hit.run.run, hit.run.checksum
+        if bounds.either_end.matches_all or _is_first_hit(
+            hit, run_scan.field_map(store, run.run, checksum), bounds
         ):
             yield (
                 *(run.run, run.namespace, run.application, run.version, run.type, run.program),
@@ -56,111 +58,112 @@ def _runs(held: WorkerStore, bounds: ScanBounds, part: Partition) -> Iterator[Ro
             )
 
 
-def _is_first(found: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
-    """Whether the run touched an end point that was asked for, and none of them is to be found earlier."""
+def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
+    """Whether this hit reports the run: a run has one reference for each of its datasets.
+
+    The first matching destination reports it, else the first matching source; tasks agree without talking.
+    """
     if field_map is None:
         return False
-    ends = [(Direction.BACKWARD, end_point) for end_point in field_map.destinations]
-    ends += [(Direction.FORWARD, end_point) for end_point in field_map.sources]
+    ends = [(Direction.BACKWARD, dataset) for dataset in field_map.destinations]
+    ends += [(Direction.FORWARD, dataset) for dataset in field_map.sources]
     first = next((end for end in ends if bounds.either_end.matches(end[1])), None)
-    return first is not None and found.direction in (None, first[0]) and found.dataset in (None, first[1])
+    return first is not None and hit.direction in (None, first[0]) and hit.dataset in (None, first[1])
 
 
-def _edges(held: WorkerStore, bounds: ScanBounds, part: Partition) -> Iterator[Row]:
-    kept: LRUCache[tuple[str, Dataset | None], list[Row]] = LRUCache(
-        KEPT_EDGES_MAX, getsizeof=lambda few: len(few) + 1
+def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
+    cache: LRUCache[tuple[str, Dataset | None], list[Row]] = LRUCache(
+        CACHED_EDGES_MAX, getsizeof=lambda rows: len(rows) + 1
     )
-    alone = not isinstance(part, ReferencePartition) or part.single_direction
-    for found in run_scan.scan_runs(held, part, bounds):
-        run, checksum = found.run.run, found.run.checksum
-        head = (run.run, *start_columns(run.start_ms), checksum)
-        key = checksum, found.dataset
-        if key in kept:
-            yield from ((*head, *ends) for ends in kept[key])
+    single_direction = not isinstance(partition, ReferencePartition) or partition.single_direction
+    for hit in run_scan.scan_runs(store, partition, bounds):
+        run, checksum = hit.run.run, hit.run.checksum
+        run_columns = (run.run, *start_columns(run.start_ms), checksum)
+        key = checksum, hit.dataset
+        if key in cache:
+            yield from ((*run_columns, *columns) for columns in cache[key])
             continue
-        few: list[Row] = []
-        field_map = run_scan.field_map(held, run.run, checksum)
+        field_map = run_scan.field_map(store, run.run, checksum)
         if field_map is None:
             continue
-        for edge in _edges_at(found, field_map):
-            if bounds.matches(edge) and (alone or not _told_backward(found, edge, bounds)):
-                ends = edge_columns(edge)
-                if len(few) <= KEPT_AT_ONCE_MAX:
-                    few.append(ends)
-                yield (*head, *ends)
-        if len(few) <= KEPT_AT_ONCE_MAX:
-            kept[key] = few
+        rows: list[Row] = []
+        for edge in _edges_of_hit(hit, field_map):
+            if bounds.matches(edge) and (single_direction or not _is_backward_hit(hit, edge, bounds)):
+                columns = edge_columns(edge)
+                if len(rows) <= CACHED_CONTENT_EDGES_MAX:
+                    rows.append(columns)
+                yield (*run_columns, *columns)
+        if len(rows) <= CACHED_CONTENT_EDGES_MAX:
+            cache[key] = rows
 
 
-def _edges_at(found: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
-    """Those at the end point by which the run was found; all of a run that was found by itself."""
-    if found.dataset is None:
-        return field_edges.iter_edges(field_map)
-    backward = found.direction is Direction.BACKWARD
+def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
+    """The edges at the dataset of the reference; all edges of a run that was read by its own row."""
+    if hit.dataset is None:
+        return field_relations.iter_edges(field_map)
+    if hit.direction is Direction.BACKWARD:
+        return field_relations.edges_into(field_map, hit.dataset)
+    return field_relations.edges_out_of(field_map, hit.dataset)
+
+
+def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
+    """Whether the reference of the edge's destination reports this edge, too."""
     return (
-        field_edges.edges_into(field_map, found.dataset)
-        if backward
-        else field_edges.edges_out_of(field_map, found.dataset)
-    )
-
-
-def _told_backward(found: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
-    """Whether the edge is told where its destination is read, too."""
-    return (
-        found.direction is Direction.FORWARD
+        hit.direction is Direction.FORWARD
         and edge.destination is not None
         and bounds.either_end.matches(edge.destination)
     )
 
 
 def edge_columns(edge: FieldEdge) -> Row:
-    """Source, destination and influence of an edge, as columns."""
+    """Source, destination and dependency type of an edge, as seven columns; None where an end is missing."""
     return (
-        *_named(edge.source, edge.source_field),
-        *_named(edge.destination, edge.destination_field),
+        *_end_columns(edge.source, edge.source_field),
+        *_end_columns(edge.destination, edge.destination_field),
         edge.influence.value if edge.influence else None,
     )
 
 
-def _named(end_point: Dataset | None, field: str | None) -> Row:
-    if end_point is None:
+def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
+    if dataset is None:
         return None, None, field
-    return end_point.namespace, end_point.name, field
+    return dataset.namespace, dataset.name, field
 
 
-def _fields(held: WorkerStore, part: Partition) -> Iterator[Row]:
-    """Of each end point first itself, without a field, then its fields."""
-    if not isinstance(part, KeyRangePartition):
-        raise TypeError(f"the catalogue is read by its keys, not by {part!r}")
-    for described, fields in held.catalogue.entries(part.key_range):
-        end_point = described.dataset
-        yield end_point.namespace, end_point.name, None, None, None, None, described.description or None
+def _fields(store: StoreComponents, partition: Partition) -> Iterator[Row]:
+    """For each dataset a row without a field, with its description, then its fields."""
+    if not isinstance(partition, KeyRangePartition):
+        raise TypeError(f"the catalogue is read by key range, not by {partition!r}")
+    for entry, fields in store.catalogue.entries(partition.key_range):
+        dataset = entry.dataset
+        yield dataset.namespace, dataset.name, None, None, None, None, entry.description or None
         for field in fields:
-            of = end_point.namespace, end_point.name, field.name
-            yield *of, field.type or None, field.read, field.written, None
+            names = dataset.namespace, dataset.name, field.name
+            yield *names, field.type or None, field.read, field.written, None
 
 
-def _operations(held: WorkerStore, part: Partition) -> Iterator[Row]:
-    for checksum in _checksums(held, part):
+def _operations(store: StoreComponents, partition: Partition) -> Iterator[Row]:
+    for checksum in _checksums(store, partition):
         try:
-            operations = held.contents.content(checksum).operations
+            operations = store.contents.content(checksum).operations
         except ContentMissing:
-            if held.table.get(layout.data_row(checksum)):
+            # Garbage collection may have deleted it since the scan; a row that still exists is corrupt.
+            if store.table.get(layout.content_row(checksum)):
                 raise
             continue
         for operation in operations:
-            end_point = dataset_of(operation)
-            ends = (end_point.namespace, end_point.name) if end_point else (None, None)
-            yield checksum, operation.name, type_of(operation), *ends, canonical(operation)
+            dataset = dataset_of(operation)
+            names = (dataset.namespace, dataset.name) if dataset else (None, None)
+            yield checksum, operation.name, type_of(operation), *names, canonical(operation)
 
 
-def _checksums(held: WorkerStore, part: Partition) -> Iterator[str]:
-    """The contents of a part, by their light cells: operations are read one content a call."""
-    if isinstance(part, IdPartition):
-        known = held.table.rows([layout.data_row(name) for name in part.ids], columns=(layout.VERSION,))
-        yield from sorted(map(ranges.content_in, known))
-    elif isinstance(part, KeyRangePartition):
-        scanned = held.table.scan(*part.key_range, columns=(layout.VERSION,))
-        yield from (ranges.content_in(key) for key, _ in scanned)
+def _checksums(store: StoreComponents, partition: Partition) -> Iterator[str]:
+    """The contents of a partition, by their small version cell: operations are read one content a call."""
+    if isinstance(partition, IdPartition):
+        keys = [layout.content_row(checksum) for checksum in partition.ids]
+        yield from sorted(map(ranges.checksum_of, store.table.rows(keys, columns=(layout.VERSION,))))
+    elif isinstance(partition, KeyRangePartition):
+        scan = store.table.scan(*partition.key_range, columns=(layout.VERSION,))
+        yield from (ranges.checksum_of(key) for key, _ in scan)
     else:
-        raise TypeError(f"contents are read by their keys, not by {part!r}")
+        raise TypeError(f"contents are read by key range or id, not by {partition!r}")

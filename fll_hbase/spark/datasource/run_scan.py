@@ -1,4 +1,4 @@
-"""Which runs are in a part of the table: what their run rows say, and where they were found."""
+"""Scan the runs of a partition: by key range, by id, or by the references of datasets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fll_hbase.errors import in_row
 from fll_hbase.keys import layout, ranges
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import Direction
+from fll_hbase.model.window import Direction
 from fll_hbase.spark.datasource.options import ScanBounds
 from fll_hbase.spark.datasource.partitions import (
     IdPartition,
@@ -18,50 +18,52 @@ from fll_hbase.spark.datasource.partitions import (
     Partition,
     ReferencePartition,
 )
-from fll_hbase.spark.datasource.worker_store import WorkerStore
 from fll_hbase.store import run_rows
+from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import ContentMissing
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.tables import Row
 
 BATCH_RUNS = 500
-TRIES_MAX = 3
+ATTEMPTS_MAX = 3
 
 
 class RunHit(NamedTuple):
-    """A run; by a reference at one of its end points, or by its own row."""
+    """A committed run, with the dataset and direction of the reference that led to it, if one did."""
 
     run: CommittedRun
     direction: Direction | None = None
     dataset: Dataset | None = None
 
 
-def scan_runs(held: WorkerStore, part: Partition, bounds: ScanBounds) -> Iterator[RunHit]:
-    """The runs of a part that start in the window; in a part of references once for each of theirs.
+def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) -> Iterator[RunHit]:
+    """Scan the runs of a partition that start in the window.
 
-    Raises CorruptRow.
+    In a ReferencePartition a run is returned once for each of its references in the range. Raises CorruptRow.
     """
-    match part:
+    match partition:
         case ReferencePartition():
-            yield from _referenced(held, part, bounds)
-        case IdPartition(names):
-            keys = {layout.run_row(run): run for run in names}
-            read = held.table.rows(list(keys), columns=(layout.LIGHT,))
-            yield from _true(held, {keys[key]: row for key, row in read.items()}, bounds)
-        case KeyRangePartition(keys_):
-            scanned = held.table.scan(*keys_, columns=(layout.LIGHT,))
-            while page := dict(islice(scanned, BATCH_RUNS)):
-                yield from _true(held, {ranges.run_in(key): row for key, row in page.items()}, bounds)
+            yield from _referenced_runs(store, partition, bounds)
+        case IdPartition(run_ids):
+            keys = {layout.run_row(run): run for run in run_ids}
+            by_key = store.table.rows(list(keys), columns=(layout.LIGHT,))
+            rows = {keys[key]: row for key, row in by_key.items()}
+            yield from _committed_runs(store, rows, bounds)
+        case KeyRangePartition((start, stop)):
+            scan = store.table.scan(start, stop, columns=(layout.LIGHT,))
+            while page := dict(islice(scan, BATCH_RUNS)):
+                rows = {ranges.run_of(key): row for key, row in page.items()}
+                yield from _committed_runs(store, rows, bounds)
 
 
-def _true(held: WorkerStore, read: Mapping[str, Row], bounds: ScanBounds) -> Iterator[RunHit]:
-    """Starts are looked at before anything that an event names is read."""
-    inside = {run: row for run, row in read.items() if _starts_inside(run, row, bounds)}
-    yield from map(RunHit, held.folds.committed_runs(inside).values())
+def _committed_runs(store: StoreComponents, rows: Mapping[str, Row], bounds: ScanBounds) -> Iterator[RunHit]:
+    # The start is in the head of the commit record: event bodies are read for runs of the window only.
+    in_window = {run: row for run, row in rows.items() if _starts_in_window(run, row, bounds)}
+    yield from map(RunHit, store.events.committed_runs(in_window).values())
 
 
-def _starts_inside(run: str, row: Row, bounds: ScanBounds) -> bool:
+def _starts_in_window(run: str, row: Row, bounds: ScanBounds) -> bool:
     value = run_rows.commit_value(row)
     if value is None:
         return False
@@ -69,50 +71,52 @@ def _starts_inside(run: str, row: Row, bounds: ScanBounds) -> bool:
         return run_rows.decode_head(value).start_ms in bounds.window
 
 
-def _referenced(held: WorkerStore, part: ReferencePartition, bounds: ScanBounds) -> Iterator[RunHit]:
-    for end_point in _end_points(held, part):
-        window = ranges.window_within(part.direction, end_point, bounds.window, part.key_range)
-        asked = WindowQuery(part.direction, end_point, window, failed=True)
+def _referenced_runs(
+    store: StoreComponents, partition: ReferencePartition, bounds: ScanBounds
+) -> Iterator[RunHit]:
+    direction = partition.direction
+    for dataset in _referenced_datasets(store, partition):
+        window = ranges.restrict_window(direction, dataset, bounds.window, partition.key_range)
         if not window.empty:
-            for truth in _live_runs(held, asked):
-                yield RunHit(truth, part.direction, end_point)
+            for run in _live_runs(store, WindowQuery(direction, dataset, window, failed=True)):
+                yield RunHit(run, direction, dataset)
 
 
-def _live_runs(held: WorkerStore, asked: WindowQuery) -> Iterator[CommittedRun]:
-    """The runs of a window; where a sweep took what one of them names, on from the one before."""
-    after = b""
-    for tries_left in reversed(range(TRIES_MAX)):
+def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[CommittedRun]:
+    """The runs of a window; resumes after the last one when garbage collection deletes a content meanwhile."""
+    last_tail = b""
+    for attempts_left in reversed(range(ATTEMPTS_MAX)):
         try:
-            for truth in held.windows.runs(asked, start_after=after, batch_size=BATCH_RUNS):
-                yield truth
-                after = reference_tail_of(truth)
+            for run in store.windows.runs(query, start_after=last_tail, batch_size=BATCH_RUNS):
+                yield run
+                last_tail = reference_tail_of(run)
         except ContentMissing:
-            if not tries_left:
+            if not attempts_left:
                 raise
         else:
             return
 
 
-def field_map(held: WorkerStore, run: str, checksum: str) -> FieldMap | None:
-    """What a run's content made of fields; None where both were purged since the run was read."""
+def field_map(store: StoreComponents, run: str, checksum: str) -> FieldMap | None:
+    """The field map of a run's content; None if both were purged since the run was read."""
     try:
-        return held.contents.field_map(checksum)
+        return store.contents.field_map(checksum)
     except ContentMissing:
-        if still_has_content(held, run, checksum):
+        if still_has_content(store, run, checksum):
             raise
         return None
 
 
-def still_has_content(held: WorkerStore, run: str, checksum: str) -> bool:
-    """Whether the run has that content now."""
-    value = run_rows.commit_value(held.table.get(layout.run_row(run), columns=(layout.LIGHT,)))
+def still_has_content(store: StoreComponents, run: str, checksum: str) -> bool:
+    """Whether the run's newest commit record has that content."""
+    value = run_rows.commit_value(store.table.get(layout.run_row(run), columns=(layout.LIGHT,)))
     return value is not None and run_rows.decode_head(value).checksum == checksum
 
 
-def _end_points(held: WorkerStore, part: ReferencePartition) -> Iterator[Dataset]:
-    """Those that have references in the part: one call each."""
-    start, stop = part.key_range
-    while start < stop and (first := next(held.table.scan(start, stop, limit=1), None)):
-        end_point = ranges.end_point_in(first[0])
-        yield end_point
-        start = ranges.beyond(layout.references(part.direction, end_point))
+def _referenced_datasets(store: StoreComponents, partition: ReferencePartition) -> Iterator[Dataset]:
+    """The datasets with references in the range: one call for each skips from dataset to dataset."""
+    start, stop = partition.key_range
+    while start < stop and (first := next(store.table.scan(start, stop, limit=1), None)):
+        dataset = ranges.dataset_of(first[0])
+        yield dataset
+        start = ranges.prefix_end(layout.reference_prefix(partition.direction, dataset))

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from fll_hbase import clock
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.model.runs import Window
+from fll_hbase.model.window import Window
 from fll_hbase.spark import datasource, event_frames
 from fll_hbase.spark.datasource.options import ALWAYS, TableName
 from fll_hbase.spark.distinct_edges import EDGE_COLUMNS, distinct_edges

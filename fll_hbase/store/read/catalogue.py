@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
-from fll_hbase.keys.ranges import end_point_in
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import Direction
-from fll_hbase.store.read.name_listing import EndPointNames, NamespaceNames, batched, ordered
+from fll_hbase.keys.ranges import dataset_of
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction
+from fll_hbase.store.read.name_listing import DatasetNames, NamespaceNames, batch_names, list_names
 from fll_hbase.tables import Cell, Row, Table
 
 
 @dataclass(frozen=True, slots=True)
-class CataloguedEndPoint:
+class CatalogueDataset:
     """An end point as last described."""
 
-    end_point: Dataset
+    dataset: Dataset
     description: str
 
 
 @dataclass(frozen=True, slots=True)
-class CataloguedField:
+class CatalogueField:
     """A field of an end point, its type as last said, and whether runs read or wrote it."""
 
     name: str
@@ -34,10 +34,10 @@ class CataloguedField:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Found:
+class SearchHit:
     """A search result: a field of an end point, or with an empty field the end point itself."""
 
-    end_point: Dataset
+    dataset: Dataset
     field: str = ""
 
 
@@ -45,8 +45,8 @@ class Found:
 class SearchPage:
     """Results in order; `after` is what the next page begins beyond, None at the end."""
 
-    results: tuple[Found, ...]
-    after: Found | None
+    results: tuple[SearchHit, ...]
+    next_after: SearchHit | None
 
 
 class Catalogue:
@@ -55,38 +55,38 @@ class Catalogue:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def namespaces(self, *, after: str = "") -> Iterator[str]:
+    def namespaces(self, *, start_after: str = "") -> Iterator[str]:
         """All namespaces, from beyond `after`."""
-        return ordered(NamespaceNames(self._table), after=after.encode())
+        return list_names(NamespaceNames(self._table), after=start_after.encode())
 
-    def end_points(
-        self, namespace: str, *, prefix: str = "", after: str = ""
-    ) -> Iterator[CataloguedEndPoint]:
+    def datasets(
+        self, namespace: str, *, prefix: str = "", start_after: str = ""
+    ) -> Iterator[CatalogueDataset]:
         """The end points of a namespace that begin with `prefix`, from beyond `after`."""
-        for end_point, row in self._rows(namespace, prefix=prefix, after=after):
-            yield CataloguedEndPoint(end_point, _newest(row, layout.DESCRIPTION))
+        for end_point, row in self._rows(namespace, prefix=prefix, after=start_after):
+            yield CatalogueDataset(end_point, _newest(row, layout.DESCRIPTION))
 
-    def entries(self, part: Range) -> Iterator[tuple[CataloguedEndPoint, list[CataloguedField]]]:
+    def entries(self, part: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
         """The end points of a range of keys, each under this name alone, with the fields it has there."""
         for key, row in self._table.scan(*part, columns=(layout.LIGHT,)):
             with in_row(key):
-                described = CataloguedEndPoint(end_point_in(key), _newest(row, layout.DESCRIPTION))
+                described = CatalogueDataset(dataset_of(key), _newest(row, layout.DESCRIPTION))
                 fields = _fields(row)
             yield described, fields
 
-    def fields(self, end_point: Dataset) -> list[CataloguedField] | None:
+    def fields(self, end_point: Dataset) -> list[CatalogueField] | None:
         """All fields of an end point, under all its names; None where it was never recorded."""
-        found = self._table.rows([layout.end_point_row(name) for name in self.names(end_point)])
-        return _fields(*found.values()) if layout.end_point_row(end_point) in found else None
+        found = self._table.rows([layout.dataset_row(name) for name in self.names(end_point)])
+        return _fields(*found.values()) if layout.dataset_row(end_point) in found else None
 
     def field_names(self, end_point: Dataset) -> list[str] | None:
         """The names of all fields of an end point; None where it was never recorded."""
         known = self.fields(end_point)
         return None if known is None else [field.name for field in known]
 
-    def knows(self, end_point: Dataset) -> bool:
+    def has_dataset(self, end_point: Dataset) -> bool:
         """Whether any run ever named the end point."""
-        return bool(self._table.get(layout.end_point_row(end_point), columns=(layout.EXISTS,)))
+        return bool(self._table.get(layout.dataset_row(end_point), columns=(layout.EXISTS,)))
 
     def names(self, end_point: Dataset) -> list[Dataset]:
         """The name itself, and all further names of the same end point."""
@@ -96,61 +96,61 @@ class Catalogue:
         """The further names of each, sorted: one call for all; those without any are left out."""
         keys = {layout.alias_row(end_point): end_point for end_point in end_points}
         found = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        return {keys[key]: sorted(map(layout.parsed_alias, row)) for key, row in found.items()}
+        return {keys[key]: sorted(map(layout.parse_alias, row)) for key, row in found.items()}
 
-    def search(self, text: str, *, after: Found | None, limit: int, end_points_max: int) -> SearchPage:
+    def search(self, text: str, *, start_after: SearchHit | None, limit: int, datasets_max: int) -> SearchPage:
         """End points and fields whose names hold the text, in any case.
 
         At most `limit` results, out of at most `end_points_max` end points: a page may be short of results
         and still have a next one.
         """
         wanted = text.casefold()
-        results: list[Found] = []
+        results: list[SearchHit] = []
         seen = None
-        for number, (end_point, row) in enumerate(self._all_rows(after)):
-            if number == end_points_max:
+        for number, (end_point, row) in enumerate(self._all_rows(start_after)):
+            if number == datasets_max:
                 return SearchPage(tuple(results), seen)
             fields = [field.name for field in _fields(row)]
-            for found in [Found(end_point), *(Found(end_point, field) for field in fields)]:
-                if (after is None or found > after) and wanted in (found.field or end_point.name).casefold():
+            for found in [SearchHit(end_point), *(SearchHit(end_point, field) for field in fields)]:
+                if (start_after is None or found > start_after) and wanted in (found.field or end_point.name).casefold():
                     if len(results) == limit:
                         return SearchPage(tuple(results), results[-1])
                     results.append(found)
-            seen = Found(end_point, fields[-1] if fields else "")
+            seen = SearchHit(end_point, fields[-1] if fields else "")
         return SearchPage(tuple(results), None)
 
-    def _all_rows(self, after: Found | None) -> Iterator[tuple[Dataset, Row]]:
+    def _all_rows(self, after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
         """Every end point from that of `after` on, it included."""
-        first = after.end_point if after else Dataset("", "")
-        if after is not None and (row := self._table.get(layout.end_point_row(first))):
+        first = after.dataset if after else Dataset("", "")
+        if after is not None and (row := self._table.get(layout.dataset_row(first))):
             yield first, row
         yield from self._rows(first.namespace, after=first.name) if after else ()
-        for namespace in self.namespaces(after=first.namespace):
+        for namespace in self.namespaces(start_after=first.namespace):
             yield from self._rows(namespace)
 
     def _rows(self, namespace: str, *, prefix: str = "", after: str = "") -> Iterator[tuple[Dataset, Row]]:
-        names = EndPointNames(self._table, namespace)
-        for batch in batched(ordered(names, prefix=prefix.encode(), after=after.encode())):
+        names = DatasetNames(self._table, namespace)
+        for batch in batch_names(list_names(names, prefix=prefix.encode(), after=after.encode())):
             ends = {
-                layout.end_point_row(Dataset(namespace, name)): Dataset(namespace, name) for name in batch
+                layout.dataset_row(Dataset(namespace, name)): Dataset(namespace, name) for name in batch
             }
             found = self._table.rows(list(ends), columns=(layout.LIGHT,))
             for row, end_point in ends.items():
                 yield end_point, found.get(row, {})
 
 
-def _fields(*named: Row) -> list[CataloguedField]:
+def _fields(*named: Row) -> list[CatalogueField]:
     names: dict[str, set[Direction | None]] = {}
     types: dict[str, list[Cell]] = {}
     for column, cell in (item for row in named for item in row.items()):
-        parsed = layout.parsed_field_column(column)
+        parsed = layout.parse_field_column(column)
         if parsed is not None:
             direction, name, is_type = parsed
             names.setdefault(name, set()).add(direction)
             if is_type:
                 types.setdefault(name, []).append(cell)
     return [
-        CataloguedField(
+        CatalogueField(
             name=name,
             type=_last_said(types.get(name, [])),
             read=Direction.FORWARD in directions,

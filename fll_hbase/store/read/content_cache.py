@@ -10,18 +10,19 @@ from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
-from fll_hbase.model import field_map as summary
-from fll_hbase.model import lineage
-from fll_hbase.model.field_map import FieldMap, Relations
-from fll_hbase.model.operations import Dataset, DatasetField, Operation
-from fll_hbase.model.runs import Direction
+from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.field_relations import DatasetLineageSet
+from fll_hbase.model.operations import Operation
+from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")
 
 
-class Gone(CorruptRow):
+class ContentMissing(CorruptRow):
     """A run names a data row that is not there: a sweep took both since it was read, or it is corrupt."""
 
 
@@ -32,7 +33,7 @@ class Content(NamedTuple):
     field_map: FieldMap
 
 
-class Contents:
+class ContentCache:
     """Reads data rows; keeps what it decoded up to a number of bytes as stored."""
 
     def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int) -> None:
@@ -47,13 +48,13 @@ class Contents:
         """Which fields made which. Raises CorruptRow where the data row is missing or unreadable."""
         return self._once(("map", checksum), lambda: self._read_field_map(checksum))
 
-    def names(self, checksum: str, direction: Direction, end_point: Dataset) -> bool:
+    def has_dataset(self, checksum: str, direction: Direction, end_point: Dataset) -> bool:
         """Whether the content writes (backward) or reads (forward) the end point."""
         field_map = self.field_map(checksum)
         ends = field_map.destinations if direction is Direction.BACKWARD else field_map.sources
         return end_point in ends
 
-    def relations(self, checksums: frozenset[str], direction: Direction, end_point: Dataset) -> Relations:
+    def relations(self, checksums: frozenset[str], direction: Direction, end_point: Dataset) -> DatasetLineageSet:
         """What all the contents together say of an end point."""
         key = "relations", checksums, direction, end_point
         return self._once(key, lambda: self._merged_relations(checksums, direction, end_point))
@@ -66,9 +67,9 @@ class Contents:
     def content(self, checksum: str) -> Content:
         """The operations as they were told, sorted by name, and the field map. Raises CorruptRow."""
         cells = self._operation_cells(checksum)
-        with in_row(layout.data_row(checksum)):
+        with in_row(layout.content_row(checksum)):
             told = sorted(
-                map(content_rows.operation_of, cells.values()), key=lambda operation: operation.name
+                map(content_rows.decode_operation, cells.values()), key=lambda operation: operation.name
             )
         return Content(tuple(told), self.field_map(checksum))
 
@@ -88,24 +89,24 @@ class Contents:
 
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, end_point: Dataset
-    ) -> tuple[int, Relations]:
-        union = Relations({})
+    ) -> tuple[int, DatasetLineageSet]:
+        union = DatasetLineageSet({})
         for checksum in sorted(checksums):
-            union = union.merged(
-                summary.relations(
+            union = union.merge(
+                field_relations.dataset_relations(
                     self.field_map(checksum),
                     end_point,
                     backward=direction is Direction.BACKWARD,
                     pairs_max=self._pairs_max,
                 )
             )
-        pairs = sum(len(found.direct) + len(found.indirect) + 8 for found in union.by_ends.values())
+        pairs = sum(len(found.direct) + len(found.indirect) + 8 for found in union.by_datasets.values())
         return 100 * (pairs + len(checksums)), union
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         row = self._row(checksum, (layout.FIELD_MAP,))
-        with in_row(layout.data_row(checksum)):
-            return 8 * len(row[layout.FIELD_MAP].value), content_rows.field_map_of(row)
+        with in_row(layout.content_row(checksum)):
+            return 8 * len(row[layout.FIELD_MAP].value), content_rows.decode_field_map(row)
 
     def _read_operations(
         self, checksum: str, direction: Direction, field: DatasetField
@@ -115,9 +116,9 @@ class Contents:
         graph = layout.graph_column(direction, field.dataset, field.name)
         row = self._row(checksum, (graph, layout.OPERATION_NAMES))
         if graph in row:
-            names = content_rows.operation_names_of(row[layout.OPERATION_NAMES])
+            names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
             try:
-                wanted = [names[number] for number in content_rows.numbers_of(row[graph])]
+                wanted = [names[number] for number in content_rows.decode_ranges(row[graph])]
             except IndexError as error:
                 raise CorruptRow(f"c|{checksum}: {graph!r} names an operation that is not there") from error
             columns = [layout.operation_column(name) for name in wanted]
@@ -128,13 +129,13 @@ class Contents:
         else:
             cells = self._operation_cells(checksum)
         size = sum(len(cell.value) for cell in cells.values())
-        return 8 * size, tuple(content_rows.operation_of(cell) for _, cell in sorted(cells.items()))
+        return 8 * size, tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
 
     def _read_all_operations(self, checksum: str) -> tuple[int, dict[str, Operation]]:
         cells = self._operation_cells(checksum)
         size = sum(len(cell.value) for cell in cells.values())
-        return 8 * size, lineage.with_unlisted_outputs(
-            [content_rows.operation_of(cell) for cell in cells.values()]
+        return 8 * size, lineage.declare_missing_outputs(
+            [content_rows.decode_operation(cell) for cell in cells.values()]
         )
 
     def _operation_cells(self, checksum: str) -> Row:
@@ -146,11 +147,11 @@ class Contents:
         if direction is Direction.FORWARD:
             return field in field_map.fields
         return field in field_map.generated or any(
-            flow.destination == field.dataset and field.name in flow.fields for flow in field_map.flows
+            flow.destination == field.dataset and field.name in flow.fields for flow in field_map.entries
         )
 
     def _row(self, checksum: str, columns: tuple[bytes, ...] | list[bytes]) -> Row:
-        row = self._table.get(layout.data_row(checksum), columns=columns)
+        row = self._table.get(layout.content_row(checksum), columns=columns)
         if not row:
-            raise Gone(f"c|{checksum}: a run names this data row, but it holds none of {columns!r}")
+            raise ContentMissing(f"c|{checksum}: a run names this data row, but it holds none of {columns!r}")
         return row

@@ -6,29 +6,29 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fll_hbase.model.field_map import Relation, Relations
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import Direction
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet
+from fll_hbase.model.window import Direction
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LineageEntry:
     """A relation, and how many hops from the end point asked about it was first found."""
 
-    relation: Relation
+    relation: DatasetLineage
     level: int
     direction: Direction
 
 
 @dataclass(frozen=True, slots=True)
-class HighLevel:
+class DatasetLineageResult:
     """The answer to a high-level question; `truncated_by` names each bound that left something out."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LineageEntry, ...]
     truncated_by: tuple[str, ...]
 
 
-Ask: TypeAlias = Callable[[Dataset, Sequence[Dataset]], Relations]
+Ask: TypeAlias = Callable[[Dataset, Sequence[Dataset]], DatasetLineageSet]
 """What is said of an end point under any of its names, told under the first."""
 
 Aliases: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, Sequence[Dataset]]]
@@ -44,12 +44,12 @@ def walk(
     level: int,
     level_max: int,
     pairs_max: int,
-) -> HighLevel:
+) -> DatasetLineageResult:
     """All relations within `level` hops.
 
     Every end point is asked once, under all its names, so cycles end the walk.
     """
-    entries: list[Entry] = []
+    entries: list[LineageEntry] = []
     truncated: set[str] = set()
     asked: set[Dataset] = set()
     frontier = {start}
@@ -59,11 +59,11 @@ def walk(
         for end_point, others in _named(frontier, aliases):
             asked |= {end_point, *others}
             relations = ask(end_point, others)
-            for relation in relations.by_ends.values():
-                pairs += len(relation.direct) + len(relation.indirect) + len(relation.whole)
+            for relation in relations.by_datasets.values():
+                pairs += len(relation.direct) + len(relation.indirect) + len(relation.dataset_wide)
                 if pairs > pairs_max:
-                    return HighLevel(tuple(entries), (*truncated, f"pairs_max={pairs_max}"))
-                entries.append(Entry(relation, hop, direction))
+                    return DatasetLineageResult(tuple(entries), (*truncated, f"pairs_max={pairs_max}"))
+                entries.append(LineageEntry(relation, hop, direction))
                 neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
                 if neighbour is not None:
                     found.add(neighbour)
@@ -74,7 +74,7 @@ def walk(
             break
     if frontier and level > level_max:
         truncated.add(f"level_max={level_max}")
-    return HighLevel(tuple(entries), tuple(sorted(truncated)))
+    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated)))
 
 
 def _named(frontier: Collection[Dataset], aliases: Aliases) -> Iterator[tuple[Dataset, Sequence[Dataset]]]:
@@ -88,12 +88,12 @@ def _named(frontier: Collection[Dataset], aliases: Aliases) -> Iterator[tuple[Da
             yield end_point, others
 
 
-def in_order(entries: list[Entry]) -> tuple[Entry, ...]:
+def in_order(entries: list[LineageEntry]) -> tuple[LineageEntry, ...]:
     """By level, source and destination, what is null first; backward first where all else is equal."""
     return tuple(sorted(entries, key=_place))
 
 
-def _place(entry: Entry) -> tuple[object, ...]:
+def _place(entry: LineageEntry) -> tuple[object, ...]:
     relation = entry.relation
     return (
         entry.level,

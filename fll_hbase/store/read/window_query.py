@@ -16,12 +16,12 @@ from cachetools import LRUCache
 
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import DAY_MAX
-from fll_hbase.model.operations import Dataset
-from fll_hbase.model.runs import DAY_MS, Direction, Window
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store import run_rows
-from fll_hbase.store.read.content_cache import Contents
-from fll_hbase.store.read.event_merge import Folds
-from fll_hbase.store.run_rows import Claim, Truth
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
 BATCH_RUNS_MAX = 1000
@@ -30,11 +30,11 @@ COLUMNS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WindowQuery:
     """One end point in one direction, over one window; `failed` takes failed runs too."""
 
     direction: Direction
-    end_point: Dataset
+    dataset: Dataset
     window: Window
     failed: bool = False
 
@@ -47,7 +47,7 @@ class WindowReader:
     """Answers which contents and runs are in a window. Threads may share it."""
 
     def __init__(
-        self, table: Table, contents: Contents, folds: Folds, *, clock: Callable[[], int], grace_ms: int
+        self, table: Table, contents: ContentCache, folds: EventMerger, *, clock: Callable[[], int], grace_ms: int
     ) -> None:
         self._table = table
         self._folds = folds
@@ -56,7 +56,7 @@ class WindowReader:
         self._grace_ms = grace_ms
         self._dead = _Dead()
 
-    def checksums(self, asked: Asked) -> frozenset[str]:
+    def checksums(self, asked: WindowQuery) -> frozenset[str]:
         """Every content that a run of the window has."""
         began_ms = self._clock()
         entries = self._index(asked)
@@ -77,7 +77,7 @@ class WindowReader:
                 self._remember_dead(asked, day, [on_day[checksum] for checksum in wanted], began_ms)
         return frozenset(found)
 
-    def newest(self, asked: Asked, checksums: Iterable[str]) -> dict[str, bytes]:
+    def newest_references(self, asked: WindowQuery, checksums: Iterable[str]) -> dict[str, bytes]:
         """Per content the place of its newest run in the window; places sort newest first."""
         missing = set(checksums)
         places: dict[str, bytes] = {}
@@ -86,35 +86,35 @@ class WindowReader:
             missing -= places.keys()
         return places
 
-    def live_runs(self, asked: Asked, *, after: bytes = b"", batch: int) -> Iterator[Truth]:
+    def runs(self, asked: WindowQuery, *, start_after: bytes = b"", batch_size: int) -> Iterator[CommittedRun]:
         """Every run of the window newest first, from beyond the reference tail `after`."""
-        start, stop = layout.window(asked.direction, asked.end_point, asked.window)
-        prefix = layout.references(asked.direction, asked.end_point)
-        if after:
-            start = max(start, prefix + after + b"\x00")
+        start, stop = layout.window_range(asked.direction, asked.dataset, asked.window)
+        prefix = layout.reference_prefix(asked.direction, asked.dataset)
+        if start_after:
+            start = max(start, prefix + start_after + b"\x00")
         while True:
-            page = list(self._table.scan(start, stop, limit=batch))
+            page = list(self._table.scan(start, stop, limit=batch_size))
             tails = [key[len(prefix) :] for key, _ in page]
-            truths = self._folds.truths(self._run_rows(tails))
+            truths = self._folds.committed_runs(self._run_rows(tails))
             for tail in tails:
-                truth = truths.get(layout.parsed_tail(tail).run)
-                if truth and place_of(truth) == tail and self._admits(asked, _claim_of(truth)):
+                truth = truths.get(layout.parse_reference_tail(tail).run)
+                if truth and reference_tail_of(truth) == tail and self._admits(asked, _claim_of(truth)):
                     yield truth
-            if len(page) < batch:
+            if len(page) < batch_size:
                 return
             start = page[-1][0] + b"\x00"
 
-    def _index(self, asked: Asked) -> dict[str, list[_Entry]]:
+    def _index(self, asked: WindowQuery) -> dict[str, list[_Entry]]:
         """The index rows of all days touched, by content, newest first."""
-        start, stop = layout.index_window(asked.direction, asked.end_point, asked.window)
-        columns = (layout.WITNESS, layout.FAILED_WITNESS) if asked.failed else (layout.WITNESS,)
+        start, stop = layout.index_range(asked.direction, asked.dataset, asked.window)
+        columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if asked.failed else (layout.SAMPLE_RUN,)
         entries: dict[bytes, list[_Entry]] = {}
         for entry in self._table.scan(start, stop, columns=columns):
-            entries.setdefault(layout.checksum_in(entry[0]), []).append(entry)
-        return {layout.checksum_text(checksum): rows_ for checksum, rows_ in entries.items()}
+            entries.setdefault(layout.index_checksum(entry[0]), []).append(entry)
+        return {layout.decode_checksum(checksum): rows_ for checksum, rows_ in entries.items()}
 
     def _alive(
-        self, asked: Asked, days: Iterable[tuple[int, dict[str, _Entry]]], now_ms: int
+        self, asked: WindowQuery, days: Iterable[tuple[int, dict[str, _Entry]]], now_ms: int
     ) -> Iterator[tuple[int, dict[str, _Entry]]]:
         """The days with those rows whose references are worth a look: all but the dead."""
         for day, on_day in days:
@@ -126,52 +126,52 @@ class WindowReader:
             if alive:
                 yield day, alive
 
-    def _confirmed(self, asked: Asked, tails: Sequence[bytes]) -> set[str]:
+    def _confirmed(self, asked: WindowQuery, tails: Sequence[bytes]) -> set[str]:
         """The contents that the run rows of the candidates really have."""
         return {
             claim.checksum
             for begin in range(0, len(tails), BATCH_RUNS_MAX)
             for value in self._values(tails[begin : begin + BATCH_RUNS_MAX]).values()
-            if self._admits(asked, claim := run_rows.claimed(value))
+            if self._admits(asked, claim := run_rows.decode_head(value))
         }
 
-    def _admits(self, asked: Asked, claim: Claim) -> bool:
+    def _admits(self, asked: WindowQuery, claim: CommittedHead) -> bool:
         """Whether the run row has the last word for this question: its start, state and end points."""
         if claim.start_ms not in asked.window or (claim.state.failed and not asked.failed):
             return False
-        return self._contents.names(claim.checksum, asked.direction, asked.end_point)
+        return self._contents.has_dataset(claim.checksum, asked.direction, asked.dataset)
 
     def _values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
         """What the run rows say of the runs, by reference tail; runs that no pass finished are left out."""
         found = self._run_rows(tails)
-        runs = {tail: layout.parsed_tail(tail).run for tail in tails}
-        values = {tail: run_rows.truth_value(found[run]) for tail, run in runs.items() if run in found}
+        runs = {tail: layout.parse_reference_tail(tail).run for tail in tails}
+        values = {tail: run_rows.commit_value(found[run]) for tail, run in runs.items() if run in found}
         return {tail: value for tail, value in values.items() if value is not None}
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
         """The rows of the runs, by run."""
-        runs = {layout.parsed_tail(tail).run for tail in tails}
+        runs = {layout.parse_reference_tail(tail).run for tail in tails}
         keys = {layout.run_row(run): run for run in sorted(runs)}
         found = self._table.rows(list(keys), columns=(layout.LIGHT,))
         return {keys[key]: row for key, row in found.items()}
 
-    def _first_references(self, asked: Asked, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
+    def _first_references(self, asked: WindowQuery, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
         """Per content the place of its newest run in the window on one day."""
         wanted = set(checksums)
         first: dict[str, bytes] = {}
         for tails in self._pages(asked, day, wanted):
             for tail, value in self._values(tails).items():
-                claim = run_rows.claimed(value)
-                place = layout.reference_tail(claim.start_ms, layout.parsed_tail(tail).run)
+                claim = run_rows.decode_head(value)
+                place = layout.reference_tail(claim.start_ms, layout.parse_reference_tail(tail).run)
                 if place == tail and claim.checksum in wanted and self._admits(asked, claim):
                     first.setdefault(claim.checksum, place)
             wanted -= first.keys()
         return first
 
-    def _pages(self, asked: Asked, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
+    def _pages(self, asked: WindowQuery, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
         """The references of one day, newest first, that name a content still wanted; more at each step."""
-        start, stop = layout.window(asked.direction, asked.end_point, _part(asked.window, day))
-        prefix = layout.references(asked.direction, asked.end_point)
+        start, stop = layout.window_range(asked.direction, asked.dataset, _part(asked.window, day))
+        prefix = layout.reference_prefix(asked.direction, asked.dataset)
         batch = 1
         while wanted:
             page = list(self._table.scan(start, stop, columns=_reference_columns(wanted, asked), limit=batch))
@@ -181,7 +181,7 @@ class WindowReader:
             start = page[-1][0] + b"\x00"
             batch = min(2 * batch, BATCH_RUNS_MAX)
 
-    def _remember_dead(self, asked: Asked, day: int, entries: Iterable[_Entry], began_ms: int) -> None:
+    def _remember_dead(self, asked: WindowQuery, day: int, entries: Iterable[_Entry], began_ms: int) -> None:
         """No run of that day has that content, unless a pass under way when it was asked says so yet.
 
         No pass takes as long as the grace period, however skewed the clocks.
@@ -211,17 +211,17 @@ class _Dead:
             stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
         return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
 
-    def remember(self, asked: Asked, entries: Iterable[_Entry], until_ms: int) -> None:
+    def remember(self, asked: WindowQuery, entries: Iterable[_Entry], until_ms: int) -> None:
         with self._lock:
             for entry in entries:
                 self._found[entry[0], asked.failed] = _stamp_ms(entry), until_ms
 
 
-def _claim_of(truth: Truth) -> Claim:
-    return Claim(truth.checksum, truth.run.start_ms, truth.run.state)
+def _claim_of(truth: CommittedRun) -> CommittedHead:
+    return CommittedHead(truth.checksum, truth.run.start_ms, truth.run.state)
 
 
-def place_of(truth: Truth) -> bytes:
+def reference_tail_of(truth: CommittedRun) -> bytes:
     """Where a run stands among the references of an end point; sorts newest first."""
     return layout.reference_tail(truth.run.start_ms, truth.run.run)
 
@@ -245,7 +245,7 @@ def _by_day(
     days: dict[int, dict[str, _Entry]] = {}
     for checksum in checksums:
         for entry in entries.get(checksum, ()):
-            days.setdefault(layout.day_in(entry[0]), {})[checksum] = entry
+            days.setdefault(layout.index_day(entry[0]), {})[checksum] = entry
     yield from sorted(days.items(), reverse=True)
 
 
@@ -255,7 +255,7 @@ def _part(window: Window, day: int) -> Window:
     return Window(max(window.start_ms, day * DAY_MS), stop_ms)
 
 
-def _reference_columns(checksums: Collection[str], asked: Asked) -> list[bytes]:
+def _reference_columns(checksums: Collection[str], asked: WindowQuery) -> list[bytes]:
     """What a reference of those contents holds; all of the family where the list would be too long."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]

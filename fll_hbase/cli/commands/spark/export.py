@@ -9,7 +9,7 @@ from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE
 from fll_hbase.config import Settings
-from fll_hbase.model.runs import START_LIMIT_MS
+from fll_hbase.model.window import START_LIMIT_MS
 
 FORMATS = ("openlineage", "parquet", "csv")
 
@@ -52,7 +52,7 @@ def export(
     """
     if distinct and form == FORMATS[0]:
         raise click.UsageError("--distinct is of edges: give --format parquet or csv.")
-    window = time_window.window(start, end or str(START_LIMIT_MS), now_ms=now_ms())
+    window = time_window.parse_window(start, end or str(START_LIMIT_MS), now_ms=now_ms())
     with common.running("export", master) as spark:
         from fll_hbase.spark.jobs import export as job
 

@@ -13,7 +13,7 @@ from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.options import NAMESPACE
 from fll_hbase.config import Settings
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import hbase_url
 
@@ -25,7 +25,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic since click 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            return ceil(time_window.seconds(str(value), now_ms=now_ms()) * 1000)
+            return ceil(time_window.parse_seconds(str(value), now_ms=now_ms()) * 1000)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

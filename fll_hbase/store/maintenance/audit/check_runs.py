@@ -13,11 +13,12 @@ from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_day, inverted_start
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.runs import DAY_MS, State
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import DAY_MS
 from fll_hbase.store import run_rows
-from fll_hbase.store.maintenance.audit.expectations import Said, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Mend
-from fll_hbase.store.read.event_merge import Folds
+from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row
 
 NAMES_MAX = 100_000
@@ -25,10 +26,10 @@ NAMES_MAX = 100_000
 
 _COUNT_DIGITS = 8
 _FAILED = {state.value.encode(): state.failed for state in State}
-_FIRST_TRUTH = layout.TRUTH + b"00000001|"
+_FIRST_TRUTH = layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 _EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
-_TRUTH = re.compile(re.escape(layout.TRUTH) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
+_TRUTH = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 
 
 class Hints(NamedTuple):
@@ -61,18 +62,18 @@ class Cells(NamedTuple):
         return len(self.documents) + len(self.events)
 
 
-class RunRows:
+class RunRowChecker:
     """Tells what run rows say. `once`: an index row that many runs need is told of once, or nearly."""
 
-    def __init__(self, folds: Folds, *, once: bool) -> None:
+    def __init__(self, folds: EventMerger, *, once: bool) -> None:
         self._folds = folds
         self._once = once
         self._programs: LRUCache[bytes, bytes] = LRUCache(NAMES_MAX)
         self._asked: set[tuple[bytes, int, bool]] = set()
 
-    def tell(self, key: bytes, row: Row, ends: Mapping[bytes, Sequence[End]], said: Said) -> None:
+    def collect(self, key: bytes, row: Row, ends: Mapping[bytes, Sequence[End]], said: RowFacts) -> None:
         """What a run row says; `ends` are those of the contents that can be read. Raises CorruptRow."""
-        run = ranges.escaped_run_in(key)
+        run = ranges.escaped_run_of(key)
         hints = self._settled(row)
         if hints is not None:
             said.expected.append(layout.CONTENTS + hints.checksum)
@@ -80,10 +81,10 @@ class RunRows:
             return
         cells = _cells(row)
         altered = [column for column in (*cells.documents, *cells.events) if _altered(row, column)]
-        said.faults += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
+        said.findings += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
         value = row[cells.truths[-1]].value if cells.truths else None
         faults = [] if altered else list(self._faults(key, row, cells, value))
-        said.faults += faults
+        said.findings += faults
         sure = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         into = said.expected if sure else said.allowed
         hints = self._claimed(key, value)
@@ -117,7 +118,7 @@ class RunRows:
         if value is None:
             return None
         try:
-            claim, program = run_rows.claimed(value), self._program(key, value)
+            claim, program = run_rows.decode_head(value), self._program(key, value)
         except CorruptRow:
             return None
         return Hints(claim.checksum.encode(), claim.start_ms, claim.state.failed, program)
@@ -128,7 +129,7 @@ class RunRows:
         if cells.documents:
             latest = row[cells.documents[-1]].value
             self._program(key, latest)
-            named.add(layout.data_row(run_rows.claimed(latest).checksum))
+            named.add(layout.content_row(run_rows.decode_head(latest).checksum))
         yield from named
 
     def _hints(
@@ -142,7 +143,7 @@ class RunRows:
         day = day_of(start_ms)
         asked = checksum, day, failed
         if asked not in self._asked or into is allowed:
-            column = layout.FAILED_WITNESS if failed else layout.WITNESS
+            column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
             tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
             for end in ends:
                 (into if (day + 1) * DAY_MS > end.horizon_ms else allowed).append(end.index + tail)
@@ -156,17 +157,17 @@ class RunRows:
 
     def _program(self, key: bytes, value: bytes) -> bytes:
         """What references of a run with that truth, or document, hold. Raises CorruptRow."""
-        if run_rows.is_head(value):
+        if run_rows.is_head_only(value):
             return b""
         names = value.split(SEPARATOR, 3)[-1]
         program = self._programs.get(names)
         if program is None:
-            truth = run_rows.decoded(ranges.run_in(key), value)
-            program = self._programs[names] = run_rows.program_of(truth.run)
+            truth = run_rows.decode_run(ranges.run_of(key), value)
+            program = self._programs[names] = run_rows.encode_program(truth.run)
         return program
 
     def _faults(self, key: bytes, row: Row, cells: Cells, value: bytes | None) -> Iterator[Finding]:
-        mend = Mend(key)
+        mend = Repair(key)
         count = _counted(cells.truths[-1]) if cells.truths else -1
         if value is None or count < cells.said:
             counted = f"truth of {count}" if cells.truths else "no truth"
@@ -174,21 +175,21 @@ class RunRows:
             return
         rivals = [column for column in cells.truths[:-1] if _counted(column) == count]
         if any(row[column].value != value for column in rivals):
-            yield Finding(Kind.TRUTHS_DISAGREE, key, f"{len(rivals) + 1} truths of {count}", mend)
+            yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} truths of {count}", mend)
         elif not cells.said:
-            yield Finding(Kind.LOST, key, "a truth, but no document or event")
+            yield Finding(Kind.INPUT_MISSING, key, "a truth, but no document or event")
         elif not self._agrees(row, cells, value):
             if cells.said < count:
-                yield Finding(Kind.LOST, key, f"a truth of {count}, but {cells.said} documents and events")
+                yield Finding(Kind.INPUT_MISSING, key, f"a truth of {count}, but {cells.said} documents and events")
             else:
-                yield Finding(Kind.UNTRUE, key, cells.truths[-1].decode(), mend)
+                yield Finding(Kind.COMMIT_MISMATCH, key, cells.truths[-1].decode(), mend)
 
     def _agrees(self, row: Row, cells: Cells, value: bytes) -> bool:
         """Whether the truth is what was said; where a part is missing or corrupt that is told of its row."""
         if cells.documents:
             return row[cells.documents[-1]].value == value
         try:
-            return self._folds.head(run_rows.events_of(row)) == value
+            return self._folds.merged_head(run_rows.decode_events(row)) == value
         except CorruptRow:
             return True
 
@@ -212,11 +213,11 @@ def _altered(row: Row, column: bytes) -> bool:
 
 
 def _counted(truth: bytes) -> int:
-    return int(truth[len(layout.TRUTH) :][:_COUNT_DIGITS], 16)
+    return int(truth[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
 
 
 def _parts(row: Row, cells: Cells) -> Iterator[bytes]:
     if cells.events:
-        for event in run_rows.events_of(row):
-            yield layout.part_row(event.part)
-            yield layout.part_row(event.facts)
+        for event in run_rows.decode_events(row):
+            yield layout.event_body_row(event.lineage_digest)
+            yield layout.event_body_row(event.facts_digest)

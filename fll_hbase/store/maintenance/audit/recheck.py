@@ -13,33 +13,33 @@ from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.codec import unescaped
-from fll_hbase.model.runs import Direction
+from fll_hbase.keys.codec import unescape
+from fll_hbase.model.window import Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.maintenance.audit.expectations import (
-    Said,
+    RowFacts,
     cell_text,
     column_of,
-    fault_text,
-    mark,
+    fault_key,
     row_of,
+    text_hash,
 )
-from fll_hbase.store.maintenance.audit.findings import NOTHING, Finding, Kind, Mend
-from fll_hbase.store.maintenance.audit.row_facts import Auditor, KeyedRow
+from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.row_facts import FactCollector, KeyedRow
 from fll_hbase.tables import Row, Table
 
 _MISSING = {
     layout.CONTENTS: Kind.MISSING_CONTENT,
-    layout.PARTS: Kind.MISSING_PART,
+    layout.EVENT_BODIES: Kind.MISSING_PART,
     **dict.fromkeys(layout.REFERENCES, Kind.MISSING_REFERENCE),
     layout.INDEX: Kind.MISSING_INDEX,
-    layout.END_POINTS: Kind.MISSING_CATALOGUE,
+    layout.DATASETS: Kind.MISSING_CATALOGUE,
     layout.ALIASES: Kind.MISSING_ALIAS,
 }
 _PROGRAM_PIECES = 4
 
 
-class Differing(NamedTuple):
+class Mismatches(NamedTuple):
     """Marks that do not agree: needed and not found, found and not needed, and faults."""
 
     missing: AbstractSet[int]
@@ -56,13 +56,13 @@ class _Doubts:
     faults: list[Finding]
 
 
-class Confirming:
+class Rechecker:
     """Looks again at rows that say something of marks which do not agree."""
 
-    def __init__(self, table: Table, differing: Differing) -> None:
+    def __init__(self, table: Table, differing: Mismatches) -> None:
         self._table = table
         self._differing = differing
-        self._auditor = Auditor(table)
+        self._auditor = FactCollector(table)
         self._told: set[tuple[int, bool]] = set()
 
     def findings(self, page: Sequence[KeyedRow]) -> Iterator[tuple[int, Finding]]:
@@ -77,56 +77,56 @@ class Confirming:
         behind = {text: _behind(key, text, seen[key]) for key, text in doubts.left}
         again = self._said(self._read(claimants | {key for keys in behind.values() for key in keys}))
         for key, text in doubts.missing:
-            if text in again.get(key, Said()).expected and text not in found.get(row_of(text), Said()).found:
+            if text in again.get(key, RowFacts()).expected and text not in found.get(row_of(text), RowFacts()).present:
                 yield from self._once(text, _missing(key, text, seen[key], needed))
         for fault in doubts.faults:
-            if any(one.kind is fault.kind for one in again.get(fault.row, Said()).faults):
-                yield from self._once(fault_text(fault), fault)
+            if any(one.kind is fault.kind for one in again.get(fault.row, RowFacts()).findings):
+                yield from self._once(fault_key(fault), fault)
         for key, text in doubts.left:
-            if not any(_needs(again.get(run, Said()), text) for run in behind[text]):
+            if not any(_needs(again.get(run, RowFacts()), text) for run in behind[text]):
                 yield from self._once(text, _left(key, text, again))
 
     def _once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
         """A mark once, and once more if only then it can be mended."""
-        told = mark(text), finding.mend != NOTHING
+        told = text_hash(text), finding.repair != NO_REPAIR
         if told not in self._told:
             self._told.add(told)
             yield told[0], finding
 
     def _doubts(self, page: Sequence[KeyedRow]) -> _Doubts:
         doubts = _Doubts([], [], [])
-        for key, said in self._auditor.told(page).items():
-            left = [(key, text) for text in said.found if mark(text) in self._differing.left]
+        for key, said in self._auditor.collect_each(page).items():
+            left = [(key, text) for text in said.present if text_hash(text) in self._differing.left]
             doubts.left += left
             if left and key.startswith(layout.CONTENTS):
                 continue
-            doubts.missing += ((key, text) for text in said.expected if mark(text) in self._differing.missing)
-            doubts.faults += (one for one in said.faults if mark(fault_text(one)) in self._differing.faults)
+            doubts.missing += ((key, text) for text in said.expected if text_hash(text) in self._differing.missing)
+            doubts.faults += (one for one in said.findings if text_hash(fault_key(one)) in self._differing.faults)
         return doubts
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:
         return self._table.rows(sorted(keys)) if keys else {}
 
-    def _said(self, read: dict[bytes, Row]) -> dict[bytes, Said]:
+    def _said(self, read: dict[bytes, Row]) -> dict[bytes, RowFacts]:
         """What rows say now, horizons and contents read anew."""
-        return Auditor(self._table).told(list(read.items()))
+        return FactCollector(self._table).collect_each(list(read.items()))
 
 
 def _behind(key: bytes, text: bytes, row: Row) -> list[bytes]:
     """The run row that would need a reference, or an index row; and the content it names."""
     try:
         if key.startswith(layout.REFERENCES):
-            run = layout.parsed_tail(b"|".join(key.split(b"|", 4)[3:])).run
+            run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
         if key.startswith(layout.INDEX):
             column = text[len(key) + 1 :].partition(b"\n")[0]
-            return [layout.run_row(layout.parsed_tail(row[column].value).run)]
+            return [layout.run_row(layout.parse_reference_tail(row[column].value).run)]
     except (CorruptRow, KeyError):
         return []
     return []
 
 
-def _left(key: bytes, text: bytes, again: dict[bytes, Said]) -> Finding:
+def _left(key: bytes, text: bytes, again: dict[bytes, RowFacts]) -> Finding:
     """What nothing needs, in words; a reference or an index row that cannot be read is a fault."""
     column = text[len(key) + 1 :].partition(b"\n")[0]
     detail = column.decode(errors="backslashreplace")
@@ -135,7 +135,7 @@ def _left(key: bytes, text: bytes, again: dict[bytes, Said]) -> Finding:
             return Finding(_left_reference(key, column, again), key, detail)
         if key.startswith(layout.INDEX):
             _check_index(key, column)
-            return Finding(Kind.INDEX_WITHOUT_WITNESS, key, detail)
+            return Finding(Kind.INDEX_WITHOUT_RUN, key, detail)
     except CorruptRow as error:
         return Finding(Kind.UNREADABLE, key, str(error))
     kind = Kind.CONTENT_WITHOUT_RUN if key.startswith(layout.CONTENTS) else Kind.PART_WITHOUT_EVENT
@@ -153,36 +153,36 @@ def _missing(key: bytes, text: bytes, says: Row, needed: dict[bytes, Row]) -> Fi
         kind = Kind.OTHER_PROGRAM
     said = "holds something else" if there else "is missing"
     what = column.decode() if column else "the row"
-    return Finding(kind, row, f"{what} {said}, says {key.decode()}", NOTHING if lost else Mend(key))
+    return Finding(kind, row, f"{what} {said}, says {key.decode()}", NO_REPAIR if lost else Repair(key))
 
 
 def _is_program(value: bytes) -> bool:
     """Whether some run may have put it: of documents of one content and start the slowest put the last."""
     pieces = value.split(b"|")
     try:
-        return not value or len([unescaped(piece) for piece in pieces]) == _PROGRAM_PIECES
+        return not value or len([unescape(piece) for piece in pieces]) == _PROGRAM_PIECES
     except CorruptRow:
         return False
 
 
-def _needs(said: Said, text: bytes) -> bool:
+def _needs(said: RowFacts, text: bytes) -> bool:
     """Whether a run needs a cell after all, or the same cell with another value, which is told as missing."""
     cell = cell_text(row_of(text), column_of(text))
     return any(one == text or one.startswith(cell) for one in (*said.expected, *said.allowed))
 
 
-def _left_reference(key: bytes, column: bytes, again: dict[bytes, Said]) -> Kind:
+def _left_reference(key: bytes, column: bytes, again: dict[bytes, RowFacts]) -> Kind:
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
-    reference = layout.parsed_tail(tail)
-    end_point = ranges.end_point_in(key)
-    direction = next(one for one in Direction if layout.references(one, end_point)[:1] == letter)
+    reference = layout.parse_reference_tail(tail)
+    end_point = ranges.dataset_of(key)
+    direction = next(one for one in Direction if layout.reference_prefix(one, end_point)[:1] == letter)
     tail = layout.reference_tail(reference.start_ms, reference.run)
-    if layout.references(direction, end_point) + tail != key:
+    if layout.reference_prefix(direction, end_point) + tail != key:
         raise CorruptRow("is not the key of a reference")
     content = _content_of(column)
     if layout.run_row(reference.run) not in again:
         return Kind.REFERENCE_WITHOUT_RUN
-    return Kind.REFERENCE_DISOWNED if content in again else Kind.REFERENCE_WITHOUT_CONTENT
+    return Kind.REFERENCE_STALE if content in again else Kind.REFERENCE_WITHOUT_CONTENT
 
 
 def _content_of(column: bytes) -> bytes:
@@ -190,7 +190,7 @@ def _content_of(column: bytes) -> bytes:
     column = column.partition(b"\n")[0]
     if not column.startswith((layout.REFERENCE, layout.FAILED_REFERENCE)):
         raise CorruptRow(f"{column!r} is no column of a reference")
-    return layout.data_row(layout.checksum_text(column[len(layout.REFERENCE) :]))
+    return layout.content_row(layout.decode_checksum(column[len(layout.REFERENCE) :]))
 
 
 def _check_index(key: bytes, column: bytes) -> None:
@@ -198,8 +198,8 @@ def _check_index(key: bytes, column: bytes) -> None:
     pieces = key.split(b"|")
     if len(pieces) != 6 or pieces[1] not in (b"b", b"f"):
         raise CorruptRow("is not the key of an index row")
-    ranges.end_point_in(key.partition(b"|")[2])
-    layout.checksum_text(layout.checksum_in(key))
-    layout.day_in(key)
-    if column not in (layout.WITNESS, layout.FAILED_WITNESS):
+    ranges.dataset_of(key.partition(b"|")[2])
+    layout.decode_checksum(layout.index_checksum(key))
+    layout.index_day(key)
+    if column not in (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN):
         raise CorruptRow(f"{column!r} is no column of an index row")

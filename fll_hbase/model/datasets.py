@@ -1,0 +1,45 @@
+"""Datasets, their fields, and metadata that does not depend on runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Dataset:
+    """A table, topic, file or other collection of records that runs read from and write to."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DatasetField:
+    """A field of a dataset; the name of a nested field is its full path, `employees/name`."""
+
+    dataset: Dataset
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Field:
+    """A field name with its type; `type` is empty if it is not known."""
+
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetMetadata:
+    """Fields, description and aliases of a dataset, as stated apart from what runs did to it.
+
+    Names of `fields` are full paths; `aliases` are other names of the same dataset.
+    """
+
+    dataset: Dataset
+    fields: tuple[Field, ...] = ()
+    description: str = ""
+    aliases: tuple[Dataset, ...] = ()
