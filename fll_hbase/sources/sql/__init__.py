@@ -1,10 +1,9 @@
-"""SQL to recorded runs: the column lineage of every write of a script."""
+"""SQL source: column lineage of every write of a script, or of one query."""
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.document import read_document
+from fll_hbase.sources.sql.document import read_document, read_query
 from fll_hbase.sources.sql.parser import DIALECTS
-from fll_hbase.sources.sql.query_lineage import read_query
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 
 __all__ = ["DIALECTS", "FieldLookup", "TableSchemas", "read_document", "read_query"]

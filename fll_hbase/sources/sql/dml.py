@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql import from_clause
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
 from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
@@ -24,9 +24,8 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
     target = _update_target(resolver, node)
     select_list = SelectList(resolver)
     fields = list(assignments(resolver, select_list, node.expressions, node.this.alias_or_name))
-    _write(
-        resolver, "UPDATE", target, fields, select_list.dependencies | _where(resolver, node)
-    )
+    dependencies = resolver.scope.dependencies | select_list.dependencies | _where(resolver, node)
+    _write(resolver, "UPDATE", target, fields, dependencies)
 
 
 def delete(resolver: Resolver, node: exp.Expr) -> None:
@@ -35,9 +34,9 @@ def delete(resolver: Resolver, node: exp.Expr) -> None:
     target = _delete_target(resolver, node)
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
-    dependencies = _where(resolver, node)
-    if (resolver.scope.dependencies | dependencies).indirect:
-        _write(resolver, "DELETE", target, [], dependencies)
+    dependencies = resolver.scope.dependencies | _where(resolver, node)
+    if dependencies.indirect:
+        _write(resolver, "DELETE", target, (), dependencies)
 
 
 def merge(resolver: Resolver, node: exp.Expr) -> None:
@@ -56,17 +55,23 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
         inputs = collect_inputs(resolver, operands)
         dependencies |= inputs.dependencies
         branch = list(_branch(resolver, select_list, target, when.args["then"], node.this.alias_or_name))
-        fields += [(name, replace(column, indirect=column.indirect | inputs.indirect)) for name, column in branch]
+        fields += [
+            (name, replace(column, indirect=column.indirect | inputs.indirect)) for name, column in branch
+        ]
         if not branch:
             # A branch that deletes filters the rows of the target.
             dependencies |= RowDependencies(frozenset((field, "filter") for field, _ in inputs.indirect))
-    _write(resolver, "MERGE", target, fields, dependencies | select_list.dependencies)
+    dependencies |= resolver.scope.dependencies | select_list.dependencies
+    _write(resolver, "MERGE", target, fields, dependencies)
 
 
 def _write(
-    resolver: Resolver, verb: str, target: Dataset, fields: list[NamedColumn], dependencies: RowDependencies
+    resolver: Resolver,
+    verb: str,
+    target: Dataset,
+    fields: Sequence[NamedColumn],
+    dependencies: RowDependencies,
 ) -> None:
-    dependencies = resolver.scope.dependencies | dependencies
     # The target counts as read only if one of its fields is.
     dependencies = replace(dependencies, reads=dependencies.reads - {target})
     resolver.script.write(TableWrite(verb, target, fields, dependencies))
@@ -92,7 +97,9 @@ def _update_target(resolver: Resolver, node: exp.Expr) -> Dataset:
     """Add the tables of an UPDATE to the scope; the target may be an alias of its FROM."""
     from_ = node.args.get("from_")
     alias = node.this.name.lower()
-    aliased = [table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == alias]
+    aliased = [
+        table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == alias
+    ]
     from_clause.add_from(resolver, node)
     if aliased and not node.this.db:
         return resolver.script.dataset(aliased[0])

@@ -1,94 +1,137 @@
-"""What does a document with SQL say: a run, and the lineage of what its statements write."""
+"""SQL documents: the run of a script, and the lineage of a single query that something else writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+from sqlglot import exp
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Operation, dataset_of, outputs_of
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
-from fll_hbase.sources.sql.operations import operations_of
-from fll_hbase.sources.sql.parser import DIALECTS, Script, parse
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.source_text import SourceText
-from fll_hbase.sources.sql.statements import read_all
+from fll_hbase.sources.sql.operations import build_operations
+from fll_hbase.sources.sql.parser import DIALECTS, Script, parse_script
+from fll_hbase.sources.sql.query import open_resolver
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.statements import read_statements
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
 
 NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
 
+_T = TypeVar("_T")
+
 
 def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> Reading:
-    """The run that a document records; `columns` are the fields of an end point as the catalogue has them.
+    """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
-    `namespace` is that of the URL; without one the document must name its own. Raises UnreadableDocument for
-    what is no such document or no SQL, InvalidLineage where nothing is written.
+    `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
+    a document of another shape or for text that is not SQL, InvalidLineage if nothing is written.
     """
-    checks = Validator()
-    members = checks.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
-    namespace = read_namespace(checks, members, namespace)
-    run = read_run(checks, members, namespace)
-    dialect = checks.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
-    schema = _schema(checks, members)
-    sql = checks.required(members, "sql", "")
+    validator = Validator()
+    members = validator.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    namespace = read_namespace(validator, members, namespace)
+    run = read_run(validator, members, namespace)
+    dialect = validator.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
+    schema = _read_schema(validator, members)
+    sql = validator.required(members, "sql", "")
     try:
-        script = parse(sql, dialect) if "sql" in members else None
+        script = parse_script(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
-        raise UnreadableDocument([*checks.errors, *error.errors]) from error
-    if checks.errors or script is None:
-        raise UnreadableDocument(checks.errors)
-    told = _told(script, TableSchemas(namespace, schema, columns))
-    return Reading(replace(run, details=encode_details(sql=sql)), told, tuple(checks.warnings))
+        raise UnreadableDocument([*validator.errors, *error.errors]) from error
+    if validator.errors or script is None:
+        raise UnreadableDocument(validator.errors)
+    state = ScriptState(script, TableSchemas(namespace, schema, columns))
+    _refuse_deep_nesting(lambda: read_statements(state))
+    run = replace(run, details=encode_details(sql=sql))
+    return Reading(run, _to_lineage(state), tuple(validator.warnings))
 
 
-def _schema(checks: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
-    """The columns of tables, by the names the SQL has for them."""
-    said = members.get("schema", {})
-    if not isinstance(said, dict):
-        checks.error("schema", "must be an object of tables, each with an array of its columns")
-        return {}
-    found = {}
-    for table in said:
-        at = inside("schema", table)
-        checks.name(table, at, bytes_max=NAME_BYTES_MAX)
-        items = checks.items(said, table, "schema")
-        found[table] = [read_field(checks, item, place) for item, place in each(items, at)]
-    return found
+def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
+    """Read the operations of a query whose columns are written into `target`, each under its own name.
 
-
-def _told(script: Script, tables: TableSchemas) -> ReadOperations:
-    session = ScriptState(script, tables, SourceText(script.sql, script.tokens))
+    A column is spelled as `tables` has it. If all columns of the query are known and those of the target are
+    not, `tables` has them afterwards, for the queries that read the target. `verb` describes the WRITE.
+    Raises UnreadableDocument for a text that is not exactly one query of the dialect.
+    """
+    script = parse_script(sql, dialect)
+    state = ScriptState(script, tables)
+    query = _only_query(script)
     try:
-        read_all(session)
+        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # The parser accepts more than any grammar; a tree without a required part is refused like bad SQL.
+        detail = f"has a form that is not understood: {error}"
+        raise UnreadableDocument([FieldError("sql", detail)]) from error
+    schema = tables.schema(target)
+    spelling = {field.name.lower(): field for field in schema.fields} if schema else {}
+    fields = [(spelling.get(name.lower(), Field(name)), column) for name, column in result.columns.items]
+    columns = [(field.name, column) for field, column in fields]
+    is_known = bool(columns) or result.columns.is_complete
+    state.write(TableWrite(verb, target, columns if is_known else None, result.dependencies))
+    operations = _to_lineage(state)
+    if result.columns.is_positional and not (schema and schema.declared):
+        tables.declare(target, [field for field, _ in fields])
+    return operations
+
+
+def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
+    """Read the columns of tables, by table name as the SQL spells it."""
+    tables = members.get("schema", {})
+    if not isinstance(tables, dict):
+        validator.error("schema", "must be an object of tables, each with an array of its columns")
+        return {}
+    schema = {}
+    for table in tables:
+        path = inside("schema", table)
+        validator.name(table, path, bytes_max=NAME_BYTES_MAX)
+        columns = validator.items(tables, table, "schema")
+        schema[table] = [
+            read_field(validator, column, column_path) for column, column_path in each(columns, path)
+        ]
+    return schema
+
+
+def _only_query(script: Script) -> exp.Query:
+    statements = [statement for statement in script.statements if not isinstance(statement, exp.Semicolon)]
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        kinds = ", ".join(statement.key.upper() for statement in statements[:5]) or "nothing"
+        raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
+    return statements[0]
+
+
+def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
+    try:
+        return read()
     except RecursionError as error:
         raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
-    return build_operations(session)
 
 
-def build_operations(session: ScriptState) -> ReadOperations:
-    """Build the operations of all writes of a script; raises UnreadableDocument for names out of bounds."""
-    operations = operations_of(session.writings, session.tables)
-    _check(operations)
-    return ReadOperations(lineage.build_lineage_lenient(operations), session.warnings)
+def _to_lineage(state: ScriptState) -> ReadOperations:
+    """Build the operations of all writes; raises UnreadableDocument for names that are too long or empty."""
+    operations = build_operations(state.writes, state.tables)
+    _check_names(operations)
+    return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
 
 
-def _check(operations: list[Operation]) -> None:
-    """Names come from the SQL, where they may be anything."""
+def _check_names(operations: list[Operation]) -> None:
+    """Check the names that come out of the SQL, where anything can be quoted."""
     if not operations:
         raise InvalidLineage([FieldError("sql", NO_WRITE)])
-    checks = Validator()
+    validator = Validator()
     for operation in operations:
         for field in outputs_of(operation):
-            checks.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
-        end_point = dataset_of(operation)
-        if end_point is not None:
-            checks.name(end_point.name, "sql", bytes_max=NAME_BYTES_MAX)
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
+            validator.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
+        dataset = dataset_of(operation)
+        if dataset is not None:
+            validator.name(dataset.name, "sql", bytes_max=NAME_BYTES_MAX)
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)

@@ -128,9 +128,7 @@ def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], k
     inputs.add_column(resolver.column(path), kind, path[-1])
 
 
-def _resolve_dot(
-    resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, kind: str
-) -> Iterator[Operand]:
+def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, kind: str) -> Iterator[Operand]:
     """Resolve a field of a column; yield the operand of any other value or of a qualified function."""
     path = column_path(node)
     if path:

@@ -1,4 +1,4 @@
-"""What stands in a FROM: tables, views, queries, generators of rows, and how they are joined."""
+"""FROM clauses: tables, views, queries, VALUES and generators of rows, and the joins between them."""
 
 from __future__ import annotations
 
@@ -6,144 +6,218 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql import joins, pivots
-from fll_hbase.sources.sql.expressions import Answer
-from fll_hbase.sources.sql.provenance import UNKNOWN, ColumnSet, RowDependencies, TableSource, QueryResult
-from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql import pivots
+from fll_hbase.sources.sql.expressions import clause_dependencies
+from fll_hbase.sources.sql.provenance import (
+    UNKNOWN,
+    ColumnProvenance,
+    ColumnSet,
+    QueryResult,
+    RowDependencies,
+    TableSource,
+    as_indirect,
+    merge_columns,
+)
+from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import Selected
+from fll_hbase.sources.sql.select_list import SelectList
 
-_VALUES_NAMES = {"spark": "col{}", "hive": "col{}"}
-_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
+_VALUES_COLUMNS = {"spark": "col{}", "hive": "col{}"}
+_TABLE_NAMES = (exp.Identifier, exp.Dot, exp.Var, exp.Parameter)
+_FILTERING_JOINS = {"SEMI", "ANTI"}
 
 
-def add_all(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
-    """Everything in the FROM of a node: what it begins with, its lateral views and its joins."""
+def add_from(resolver: Resolver, node: exp.Expr) -> None:
+    """Add the FROM, lateral views and joins of a statement to the scope."""
     from_ = node.args.get("from_")
     if from_ is not None:
-        add(session, scope, answer, from_.this)
-    _add_beside(session, scope, answer, node)
+        add_source(resolver, from_.this)
+    _add_joined(resolver, node)
 
 
-def add(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
-    """One item and what is joined inside of it."""
+def add_source(resolver: Resolver, node: exp.Expr) -> None:
+    """Add one item of a FROM, and what is joined inside of it, to the scope."""
     if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias:
-        add(session, scope, answer, node.this)
+        add_source(resolver, node.this)
     else:
-        result = _result(session, scope, answer, node)
-        relation = TableSource(_name(session, node), renamed(session, result.columns, node.alias_column_names))
+        result = _resolve_source(resolver, node)
+        columns = rename_columns(resolver.script, result.columns, node.alias_column_names)
+        source = TableSource(_source_name(node), columns)
         for pivot in node.args.get("pivots") or ():
-            relation = pivots.pivoted(session, scope, answer, relation, pivot)
-        scope.found.append(result.effects)
-        scope.put(relation)
-    _add_beside(session, scope, answer, node)
+            source = pivots.apply_pivot(resolver, source, pivot)
+        resolver.scope.add_dependencies(result.dependencies)
+        resolver.scope.add(source)
+    _add_joined(resolver, node)
 
 
-def renamed(session: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
-    """Columns under other names, by position."""
+def rename_columns(script: ScriptState, columns: ColumnSet, names: Sequence[str]) -> ColumnSet:
+    """Return columns under new names by position; columns beyond the last name keep theirs."""
     if not names:
         return columns
-    if columns.complete and columns.ordered:
-        made = [made for _, made in columns.named]
-        return ColumnSet((*zip(names, made, strict=False), *columns.named[len(names) :]), columns.rest)
-    session.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
+    if columns.is_positional:
+        renamed = zip(names, columns.values(), strict=False)
+        return ColumnSet((*renamed, *columns.items[len(names) :]), columns.fallback)
+    script.warn(f"columns named {', '.join(names)}: which they are is not known; give them in `schema`")
     return ColumnSet(tuple((name, UNKNOWN) for name in names))
 
 
-def values(session: ScriptState, scope: Scope, answer: Answer, node: exp.Values) -> QueryResult:
-    """Rows written out: each column is any of its values."""
-    selected = Selected(session, scope, answer)
+def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
+    for lateral in node.args.get("laterals") or ():
+        add_source(resolver, lateral)
+    for join in node.args.get("joins") or ():
+        start = len(resolver.scope.sources)
+        add_source(resolver, join.this)
+        _join(resolver, join, start)
+
+
+def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
+    """Join the tables of the scope from number `start` on to those in front of them."""
+    scope = resolver.scope
+    is_filter = bool({node.kind, node.side} & _FILTERING_JOINS)
+    keys = [name.name for name in node.args.get("using") or ()]
+    if node.method == "NATURAL":
+        keys = _common_columns(resolver, start)
+    for key in keys:
+        shared = scope.join_keys.get(key.lower())
+        left = shared[1] if shared else _join_key(resolver, scope.sources[:start], key)
+        right = _join_key(resolver, scope.sources[start:], key)
+        scope.add_dependencies(RowDependencies(as_indirect(left, "join") | as_indirect(right, "join")))
+        if not is_filter:
+            scope.join_keys[key.lower()] = (key, _merge_sides(node.side, left, right))
+    if keys:
+        scope.add_dependencies(RowDependencies(clauses=(f"USING ({', '.join(keys)})",)))
+    if node.args.get("on") is not None:
+        scope.add_dependencies(clause_dependencies(resolver, [(node.args["on"], "join")], "ON"))
+    if is_filter:
+        # The right side of a semi or anti join cannot be referred to afterwards.
+        scope.remove_from(start)
+
+
+def _merge_sides(side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
+    if side == "FULL":
+        return merge_columns([left, right])
+    return right if side == "RIGHT" else left
+
+
+def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> ColumnProvenance:
+    """Return the column of a key on one side of a join."""
+    columns = [column for source in sources if (column := source.columns.get(key)) is not None]
+    fallbacks = [source.columns.fallback for source in sources if source.columns.fallback is not None]
+    if not columns and len(fallbacks) == 1:
+        columns = [column for column in (fallbacks[0](key),) if column is not None]
+    if len(columns) == 1:
+        return columns[0]
+    resolver.script.warn(f"column {key!r} of a join: which table has it is not known; give them in `schema`")
+    return UNKNOWN
+
+
+def _common_columns(resolver: Resolver, start: int) -> list[str]:
+    """Return the columns that both sides of a natural join have, in the order of the left side."""
+    sources = resolver.scope.sources
+    if not all(source.columns.is_complete for source in sources):
+        resolver.script.warn("NATURAL JOIN: the columns of both sides are not known; give them in `schema`")
+    right = {name.lower() for source in sources[start:] for name, _ in source.columns.items}
+    left = [name for source in sources[:start] for name, _ in source.columns.items]
+    return [name for name in dict.fromkeys(left) if name.lower() in right]
+
+
+def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Resolve one item; only lateral items see the items in front of them."""
+    scope = resolver.scope
+    apart = resolver.in_scope(Scope(scope.queries, parent=scope.parent))
+    match node:
+        case exp.Table() if isinstance(node.this, _TABLE_NAMES):
+            return _resolve_table(resolver, node)
+        case exp.Lateral() if isinstance(node.this, exp.Query):
+            return resolver.query(node.this)
+        case exp.Subquery() if isinstance(node.this, exp.Query):
+            return apart.query(_unwrap(node))
+        case exp.Subquery():
+            add_source(apart, node.this)
+            items = tuple(item for source in apart.scope.sources for item in source.columns.items)
+            return QueryResult(ColumnSet(items), apart.scope.dependencies)
+        case exp.Values():
+            return _resolve_values(resolver, node)
+        case exp.Query():
+            return apart.query(node)
+        case _:
+            return _resolve_generator(resolver, node)
+
+
+def _unwrap(node: exp.Subquery) -> exp.Expr:
+    """Unwrap a parenthesised query unless the parentheses carry WITH or ORDER BY."""
+    has_clause = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
+    return node if has_clause and not node.args.get("joins") and not node.args.get("pivots") else node.this
+
+
+def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
+    """Resolve a name to a common table expression, a view of this script, or else a table."""
+    script = resolver.script
+    name = script.table_name(node)
+    query = resolver.scope.queries.get(name.lower()) if not node.db else None
+    query = query or script.views.get(name.lower())
+    if query is not None:
+        return query
+    dataset = script.tables.dataset(name)
+    return QueryResult(script.tables.columns(dataset), RowDependencies(reads=frozenset((dataset,))))
+
+
+def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:
+    """Resolve VALUES: each column is any of its values."""
+    select_list = SelectList(resolver)
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
-    pattern = _VALUES_NAMES.get(session.spoken, "column{}")
-    columns = tuple(
-        (pattern.format(number + 1), selected.any_of([row[number] for row in rows if number < len(row)]))
+    pattern = _VALUES_COLUMNS.get(resolver.script.dialect_name, "column{}")
+    items = tuple(
+        (
+            pattern.format(number + 1),
+            select_list.resolve_any([row[number] for row in rows if number < len(row)]),
+        )
         for number in range(max(map(len, rows), default=0))
     )
-    return QueryResult(ColumnSet(columns), selected.effects)
+    return QueryResult(ColumnSet(items), select_list.dependencies)
 
 
-def _add_beside(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> None:
-    for lateral in node.args.get("laterals") or ():
-        add(session, scope, answer, lateral)
-    for join in node.args.get("joins") or ():
-        before = len(scope.relations)
-        add(session, scope, answer, join.this)
-        joins.join(session, scope, answer, join, before)
+def _resolve_generator(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Resolve a table function: each column has all arguments as inputs, or its own if they pair up."""
+    select_list = SelectList(resolver)
+    names = _generator_names(node)
+    arguments = node.expressions if isinstance(node, exp.Unnest) else [node.this]
+    inputs = [argument for argument in arguments if isinstance(argument, exp.Expr)]
+    combined = select_list.resolve_any(inputs)
+    if not names:
+        items = tuple((name, combined) for name in _default_names(resolver.script, node, inputs))
+        columns = ColumnSet(items, lambda _: combined, is_complete=bool(items))
+        return QueryResult(columns, select_list.dependencies)
+    if len(inputs) == len(names) > 1:
+        values = [select_list.resolve_any([argument]) for argument in inputs]
+    elif len(inputs) == 1:
+        values = select_list.resolve_generator(inputs[0], len(names), inputs[0])
+    else:
+        values = [combined] * len(names)
+    return QueryResult(ColumnSet(tuple(zip(names, values, strict=True))), select_list.dependencies)
 
 
-def _result(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> QueryResult:
-    """The columns and effects of one item. Only what is lateral sees what stands before it."""
-    apart = Scope(scope.queries, parent=scope.parent)
-    if isinstance(node, exp.Table) and isinstance(node.this, _NAMES):
-        return _table(session, scope, node)
-    if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
-        return answer(session, node.this, scope)
-    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        return answer(session, _bare(node), apart)
-    if isinstance(node, exp.Subquery):
-        add(session, apart, answer, node.this)
-        every = ColumnSet(tuple(named for one in apart.relations for named in one.columns.named))
-        return QueryResult(every, apart.effects)
-    if isinstance(node, exp.Values):
-        return values(session, scope, answer, node)
-    if isinstance(node, exp.Query):
-        return answer(session, node, apart)
-    return _generated(session, scope, answer, node)
+def _generator_names(node: exp.Expr) -> list[str]:
+    """Return the column names that the alias of a table function gives, with that of its offset."""
+    alias, offset = node.args.get("alias"), node.args.get("offset")
+    names: list[str] = []
+    if isinstance(alias, exp.TableAlias):
+        names += [name.name for name in alias.args.get("columns") or ()]
+    return [*names, offset.name] if isinstance(offset, exp.Identifier) else names
 
 
-def _bare(node: exp.Subquery) -> exp.Expr:
-    """The query in parentheses, with them where they have more than an alias."""
-    more = any(node.args.get(name) for name in ("with_", "order", "sort", "cluster"))
-    return node if more and not node.args.get("joins") and not node.args.get("pivots") else node.this
+def _default_names(script: ScriptState, node: exp.Expr, inputs: Sequence[exp.Expr]) -> tuple[str, ...]:
+    """Return the column names of a table function whose alias gives none."""
+    if script.dialect_name == "postgres" and node.alias:
+        return (node.alias,)
+    if len(inputs) == 1 and isinstance(inputs[0], (exp.Posexplode, exp.PosexplodeOuter)):
+        return ("pos", "col")
+    return ("col",) if len(inputs) == 1 and isinstance(inputs[0], (exp.Explode, exp.ExplodeOuter)) else ()
 
 
-def _table(session: ScriptState, scope: Scope, node: exp.Table) -> QueryResult:
-    """A named query, a view of this script, or else a table."""
-    name = session.name(node)
-    known = scope.queries.get(name.lower()) if not node.db else None
-    known = known or session.views.get(name.lower())
-    if known is not None:
-        return known
-    end_point = session.tables.dataset(name)
-    return QueryResult(session.tables.columns(end_point), RowDependencies(reads=frozenset((end_point,))))
-
-
-def _name(session: ScriptState, node: exp.Expr) -> tuple[str, ...]:
+def _source_name(node: exp.Expr) -> tuple[str, ...]:
     if node.alias:
         return (node.alias.lower(),)
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         return tuple(part.name.lower() for part in node.parts)
     return ()
-
-
-def _generated(session: ScriptState, scope: Scope, answer: Answer, node: exp.Expr) -> QueryResult:
-    """A function that gives rows: each column is made of all its arguments, or of its own where they pair."""
-    selected = Selected(session, scope, answer)
-    alias = node.args.get("alias")
-    names = (
-        [name.name for name in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
-    )
-    offset = node.args.get("offset")
-    names += [offset.name] if isinstance(offset, exp.Identifier) else []
-    sources = node.expressions if isinstance(node, exp.Unnest) else [node.this]
-    every = [source for source in sources if isinstance(source, exp.Expr)]
-    all_ = selected.any_of(every)
-    if not names:
-        spread = tuple((name, all_) for name in _spread(session, node, every))
-        return QueryResult(ColumnSet(spread, rest=lambda _: all_, complete=bool(spread)), selected.effects)
-    if len(every) == len(names) > 1:
-        made = [selected.any_of([source]) for source in every]
-    elif len(every) == 1:
-        made = selected.several(every[0], len(names), every[0])
-    else:
-        made = [all_] * len(names)
-    return QueryResult(ColumnSet(tuple(zip(names, made, strict=True))), selected.effects)
-
-
-def _spread(session: ScriptState, node: exp.Expr, every: Sequence[exp.Expr]) -> tuple[str, ...]:
-    """What the columns of a generator are called that nobody named."""
-    if session.spoken == "postgres" and node.alias:
-        return (node.alias,)
-    if len(every) == 1 and isinstance(every[0], (exp.Posexplode, exp.PosexplodeOuter)):
-        return ("pos", "col")
-    return ("col",) if len(every) == 1 and isinstance(every[0], (exp.Explode, exp.ExplodeOuter)) else ()

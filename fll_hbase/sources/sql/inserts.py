@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.model.operations import Dataset, Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.sources.sql.expressions import clause_dependencies, collect_inputs
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
@@ -112,8 +112,9 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
 def cache(resolver: Resolver, node: exp.Expr) -> None:
     """Read Spark's CACHE TABLE ... AS, which creates a temporary view."""
     if node.expression:
+        result = resolver.query(node.expression)
         target = read_target(resolver.script, node.this)
-        _create(resolver.script, "CACHE", target, resolver.query(node.expression), is_temporary=True)
+        _create(resolver.script, "CACHE", target, result, is_temporary=True)
 
 
 def select_into(resolver: Resolver, node: exp.Expr) -> None:

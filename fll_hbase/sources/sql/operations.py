@@ -1,5 +1,4 @@
-"""Which operations do the writes of a script come to: a READ for each source, a TRANSFORM for each column
-written, a WRITE for each target."""
+"""Operations of a script: a READ per source, a TRANSFORM per written column, a WRITE per target."""
 
 from __future__ import annotations
 
@@ -8,82 +7,101 @@ from collections.abc import Iterator, Sequence
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.sources.sql.provenance import ColumnProvenance, Shaping, cut, described, merged
+from fll_hbase.sources.sql.provenance import (
+    ColumnProvenance,
+    IndirectInput,
+    NamedColumn,
+    describe,
+    merge_columns,
+    truncate,
+)
 from fll_hbase.sources.sql.script_state import TableWrite
 from fll_hbase.sources.sql.table_schemas import TableSchemas
 
 
-def operations_of(writings: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
-    """The operations of one run; names and order depend on the writes alone."""
-    return _Run(tables).of(writings)
+def build_operations(writes: Sequence[TableWrite], tables: TableSchemas) -> list[Operation]:
+    """Build the operations of one run; their names and order depend on the writes alone."""
+    resolved = [(write, _resolved_fields(write)) for write in writes]
+    builder = _OperationBuilder(tables)
+    reads = builder.build_reads(_fields_read(resolved))
+    transforms: list[Transform] = []
+    inputs: dict[Dataset, dict[InputField, None]] = {}
+    descriptions: dict[Dataset, dict[str, None]] = {}
+    for write, fields in resolved:
+        transformed = [builder.build_transform(write.target, item) for item in fields]
+        transforms += transformed
+        target_inputs = inputs.setdefault(write.target, {})
+        target_inputs |= {InputField(item.name, item.outputs[0].name): None for item in transformed}
+        # A write whose fields are not known has no inputs, so that the lineage lists its target as unwritten;
+        # () is a statement known to write no field, such as DELETE.
+        if fields or write.fields == ():
+            target_inputs |= dict.fromkeys(builder.indirect_inputs(write.dependencies.indirect))
+        description = "\n".join((write.verb, *write.dependencies.clauses))
+        descriptions.setdefault(write.target, {})[description] = None
+    targets = [
+        builder.build_write(target, "\n".join(descriptions[target]), tuple(fields))
+        for target, fields in inputs.items()
+    ]
+    return [*reads, *transforms, *targets]
 
 
-class _Run:
-    """Operations in the making, and the names they have."""
+class _OperationBuilder:
+    """Builds operations with unique names; READs come first, since the others refer to them."""
 
     def __init__(self, tables: TableSchemas) -> None:
         self._tables = tables
         self._names = UniqueNames()
         self._reads: dict[Dataset, str] = {}
-        self._read: dict[Dataset, set[str]] = {}
 
-    def of(self, writings: Sequence[TableWrite]) -> list[Operation]:
-        told = [(writing, _told(writing)) for writing in writings]
-        for writing, fields in told:
-            for end_point in writing.effects.reads:
-                self._read.setdefault(end_point, set())
-            for leaf in _leaves(writing, fields):
-                self._read.setdefault(leaf.dataset, set()).add(leaf.name)
-        reads = [self._make_read(end_point) for end_point in sorted(self._read)]
-        transforms: list[Transform] = []
-        taken: dict[Dataset, dict[InputField, None]] = {}
-        said: dict[Dataset, dict[str, None]] = {}
-        for writing, fields in told:
-            inputs = taken.setdefault(writing.target, {})
-            types = self._tables.types(writing.target)
-            for name, made in fields:
-                transform = self._transform(writing.target, Field(name, types.get(name, "")), made)
-                transforms.append(transform)
-                inputs[InputField(transform.name, name)] = None
-            if fields or writing.fields == ():
-                inputs.update(dict.fromkeys(self._indirect(writing.effects.whole)))
-            lines = "\n".join((writing.verb, *writing.effects.clauses))
-            said.setdefault(writing.target, {})[lines] = None
-        writes = [
-            Write(self._names.assign(f"write {to.name}"), cut("\n".join(said[to])), to, "", tuple(inputs))
-            for to, inputs in taken.items()
-        ]
-        return [*reads, *transforms, *writes]
+    def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
+        return [self._build_read(dataset, fields[dataset]) for dataset in sorted(fields)]
 
-    def _make_read(self, end_point: Dataset) -> Read:
-        name = self._reads[end_point] = self._names.assign(f"read {end_point.name}")
-        types = self._tables.types(end_point)
-        outputs = tuple(Field(field, types.get(field, "")) for field in sorted(self._read[end_point]))
-        return Read(name, "", end_point, "", outputs)
+    def _build_read(self, dataset: Dataset, names: set[str]) -> Read:
+        read_name = self._reads[dataset] = self._names.assign(f"read {dataset.name}")
+        types = self._tables.types(dataset)
+        outputs = tuple(Field(name, types.get(name, "")) for name in sorted(names))
+        return Read(read_name, "", dataset, "", outputs)
 
-    def _transform(self, target: Dataset, field: Field, made: ColumnProvenance) -> Transform:
-        direct = (InputField(self._reads[leaf.dataset], leaf.name) for leaf in sorted(made.direct))
-        inputs = (*direct, *self._indirect(made.indirect))
-        said = described(made) or (made.origin.name if made.origin else "")
-        return Transform(self._names.assign(f"{target.name}.{field.name}"), said, inputs, (field,))
+    def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
+        name, column = item
+        direct = (InputField(self._reads[field.dataset], field.name) for field in sorted(column.direct))
+        inputs = (*direct, *self.indirect_inputs(column.indirect))
+        description = describe(column) or (column.origin.name if column.origin else "")
+        output = Field(name, self._tables.types(target).get(name, ""))
+        return Transform(self._names.assign(f"{target.name}.{name}"), description, inputs, (output,))
 
-    def _indirect(self, shaping: frozenset[Shaping]) -> Iterator[InputField]:
-        for leaf, kind in sorted(shaping):
-            yield InputField(self._reads[leaf.dataset], leaf.name, Influence.INDIRECT, kind)
+    def build_write(self, target: Dataset, description: str, inputs: tuple[InputField, ...]) -> Write:
+        name = self._names.assign(f"write {target.name}")
+        return Write(name, truncate(description), target, "", inputs)
+
+    def indirect_inputs(self, fields: frozenset[IndirectInput]) -> Iterator[InputField]:
+        for field, kind in sorted(fields):
+            yield InputField(self._reads[field.dataset], field.name, Influence.INDIRECT, kind)
 
 
-def _told(writing: TableWrite) -> list[tuple[str, ColumnProvenance]]:
-    """Each field once whose making is known; one of which nothing was resolved must not look generated."""
+def _resolved_fields(write: TableWrite) -> list[NamedColumn]:
+    """Return each written field once; a field without any resolved input must not look generated."""
     by_name: dict[str, list[ColumnProvenance]] = {}
-    for name, made in writing.fields or ():
-        if made.direct or not made.unknown:
-            by_name.setdefault(name, []).append(made)
-    return [(name, merged(every)) for name, every in by_name.items()]
+    for name, column in write.fields or ():
+        if column.direct or not column.unknown:
+            by_name.setdefault(name, []).append(column)
+    return [(name, merge_columns(columns)) for name, columns in by_name.items()]
 
 
-def _leaves(writing: TableWrite, fields: Sequence[tuple[str, ColumnProvenance]]) -> Iterator[DatasetField]:
-    yield from (leaf for leaf, _ in writing.effects.whole)
-    yield from writing.seen
-    for _, made in fields:
-        yield from made.direct
-        yield from (leaf for leaf, _ in made.indirect)
+def _fields_read(resolved: Sequence[tuple[TableWrite, list[NamedColumn]]]) -> dict[Dataset, set[str]]:
+    """Return the fields read of each dataset; a dataset may be read without any known field."""
+    names: dict[Dataset, set[str]] = {}
+    for write, fields in resolved:
+        for dataset in write.dependencies.reads:
+            names.setdefault(dataset, set())
+        for field in _inputs(write, fields):
+            names.setdefault(field.dataset, set()).add(field.name)
+    return names
+
+
+def _inputs(write: TableWrite, fields: Sequence[NamedColumn]) -> Iterator[DatasetField]:
+    yield from (field for field, _ in write.dependencies.indirect)
+    yield from write.unmapped
+    for _, column in fields:
+        yield from column.direct
+        yield from (field for field, _ in column.indirect)

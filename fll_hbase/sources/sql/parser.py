@@ -1,4 +1,4 @@
-"""Which statements are in a script: text to syntax trees, or one clear fault with its place."""
+"""Parser of scripts: SQL text to syntax trees and tokens."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from fll_hbase.errors import FieldError, UnreadableDocument
 
 DIALECTS = ("spark", "bigquery", "hive", "postgres", "snowflake", "trino", "tsql")
-"""Those that have golden cases; the first is the default."""
+"""Supported dialects, each with golden cases; the first is the default."""
 
 DEPTH_MAX = 1_000
+"""Nesting of parentheses; the parser's time grows with the square of it."""
 
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # what it would log of a statement, warnings say
+# The library logs the text of statements; the warnings of a document report what matters of them.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +33,30 @@ class Script:
     statements: tuple[exp.Expr, ...]
 
 
-def parse(sql: str, dialect: str) -> Script:
-    """The statements of a text; raises UnreadableDocument for what is no SQL of that dialect."""
-    spoken = Dialect.get_or_raise(dialect)
+def parse_script(sql: str, dialect: str) -> Script:
+    """Parse a text; raises UnreadableDocument with the position for what is not SQL of that dialect."""
+    parser_dialect = Dialect.get_or_raise(dialect)
     try:
-        tokens = spoken.tokenize(sql)
+        tokens = parser_dialect.tokenize(sql)
         if _depth(tokens) > DEPTH_MAX:
-            raise _fault("nested too deeply")
-        trees = spoken.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+            raise _sql_error("nested too deeply")
+        trees = parser_dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except UnreadableDocument:
         raise
     except ParseError as error:
-        raise _fault(_place(error)) from error
+        raise _sql_error(_describe_position(error)) from error
     except SqlglotError as error:
-        raise _fault(f"no {dialect} SQL: {_first_line(error)}") from error
+        raise _sql_error(f"no {dialect} SQL: {_first_line(error)}") from error
     except RecursionError as error:
-        raise _fault("nested too deeply") from error
-    except Exception as error:
-        raise _fault(f"no {dialect} SQL: {_first_line(error) or type(error).__name__}") from error
-    return Script(sql, spoken, tuple(tokens), tuple(tree for tree in trees if isinstance(tree, exp.Expr)))
+        raise _sql_error("nested too deeply") from error
+    except Exception as error:  # the library fails in many ways on text that is not SQL
+        raise _sql_error(f"no {dialect} SQL: {_first_line(error) or type(error).__name__}") from error
+    statements = tuple(tree for tree in trees if isinstance(tree, exp.Expr))
+    return Script(sql, parser_dialect, tuple(tokens), statements)
 
 
 def _depth(tokens: Sequence[Token]) -> int:
-    """How deep parentheses stand inside one another: the parser's time grows with the square of it."""
+    """Return the deepest nesting of parentheses."""
     deepest = depth = 0
     for token in tokens:
         if token.token_type is TokenType.L_PAREN:
@@ -64,13 +67,14 @@ def _depth(tokens: Sequence[Token]) -> int:
     return deepest
 
 
-def _place(error: ParseError) -> str:
-    said = error.errors[0] if error.errors else {}
-    if said.get("line"):
-        word = said.get("highlight") or ""
+def _describe_position(error: ParseError) -> str:
+    details = error.errors[0] if error.errors else {}
+    if details.get("line"):
+        word = details.get("highlight") or ""
         near = f", near {word[:100]!r}" if word else ""
-        column = max(1, said["col"] - len(word) + 1)  # it tells that of the last letter
-        return f"line {said['line']} column {column}{near}: {said['description'].rstrip('.')}"
+        # The library reports the column of the last letter of the word.
+        column = max(1, details["col"] - len(word) + 1)
+        return f"line {details['line']} column {column}{near}: {details['description'].rstrip('.')}"
     return _first_line(error)
 
 
@@ -78,5 +82,5 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0][:300]
 
 
-def _fault(detail: str) -> UnreadableDocument:
+def _sql_error(detail: str) -> UnreadableDocument:
     return UnreadableDocument([FieldError("sql", detail)])

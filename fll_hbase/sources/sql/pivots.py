@@ -1,4 +1,4 @@
-"""What do PIVOT and UNPIVOT make of a relation: rows to columns, and columns to rows."""
+"""PIVOT and UNPIVOT: rows of a table to columns, and columns to rows."""
 
 from __future__ import annotations
 
@@ -7,92 +7,94 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.expressions import Answer, gather
+from fll_hbase.sources.sql.expressions import collect_inputs
 from fll_hbase.sources.sql.provenance import (
     GENERATED,
     UNKNOWN,
-    ColumnSet,
-    RowDependencies,
     ColumnProvenance,
+    ColumnSet,
+    NamedColumn,
+    RowDependencies,
     TableSource,
-    merged,
-    shaped,
+    as_indirect,
+    merge_columns,
 )
-from fll_hbase.sources.sql.scope import Scope
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import Selected
+from fll_hbase.sources.sql.scope import Resolver, Scope
+from fll_hbase.sources.sql.select_list import SelectList
 
 
-def pivoted(session: ScriptState, scope: Scope, answer: Answer, relation: TableSource, node: exp.Expr) -> TableSource:
-    """The relation after a PIVOT or UNPIVOT."""
-    inner = Scope(scope.queries, parent=scope.parent, relations=[relation])
-    make = _unpivot if node.args.get("unpivot") else _pivot
-    name = (node.alias.lower(),) if node.alias else relation.name
-    columns = make(session, inner, answer, relation.columns, node)
-    scope.found.append(inner.effects)
+def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:
+    """Return a table after a PIVOT or UNPIVOT."""
+    scope = resolver.scope
+    inner = resolver.in_scope(Scope(scope.queries, parent=scope.parent, sources=[source]))
+    apply = _unpivot if node.args.get("unpivot") else _pivot
+    columns = apply(inner, source.columns, node)
+    scope.add_dependencies(inner.scope.dependencies)
     names = node.alias_column_names
-    if names and columns.complete:
-        renamed = zip(names, (made for _, made in columns.named), strict=False)
-        columns = replace(columns, named=(*renamed, *columns.named[len(names) :]))
-    return TableSource(name, columns)
+    if names and columns.is_complete:
+        renamed = zip(names, columns.values(), strict=False)
+        columns = replace(columns, items=(*renamed, *columns.items[len(names) :]))
+    return TableSource((node.alias.lower(),) if node.alias else source.name, columns)
 
 
-def _pivot(session: ScriptState, scope: Scope, answer: Answer, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """A column for each value looked for; rows are grouped by all columns that are not used."""
-    fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
-    keys = gather(session, scope, answer, [(field.this, "conditional") for field in fields])
-    selected = Selected(session, scope, answer)
-    aggregates = [selected.made(one) for one in node.expressions]
-    names = list(_names(node, fields))
-    made = [
-        replace(
-            aggregates[number % len(aggregates)],
-            indirect=aggregates[number % len(aggregates)].indirect | keys.indirect,
-        )
-        for number in range(len(names) if aggregates else 0)
+def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    """Return a column per pivot value; rows are grouped by all columns that the PIVOT does not use."""
+    fields = _fields(node)
+    keys = collect_inputs(resolver, [(field.this, "conditional") for field in fields])
+    select_list = SelectList(resolver)
+    aggregates = [select_list.resolve(expression) for expression in node.expressions]
+    names = list(_pivot_names(node, fields)) if aggregates else []
+    pivoted = [
+        (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
+        for number, name in enumerate(names)
+        for aggregate in (aggregates[number % len(aggregates)],)
     ]
     used = {
         column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
     }
-    kept = [(name, one) for name, one in columns.named if name.lower() not in used]
-    scope.found.append(RowDependencies(frozenset().union(*(shaped(one, "group_by") for _, one in kept))))
-    return replace(columns, named=(*kept, *zip(names, made, strict=False)))
+    grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
+    grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
+    resolver.scope.add_dependencies(RowDependencies(grouping_fields))
+    return replace(columns, items=(*grouping, *pivoted))
 
 
-def _names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
-    said = node.args.get("columns")
-    if said:
-        yield from (name.name for name in said)
+def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
+    names = node.args.get("columns")
+    if names:
+        yield from (name.name for name in names)
         return
     for field in fields:
         for value in field.expressions:
             yield value.alias_or_name
 
 
-def _unpivot(session: ScriptState, scope: Scope, answer: Answer, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """A row for each column looked at: its value, and beside it its name, which nothing made."""
-    fields = [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
-    named: list[tuple[str, ColumnProvenance]] = []
+def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
+    """Return the columns that stay, and per field a value column and a generated column of its names."""
+    items: list[NamedColumn] = []
     used: set[str] = set()
-    for field in fields:
-        tuples = [list(_items(value)) for value in field.expressions]
+    for field in _fields(node):
+        tuples = [list(_item_names(value)) for value in field.expressions]
         used.update(name.lower() for names in tuples for name in names)
-        targets = [name for one in node.expressions for name in _items(one)]
+        targets = [name for expression in node.expressions for name in _item_names(expression)]
         for number, target in enumerate(targets):
             sources = [names[number] for names in tuples if number < len(names)]
-            named.append((target, merged(_column(columns, source) for source in sources)))
-        named.append((field.this.name, GENERATED))
-    kept = [(name, one) for name, one in columns.named if name.lower() not in used]
-    return replace(columns, named=(*kept, *named))
+            items.append((target, merge_columns(_column(columns, source) for source in sources)))
+        items.append((field.this.name, GENERATED))
+    unused = [(name, column) for name, column in columns.items if name.lower() not in used]
+    return replace(columns, items=(*unused, *items))
+
+
+def _fields(node: exp.Expr) -> list[exp.In]:
+    return [field for field in node.args.get("fields") or () if isinstance(field, exp.In)]
 
 
 def _column(columns: ColumnSet, name: str) -> ColumnProvenance:
-    made = columns.get(name) or (columns.rest(name) if columns.rest else None)
-    return replace(made, text=made.text or name) if made else UNKNOWN
+    column = columns.lookup(name)
+    return replace(column, text=column.text or name) if column else UNKNOWN
 
 
-def _items(node: exp.Expr) -> Iterator[str]:
-    """The names in one item: a column, or several in parentheses."""
+def _item_names(node: exp.Expr) -> Iterator[str]:
+    """Yield the names in an item: a column, or several in parentheses."""
     node = node.this if isinstance(node, (exp.PivotAlias, exp.Alias)) else node
     for part in node.expressions if isinstance(node, exp.Tuple) else [node]:
         yield part.name

@@ -114,7 +114,7 @@ class QueryResult:
 
 
 def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependencies:
-    """Merge dependencies of several parts of a query; clauses stay in the order given, at most CLAUSES_MAX."""
+    """Merge dependencies of parts of a query; clauses stay in the order given, at most CLAUSES_MAX."""
     parts = [part for part in dependencies if part.indirect or part.clauses or part.reads]
     if len(parts) == 1:
         return parts[0]

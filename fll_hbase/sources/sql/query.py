@@ -1,4 +1,4 @@
-"""What does a query give: its columns, and what shapes its rows."""
+"""Queries: the columns they return and what decides about their rows."""
 
 from __future__ import annotations
 
@@ -8,184 +8,251 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.sources.sql import from_clause
-from fll_hbase.sources.sql.expression_inputs import Part
-from fll_hbase.sources.sql.expressions import gather
-from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, ColumnProvenance, QueryResult, shaped
-from fll_hbase.sources.sql.scope import Rank, Scope
+from fll_hbase.sources.sql.expressions import Operand, clause_dependencies
+from fll_hbase.sources.sql.provenance import (
+    GENERATED,
+    ColumnFallback,
+    ColumnProvenance,
+    ColumnSet,
+    IndirectInput,
+    QueryResult,
+    RowDependencies,
+    as_indirect,
+    merge_columns,
+)
+from fll_hbase.sources.sql.scope import AliasPrecedence, Reader, Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import Selected
-from fll_hbase.sources.sql.set_operations import combined
+from fll_hbase.sources.sql.select_list import SelectList
 
-ROUNDS_MAX = 20
-"""How often a recursive query is gone through before its columns are taken as they are."""
+RECURSION_ROUNDS_MAX = 20
+"""Rounds until a recursive query whose inputs still grow is left as it is."""
 
 
-def resolve_query(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
-    """The result of a query in a scope, which is that of the query around it."""
-    inner = Scope(with_queries(session, node, scope), parent=scope)
+def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
+    """Return a resolver in an empty scope; without a reader, statements in a WITH return unknown columns."""
+    return Resolver(script, Scope({}), resolve_query, statement_reader or unknown_result)
+
+
+def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
+    """Return the result of a statement of which nothing is known."""
+    return QueryResult(ColumnSet((), is_complete=False))
+
+
+def resolve_query(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Resolve a query; the scope of the resolver is that of the enclosing query."""
+    inner = resolver.in_scope(Scope(common_table_expressions(resolver, node), parent=resolver.scope))
     if isinstance(node, exp.Subquery):
-        return _subquery(session, node, inner)
+        return _resolve_subquery(inner, node)
     if isinstance(node, exp.SetOperation):
-        return _set_operation(session, node, inner)
+        return _resolve_set_operation(inner, node)
     if isinstance(node, exp.Select):
-        return _select(session, node, inner)
-    return _item(session, node, inner)
+        return _resolve_select(inner, node)
+    return _resolve_source(inner, node)
 
 
-def with_queries(session: ScriptState, node: exp.Expr, scope: Scope) -> dict[str, QueryResult]:
-    """The named queries that a node can use: those around it, and those of its own WITH."""
-    named = dict(scope.queries)
+def statement_scope(resolver: Resolver, node: exp.Expr) -> Resolver:
+    """Return the resolver of a new scope for a statement that writes, with the tables of its WITH."""
+    return resolver.in_scope(Scope(common_table_expressions(resolver, node), parent=resolver.scope.parent))
+
+
+def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, QueryResult]:
+    """Return the common table expressions visible in a node: the enclosing ones and those of its WITH."""
+    scope = resolver.scope
+    queries = dict(scope.queries)
     with_ = node.args.get("with_")
     if with_ is None:
-        return named
-    for one in with_.expressions:
-        outer = Scope(named, parent=scope)
-        recursive = with_.args.get("recursive") or session.spoken == "tsql"
-        if recursive and isinstance(one.this, exp.Union):
-            result = _recursive(session, one, outer)
-        elif isinstance(one.this, exp.Query):
-            result = _renamed(session, resolve_query(session, one.this, outer), one)
+        return queries
+    for table in with_.expressions:
+        # Each table of a WITH sees those in front of it.
+        outer = resolver.in_scope(Scope(queries, parent=scope))
+        is_recursive = with_.args.get("recursive") or resolver.script.dialect_name == "tsql"
+        if is_recursive and isinstance(table.this, exp.Union):
+            result = _resolve_recursive(outer, table)
+        elif isinstance(table.this, exp.Query):
+            result = _rename(outer, outer.query(table.this), table)
         else:
-            result = session.change(session, one.this, outer)
-        named[one.alias.lower()] = result
-    return named
+            result = outer.statement(table.this)
+        queries[table.alias.lower()] = result
+    return queries
 
 
-def _recursive(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
-    """A query that may name itself: gone through until its columns are made of nothing more."""
-    name = node.alias.lower()
-    left = node.this
-    while isinstance(left, exp.SetOperation):
-        left = left.this
-    result = _renamed(session, resolve_query(session, left, scope), node)
-    for _ in range(ROUNDS_MAX):
-        bare = tuple(
-            (column, replace(made, text="", steps=(), origin=None)) for column, made in result.columns.named
+def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Resolve a query that refers to itself, again and again until its inputs do not grow any more."""
+    scope = resolver.scope
+    anchor = node.this
+    while isinstance(anchor, exp.SetOperation):
+        anchor = anchor.this
+    result = _rename(resolver, resolver.query(anchor), node)
+    for _ in range(RECURSION_ROUNDS_MAX):
+        # Texts would repeat with every round.
+        items = tuple(
+            (name, replace(column, text="", steps=(), origin=None)) for name, column in result.columns.items
         )
-        known = replace(result, columns=replace(result.columns, named=bare))
-        inner = Scope({**scope.queries, name: known}, parent=scope)
-        again = _renamed(session, resolve_query(session, node.this, inner), node)
-        if _inputs(again) == _inputs(result):
-            return again
-        result = again
+        previous = replace(result, columns=replace(result.columns, items=items))
+        queries = {**scope.queries, node.alias.lower(): previous}
+        inner = resolver.in_scope(Scope(queries, parent=scope))
+        following = _rename(resolver, inner.query(node.this), node)
+        if _inputs(following) == _inputs(result):
+            return following
+        result = following
     return result
 
 
-def _inputs(result: QueryResult) -> list[object]:
-    made = [made for _, made in result.columns.named]
-    return [[(one.direct, one.indirect) for one in made], result.effects.whole]
+def _inputs(result: QueryResult) -> tuple[object, frozenset[IndirectInput]]:
+    columns = [(column.direct, column.indirect) for column in result.columns.values()]
+    return columns, result.dependencies.indirect
 
 
-def _renamed(session: ScriptState, result: QueryResult, node: exp.Expr) -> QueryResult:
-    """The result under the column names that its alias gives, if any."""
-    return replace(result, columns=from_clause.renamed(session, result.columns, node.alias_column_names))
+def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryResult:
+    """Return a result under the column names of its alias, if it has any."""
+    columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
+    return replace(result, columns=columns)
 
 
-def _subquery(session: ScriptState, node: exp.Subquery, scope: Scope) -> QueryResult:
-    """A query in parentheses, which may have an order or joins of its own."""
+def _resolve_subquery(resolver: Resolver, node: exp.Subquery) -> QueryResult:
+    """Resolve a query in parentheses, which may have an ORDER BY or joins of its own."""
     if isinstance(node.this, exp.Query) and not node.args.get("joins") and not node.args.get("pivots"):
-        result = resolve_query(session, node.this, scope)
-        scope.aliases.update((name.lower(), made) for name, made in result.columns.named)
-        return replace(result, effects=result.effects | _sorted(session, node, scope, result.columns))
-    return _item(session, node, scope)
+        result = resolver.query(node.this)
+        resolver.scope.aliases.update((name.lower(), column) for name, column in result.columns.items)
+        return _with_ordering(resolver, node, result)
+    return _resolve_source(resolver, node)
 
 
-def _item(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
-    """All columns of what could stand in a FROM."""
-    from_clause.add(session, scope, resolve_query, node)
-    selected = Selected(session, scope, resolve_query)
-    selected.add(exp.Star())
-    return QueryResult(selected.columns(), scope.effects)
+def _resolve_source(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Return all columns of an item of a FROM that stands in place of a query."""
+    from_clause.add_source(resolver, node)
+    select_list = SelectList(resolver)
+    select_list.add(exp.Star())
+    return QueryResult(select_list.columns(), resolver.scope.dependencies)
 
 
-def _set_operation(session: ScriptState, node: exp.SetOperation, scope: Scope) -> QueryResult:
-    """Several queries as one. They are a chain, which may be long, hence no recursion."""
+def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryResult:
+    """Resolve UNION, INTERSECT and EXCEPT. Iterative, since a long chain parses to a deep tree."""
+    scope = resolver.scope
     links: list[exp.SetOperation] = []
     first: exp.Expr = node
     while isinstance(first, exp.SetOperation):
         if first is not node:
-            scope.queries = with_queries(session, first, scope)
+            scope.queries = common_table_expressions(resolver, first)
         links.append(first)
         first = first.this
-    result = resolve_query(session, first, scope)
+    result = resolver.query(first)
     for link in reversed(links):
-        right = resolve_query(session, link.expression, scope)
-        result = combined(session, link, result, right)
-        scope.aliases = {name.lower(): made for name, made in result.columns.named}
-        result = replace(result, effects=result.effects | _sorted(session, link, scope, result.columns))
+        result = _combine(resolver.script, link, result, resolver.query(link.expression))
+        scope.aliases = {name.lower(): column for name, column in result.columns.items}
+        result = _with_ordering(resolver, link, result)
     return result
 
 
-def _select(session: ScriptState, node: exp.Select, scope: Scope) -> QueryResult:
-    from_clause.add_all(session, scope, resolve_query, node)
-    scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
-    effects = scope.effects | clause(session, scope, [(node.args.get("where"), "filter")], "WHERE")
-    effects |= clause(session, scope, [(node.args.get("prewhere"), "filter")], "WHERE")
-    selected = Selected(session, scope, resolve_query)
-    for one in node.expressions:
-        selected.add(one)
-    columns = selected.columns()
-    effects |= selected.effects
-    scope.rank = Rank.BEFORE_UNKNOWN
-    effects |= _grouped(session, node, scope, columns)
-    effects |= clause(session, scope, [(node.args.get("having"), "filter")], "HAVING")
-    effects |= clause(session, scope, [(node.args.get("qualify"), "filter")], "QUALIFY")
-    effects |= _sorted(session, node, scope, columns)
-    return QueryResult(columns, effects)
+def _combine(
+    script: ScriptState, node: exp.SetOperation, left: QueryResult, right: QueryResult
+) -> QueryResult:
+    """Combine two sides by position, or by name for BY NAME, under the column names of the left side."""
+    dependencies = left.dependencies | right.dependencies
+    if not isinstance(node, exp.Union):
+        # The right side of INTERSECT and EXCEPT only decides which rows of the left side remain.
+        filters = (as_indirect(column, "filter") for column in right.columns.values())
+        filtered = RowDependencies(frozenset[IndirectInput]().union(*filters))
+        return QueryResult(left.columns, dependencies | filtered)
+    if node.args.get("by_name"):
+        return QueryResult(_union_by_name(left.columns, right.columns), dependencies)
+    return QueryResult(_union_by_position(script, left.columns, right.columns), dependencies)
 
 
-def _grouped(session: ScriptState, node: exp.Select, scope: Scope, columns: ColumnSet) -> RowDependencies:
-    """What rows are grouped by: names, ordinals, sets of them, or all that is no aggregate."""
-    group, distinct = node.args.get("group"), node.args.get("distinct")
-    effects = RowDependencies()
-    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
-        effects |= clause(session, scope, [(distinct.args["on"], "group_by")], "DISTINCT ON")
-    if group is None:
-        return effects
-    parts: list[exp.Expr] = list(group.iter_expressions())
-    if group.args.get("all"):
-        parts = [one.unalias() for one in node.expressions if one.find(exp.AggFunc) is None]
-    return effects | _ordinal_clause(session, scope, parts, columns, ("group_by", "GROUP BY"))
+def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
+    if left.is_positional and right.is_positional and len(left.items) == len(right.items):
+        pairs = zip(left.items, right.values(), strict=True)
+        return ColumnSet(tuple((name, merge_columns([column, other])) for (name, column), other in pairs))
+    script.warn("a UNION has sides whose columns cannot be matched by position; give them in `schema`")
+    items = tuple((name, replace(column, unknown=True)) for name, column in left.items)
+    return ColumnSet(items, _one_sided(left.fallback), left.is_complete, left.is_ordered)
 
 
-def _sorted(session: ScriptState, node: exp.Expr, scope: Scope, columns: ColumnSet) -> RowDependencies:
-    effects = RowDependencies()
-    scope.rank = Rank.FIRST
-    for name in ("order", "sort", "cluster"):
-        order = node.args.get(name)
-        if order is not None:
-            parts = [one.this if isinstance(one, exp.Ordered) else one for one in order.expressions]
-            effects |= _ordinal_clause(session, scope, parts, columns, ("sort", "ORDER BY"))
-    scope.rank = Rank.LAST
-    return effects
+def _one_sided(fallback: ColumnFallback | None) -> ColumnFallback | None:
+    """Return a fallback whose columns are marked unknown, since the other side is not known."""
+    if fallback is None:
+        return None
+
+    def one_sided(name: str) -> ColumnProvenance | None:
+        column = fallback(name)
+        return replace(column, unknown=True, origin=None) if column else None
+
+    return one_sided
 
 
-def _ordinal_clause(
-    session: ScriptState, scope: Scope, parts: Iterable[exp.Expr], columns: ColumnSet, said: tuple[str, str]
-) -> RowDependencies:
-    """A clause in which a number is that of a column."""
-    kind, name = said
-    made: list[ColumnProvenance] = []
-    others: list[Part] = []
-    for part in parts:
-        number = int(part.name) - 1 if isinstance(part, exp.Literal) and part.is_int else -1
-        if 0 <= number < len(columns.named) and columns.ordered:
-            made.append(columns.named[number][1])
-        else:
-            others.append((part, kind))
-    effects = clause(session, scope, others, name)
-    return (
-        effects | RowDependencies(frozenset(shape for one in made for shape in shaped(one, kind)))
-        if made
-        else effects
+def _union_by_name(left: ColumnSet, right: ColumnSet) -> ColumnSet:
+    """Return all columns of both sides; a column that one side lacks is null there."""
+    items = [(name, merge_columns([column, right.get(name) or GENERATED])) for name, column in left.items]
+    items += [(name, column) for name, column in right.items if left.get(name) is None]
+    return ColumnSet(
+        tuple(items),
+        _one_sided(left.fallback or right.fallback),
+        left.is_complete and right.is_complete,
+        left.is_ordered and right.is_ordered,
     )
 
 
-def clause(
-    session: ScriptState, scope: Scope, parts: Iterable[tuple[exp.Expr | None, str]], name: str
+def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
+    scope = resolver.scope
+    from_clause.add_from(resolver, node)
+    scope.windows = {window.name.lower(): window for window in node.args.get("windows") or ()}
+    dependencies = scope.dependencies
+    for name in ("where", "prewhere"):
+        dependencies |= _filter(resolver, node, name, "WHERE")
+    select_list = SelectList(resolver)
+    for expression in node.expressions:
+        select_list.add(expression)
+    columns = select_list.columns()
+    dependencies |= select_list.dependencies
+    scope.alias_precedence = AliasPrecedence.BEFORE_UNKNOWN
+    dependencies |= _grouping(resolver, node, columns)
+    dependencies |= _filter(resolver, node, "having", "HAVING")
+    dependencies |= _filter(resolver, node, "qualify", "QUALIFY")
+    return _with_ordering(resolver, node, QueryResult(columns, dependencies))
+
+
+def _filter(resolver: Resolver, node: exp.Select, argument: str, name: str) -> RowDependencies:
+    return clause_dependencies(resolver, [(node.args.get(argument), "filter")], name)
+
+
+def _grouping(resolver: Resolver, node: exp.Select, columns: ColumnSet) -> RowDependencies:
+    """Return the dependencies of GROUP BY (names, ordinals, grouping sets, ALL) and DISTINCT ON."""
+    group, distinct = node.args.get("group"), node.args.get("distinct")
+    dependencies = RowDependencies()
+    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
+        dependencies |= clause_dependencies(resolver, [(distinct.args["on"], "group_by")], "DISTINCT ON")
+    if group is None:
+        return dependencies
+    parts: list[exp.Expr] = list(group.iter_expressions())
+    if group.args.get("all"):
+        parts = [part.unalias() for part in node.expressions if part.find(exp.AggFunc) is None]
+    return dependencies | _ordinal_clause(resolver, parts, columns, kind="group_by", name="GROUP BY")
+
+
+def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> QueryResult:
+    """Add the dependencies of ORDER BY, SORT BY and CLUSTER BY, where aliases win over columns."""
+    dependencies = RowDependencies()
+    resolver.scope.alias_precedence = AliasPrecedence.FIRST
+    for name in ("order", "sort", "cluster"):
+        order = node.args.get(name)
+        if order is not None:
+            parts = [part.this if isinstance(part, exp.Ordered) else part for part in order.expressions]
+            dependencies |= _ordinal_clause(resolver, parts, result.columns, kind="sort", name="ORDER BY")
+    resolver.scope.alias_precedence = AliasPrecedence.LAST
+    return replace(result, dependencies=result.dependencies | dependencies)
+
+
+def _ordinal_clause(
+    resolver: Resolver, parts: Iterable[exp.Expr], columns: ColumnSet, *, kind: str, name: str
 ) -> RowDependencies:
-    """What a clause shapes rows by, and its text."""
-    found = gather(session, scope, resolve_query, [(part, kind) for part, kind in parts if part is not None])
-    text = session.texts.item(name, (found.start, found.end)) if found.start >= 0 else ""
-    clauses = (f"{name} {text}",) if text else ()
-    return RowDependencies(frozenset(found.indirect), clauses) | found.effects
+    """Return the dependencies of a clause in which an integer is the number of a column, from 1."""
+    selected: list[ColumnProvenance] = []
+    others: list[Operand] = []
+    for part in parts:
+        number = int(part.name) - 1 if isinstance(part, exp.Literal) and part.is_int else -1
+        if 0 <= number < len(columns.items) and columns.is_ordered:
+            selected.append(columns.items[number][1])
+        else:
+            others.append((part, kind))
+    indirect = frozenset[IndirectInput]().union(*(as_indirect(column, kind) for column in selected))
+    return clause_dependencies(resolver, others, name) | RowDependencies(indirect)

@@ -1,22 +1,36 @@
-"""Which column does a name mean: the relations of a query, then those of the queries around it."""
+"""Scopes: the tables and aliases that names of a query refer to, and the resolution of column names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.provenance import GENERATED, RowDependencies, ColumnProvenance, TableSource, QueryResult, together
+from fll_hbase.sources.sql.provenance import (
+    GENERATED,
+    UNKNOWN,
+    ColumnProvenance,
+    NamedColumn,
+    QueryResult,
+    RowDependencies,
+    TableSource,
+    merge_dependencies,
+)
 from fll_hbase.sources.sql.script_state import ScriptState
 
-_ALIASES_BESIDE = {"spark", "databricks", "snowflake", "redshift"}
-"""Dialects in which an expression may name the alias of one before it."""
+_LATERAL_ALIASES = {"spark", "databricks", "snowflake", "redshift"}
+"""Dialects in which an expression may refer to an alias to its left in the same SELECT list."""
 
 
-class Rank(Enum):
-    """Where the alias of a selected column stands: after those of tables, before unknown ones, or first."""
+class AliasPrecedence(Enum):
+    """Precedence of the aliases of a SELECT list over columns of tables.
+
+    Aliases come after all columns, after the listed columns but before those of a table whose columns are not
+    known, or before all columns.
+    """
 
     LAST = "last"
     BEFORE_UNKNOWN = "before unknown"
@@ -25,140 +39,154 @@ class Rank(Enum):
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Where names of one query are looked up.
+    """Names that one query can refer to.
 
-    `merged` are the keys of joins that name them once; `aliases` the columns selected so far, by name in
-    lower case; `taken` are columns that can only be of a table whose columns are not known; `found` is what
-    relations and joins do to the rows.
+    `queries` are common table expressions, by name in lower case. `join_keys` are columns of USING and
+    NATURAL JOIN, which both sides share, and `aliases` the columns selected so far, both by name in lower
+    case. `inferred` are names attributed to the only table whose columns are not all known.
     """
 
     queries: Mapping[str, QueryResult]
     parent: Scope | None = None
-    relations: list[TableSource] = field(default_factory=list)
-    found: list[RowDependencies] = field(default_factory=list)
-    merged: dict[str, tuple[str, ColumnProvenance]] = field(default_factory=dict)
+    sources: list[TableSource] = field(default_factory=list)
+    join_keys: dict[str, NamedColumn] = field(default_factory=dict)
     aliases: dict[str, ColumnProvenance] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
-    rank: Rank = Rank.LAST
-    taken: set[str] = field(default_factory=set)
-    _named: dict[str, list[TableSource]] = field(default_factory=dict)
+    alias_precedence: AliasPrecedence = AliasPrecedence.LAST
+    inferred: set[str] = field(default_factory=set)
+    _dependencies: list[RowDependencies] = field(default_factory=list)
+    _by_last_part: dict[str, list[TableSource]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for relation in self.relations:
-            self._name(relation)
+        for source in self.sources:
+            self._index(source)
 
     @property
-    def effects(self) -> RowDependencies:
-        """What its relations and joins do to the rows."""
-        return together(self.found)
+    def dependencies(self) -> RowDependencies:
+        """Row dependencies of the tables and joins of this scope."""
+        return merge_dependencies(self._dependencies)
 
-    def put(self, relation: TableSource) -> None:
-        """One more relation that names may mean."""
-        self.relations.append(relation)
-        self._name(relation)
+    def add_dependencies(self, dependencies: RowDependencies) -> None:
+        """Add what a table or join does to the rows."""
+        self._dependencies.append(dependencies)
 
-    def hide(self, after: int) -> None:
-        """Relations from that number on are seen no more."""
-        for relation in self.relations[after:]:
-            self._named[relation.name[-1] if relation.name else ""].remove(relation)
-        del self.relations[after:]
+    def add(self, source: TableSource) -> None:
+        """Add a table that names can refer to."""
+        self.sources.append(source)
+        self._index(source)
 
-    def _name(self, relation: TableSource) -> None:
-        self._named.setdefault(relation.name[-1] if relation.name else "", []).append(relation)
+    def remove_from(self, start: int) -> None:
+        """Remove the tables from number `start` on."""
+        for source in self.sources[start:]:
+            self._by_last_part[source.name[-1] if source.name else ""].remove(source)
+        del self.sources[start:]
 
-    def around(self) -> Iterator[Scope]:
-        """This scope and those of the queries around it, the innermost first."""
+    def enclosing(self) -> Iterator[Scope]:
+        """Yield this scope and those of the enclosing queries, the innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
-    def relation(self, parts: Sequence[str]) -> TableSource | None:
-        """The relation of a name; a full name may be said by its last part."""
-        said = tuple(part.lower() for part in parts)
-        named = self._named.get(said[-1], ())
-        return next((one for one in named if one.name[-len(said) :] == said), None)
+    def source(self, parts: Sequence[str]) -> TableSource | None:
+        """Return the table of a name, which may leave out leading parts of the full name."""
+        suffix = tuple(part.lower() for part in parts)
+        candidates = self._by_last_part.get(suffix[-1], ())
+        return next((source for source in candidates if source.name[-len(suffix) :] == suffix), None)
+
+    def _index(self, source: TableSource) -> None:
+        self._by_last_part.setdefault(source.name[-1] if source.name else "", []).append(source)
 
 
-def resolve(session: ScriptState, scope: Scope, parts: Sequence[str]) -> ColumnProvenance | None:
-    """The column that a name, in its parts, means; None with a warning where that is not known."""
-    for cut in range(len(parts) - 1, 0, -1):
-        for around in scope.around():
-            relation = around.relation(parts[:cut])
-            if relation is not None:
-                return _of_relation(session, relation, parts[cut], parts[cut + 1 :])
-    for around in scope.around():
-        found = _unqualified(session, around, parts[0], of_query=around is scope)
-        if isinstance(found, str):
-            session.warn(f"column {'.'.join(parts)!r}: {found}")
-            return None
-        if found is not None:
-            return below(session, found, parts[1:])
-    session.warn(f"column {'.'.join(parts)!r}: {_nowhere(scope)}")
-    return None
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolver:
+    """Resolves the names and queries of one scope of a script.
 
+    Expressions hold queries and queries hold expressions: `query_reader` is how the modules of expressions
+    get to that of queries, `statement_reader` how queries get to statements that write inside a WITH.
+    """
 
-def below(session: ScriptState, made: ColumnProvenance, path: Sequence[str]) -> ColumnProvenance:
-    """A field inside a column: just that where it is known, else the column."""
-    for number, step in enumerate(path):
-        part = made.parts.get(step.lower())
-        if part is None:
-            if made.origin is None:
-                return replace(made, parts={})
-            deepest = session.tables.nested_field(made.origin, path[number:])
-            direct = made.direct if deepest == made.origin else frozenset((deepest,))
-            return ColumnProvenance(direct=direct, indirect=made.indirect, unknown=made.unknown)
-        made = part
-    return made
+    script: ScriptState
+    scope: Scope
+    query_reader: Reader
+    statement_reader: Reader
 
+    def in_scope(self, scope: Scope) -> Resolver:
+        """Return the resolver of another scope of the same script."""
+        return replace(self, scope=scope)
 
-def _of_relation(session: ScriptState, relation: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance | None:
-    found = relation.columns.get(name) or (relation.columns.rest(name) if relation.columns.rest else None)
-    if found is None:
-        session.warn(f"column {name!r}: {'.'.join(relation.name)!r} is not known to have it")
-        return None
-    return below(session, found, path)
+    def query(self, node: exp.Expr) -> QueryResult:
+        """Resolve a query whose enclosing scope is this one."""
+        return self.query_reader(self, node)
 
+    def statement(self, node: exp.Expr) -> QueryResult:
+        """Read a statement that writes inside a query, and return what its RETURNING gives."""
+        return self.statement_reader(self, node)
 
-def _unqualified(session: ScriptState, scope: Scope, name: str, *, of_query: bool) -> ColumnProvenance | str | None:
-    """The column, or why it cannot be told which; None where this scope has none of that name."""
-    alias = scope.aliases.get(name.lower()) if of_query else None
-    if alias is not None and scope.rank is Rank.FIRST:
-        return alias
-    if name.lower() in scope.merged:
-        return scope.merged[name.lower()][1]
-    having = [found for one in scope.relations if (found := one.columns.get(name)) is not None]
-    if len(having) > 1:
-        return f"{len(having)} relations have one"
-    if having:
-        return having[0]
-    return _of_rest(session, scope, name, alias)
+    def column(self, parts: Sequence[str]) -> ColumnProvenance:
+        """Resolve a column name, split at its dots; warn and return UNKNOWN if that is not possible."""
+        for stop in range(len(parts) - 1, 0, -1):
+            for scope in self.scope.enclosing():
+                source = scope.source(parts[:stop])
+                if source is not None:
+                    return self._qualified(source, parts[stop], parts[stop + 1 :])
+        for scope in self.scope.enclosing():
+            column = self._unqualified(scope, parts[0])
+            if isinstance(column, str):
+                self.script.warn(f"column {'.'.join(parts)!r}: {column}")
+                return UNKNOWN
+            if column is not None:
+                return self.script.tables.nested_column(column, parts[1:])
+        self.script.warn(f"column {'.'.join(parts)!r}: {_not_found(self.scope)}")
+        return UNKNOWN
 
+    def _qualified(self, source: TableSource, name: str, path: Sequence[str]) -> ColumnProvenance:
+        column = source.columns.lookup(name)
+        if column is None:
+            self.script.warn(f"column {name!r}: {source.dotted_name!r} is not known to have it")
+            return UNKNOWN
+        return self.script.tables.nested_column(column, path)
 
-def _of_rest(session: ScriptState, scope: Scope, name: str, alias: ColumnProvenance | None) -> ColumnProvenance | str | None:
-    """The column of a relation whose columns are not all known, if only one can have it."""
-    open_ = [one for one in scope.relations if one.columns.rest is not None]
-    if name.lower() in session.variables:
-        return GENERATED
-    if not open_:
-        return alias
-    if len(open_) > 1:
-        names = ", ".join(repr(".".join(one.name)) for one in open_)
-        return f"which of {names} has it is not known; name its table, or give `schema`"
-    if alias is not None and name.lower() not in scope.taken:
-        if scope.rank is Rank.BEFORE_UNKNOWN:
+    def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
+        """Return the column, or why it is ambiguous; None if the scope has no column of that name."""
+        alias = scope.aliases.get(name.lower()) if scope is self.scope else None
+        if alias is not None and scope.alias_precedence is AliasPrecedence.FIRST:
             return alias
-        if session.spoken in _ALIASES_BESIDE:
-            return "may be one of the table or the alias before it; give `schema`"
-    around = [one for outer in scope.around() if outer is not scope for one in outer.relations]
-    if any(one.columns.get(name) for one in around):
-        return "a query around has one, and the table here may have; name its table, or give `schema`"
-    scope.taken.add(name.lower())
-    rest = open_[0].columns.rest
-    return (rest(name) if rest else None) or "what it comes from is not known"
+        if name.lower() in scope.join_keys:
+            return scope.join_keys[name.lower()][1]
+        columns = [column for source in scope.sources if (column := source.columns.get(name)) is not None]
+        if len(columns) > 1:
+            return f"{len(columns)} relations have one"
+        return columns[0] if columns else self._inferred(scope, name, alias)
+
+    def _inferred(
+        self, scope: Scope, name: str, alias: ColumnProvenance | None
+    ) -> ColumnProvenance | str | None:
+        """Attribute a name to the table whose columns are not all known, if no other can have it."""
+        candidates = [source for source in scope.sources if source.columns.fallback is not None]
+        if name.lower() in self.script.variables:
+            return GENERATED
+        if not candidates:
+            return alias
+        if len(candidates) > 1:
+            names = ", ".join(repr(source.dotted_name) for source in candidates)
+            return f"which of {names} has it is not known; name its table, or give `schema`"
+        if alias is not None and name.lower() not in scope.inferred:
+            if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
+                return alias
+            if self.script.dialect_name in _LATERAL_ALIASES:
+                return "may be one of the table or the alias before it; give `schema`"
+        outer = [source for around in scope.enclosing() if around is not scope for source in around.sources]
+        if any(source.columns.get(name) for source in outer):
+            return "a query around has one, and the table here may have; name its table, or give `schema`"
+        scope.inferred.add(name.lower())
+        return candidates[0].columns.lookup(name) or "what it comes from is not known"
 
 
-def _nowhere(scope: Scope) -> str:
-    if not scope.relations:
+Reader: TypeAlias = Callable[[Resolver, exp.Expr], QueryResult]
+
+
+def _not_found(scope: Scope) -> str:
+    if not scope.sources:
         return "there is no table it could be of"
-    return f"none of {', '.join(repr('.'.join(one.name)) for one in scope.relations)} is known to have it"
+    return f"none of {', '.join(repr(source.dotted_name) for source in scope.sources)} is known to have it"

@@ -28,9 +28,10 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableWrite:
-    """Fields that one statement writes into a dataset; `fields` is None if they could not be determined.
+    """Fields that one statement writes into a dataset.
 
-    `unmapped` are fields that the statement reads without a known use.
+    `fields` is None if they could not be determined, () if there are none; `unmapped` are
+    fields that the statement reads without a known use.
     """
 
     verb: str

@@ -1,184 +1,203 @@
-"""Which columns does a SELECT list give: their names, stars spread out, and how each is made."""
+"""SELECT lists: names and provenance of the columns they return, with stars expanded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
-from fll_hbase.sources.sql.expressions import Answer, gather, path_of
-from fll_hbase.sources.sql.provenance import UNKNOWN, ColumnSet, RowDependencies, ColumnProvenance, merged
-from fll_hbase.sources.sql.scope import Scope, resolve
-from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.source_text import rendered
+from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
+from fll_hbase.sources.sql.provenance import (
+    ColumnFallback,
+    ColumnProvenance,
+    ColumnSet,
+    NamedColumn,
+    RowDependencies,
+    merge_columns,
+)
+from fll_hbase.sources.sql.scope import Resolver
+from fll_hbase.sources.sql.source_text import to_sql
 
-Rest = Callable[[str], ColumnProvenance | None]
-Named = tuple[str, ColumnProvenance]
+_UNNAMED = {"bigquery": "f{}_", "hive": "_c{}", "postgres": "?column?", "trino": "_col{}"}
+"""Name of a column without one, by its number; in other dialects it is the text of the expression."""
 
-_NAMELESS = {"bigquery": "f{}_", "hive": "_c{}", "postgres": "?column?", "trino": "_col{}"}
-"""What a column without a name is called, by its number; elsewhere by its own text."""
-
-_POSITIONED = (exp.Posexplode, exp.PosexplodeOuter)
-_EXPLODED = (exp.Explode, exp.ExplodeOuter)
+_WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
+_EXPLODE = (exp.Explode, exp.ExplodeOuter)
 
 
-class Selected:
-    """The columns of one SELECT, one expression of its list after the other."""
+class SelectList:
+    """Columns of one SELECT, built expression by expression; also resolves values outside of a SELECT."""
 
-    def __init__(self, session: ScriptState, scope: Scope, answer: Answer) -> None:
-        self._session = session
-        self._scope = scope
-        self._answer = answer
-        self._named: list[Named] = []
-        self._rests: list[Rest] = []
-        self._complete = self._ordered = True
-        self._place = (-1, -1)
-        self.effects = RowDependencies()
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._script = resolver.script
+        self._items: list[NamedColumn] = []
+        self._fallbacks: list[ColumnFallback] = []
+        self._is_complete = self._is_ordered = True
+        self._extent = (-1, -1)
+        self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
-        """All columns so far."""
-        rest = self._rests[0] if len(self._rests) == 1 else _unclear if self._rests else None
-        return ColumnSet(tuple(self._named), rest, complete=self._complete, ordered=self._ordered)
+        """Return all columns so far."""
+        fallback = self._fallbacks[0] if len(self._fallbacks) == 1 else None
+        if len(self._fallbacks) > 1:
+            fallback = _ambiguous
+        return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
-        """The next expression of the list."""
+        """Add the columns of the next expression of the list."""
         star = node.this if isinstance(node, exp.Column) else node
         if isinstance(star, exp.Star):
-            self._spread(star, path_of(node)[:-1])
+            self._expand_star(star, column_path(node)[:-1])
         elif isinstance(node, exp.Aliases):
             names = [name.name for name in node.expressions]
-            for name, made in zip(names, self.several(node.this, len(names), node), strict=True):
-                self._put(name, made, alias=True)
+            columns = self.resolve_generator(node.this, len(names), node)
+            for name, column in zip(names, columns, strict=True):
+                self._append(name, column, is_alias=True)
         elif isinstance(node, exp.QueryTransform):
-            self._transformed(node)
-        elif isinstance(node, _POSITIONED):
-            made = self.made(node)
-            self._put("pos", made)
-            self._put("col", made)
+            self._add_transform(node)
+        elif isinstance(node, _WITH_POSITION):
+            column = self.resolve(node)
+            self._append("pos", column)
+            self._append("col", column)
         else:
-            made = self.made(node)
-            self._put(self._name(node), made, alias=isinstance(node, exp.Alias))
+            column = self.resolve(node)
+            self._append(self._column_name(node), column, is_alias=isinstance(node, exp.Alias))
 
-    def made(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
-        """How one expression is made, with its own text."""
+    def resolve(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
+        """Return the provenance of one expression with its own text; `kind` is the list it is an item of."""
         value = node.unalias()
-        path = path_of(value)
-        if path:
-            made = resolve(self._session, self._scope, path) or UNKNOWN
-            return made if made.text else replace(made, text=".".join(path))
-        found = gather(self._session, self._scope, self._answer, [(value, "")])
-        self.effects |= found.effects
-        self._place = (found.start, found.end)
-        made = found.made(self._text(node, self._place, kind))
-        return replace(made, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else made
+        column = self._plain_column(value)
+        if column is not None:
+            return column
+        inputs = self._collect([value])
+        self._extent = inputs.extent
+        column = inputs.to_column(self._text(node, self._extent, kind))
+        return replace(column, parts=dict(self._parts(value))) if isinstance(value, exp.Struct) else column
 
-    def assigned(self, value: exp.Expr, name: exp.Expr) -> ColumnProvenance:
-        """How the value of an assignment is made, with its own text."""
-        path = path_of(value)
-        if path:
-            made = resolve(self._session, self._scope, path) or UNKNOWN
-            return made if made.text else replace(made, text=".".join(path))
-        found = gather(self._session, self._scope, self._answer, [(value, "")])
-        self.effects |= found.effects
-        last = name.parts[-1] if isinstance(name, exp.Column) else name
-        at = last.meta.get("start", -1)
-        place = (found.start, found.end) if found.start >= 0 else (at + 1, at + 1)
-        text = self._session.texts.item("SET", place, alias_at=at) if at >= 0 else ""
-        return found.made(text or rendered(value, self._session.script.dialect))
+    def resolve_assignment(self, value: exp.Expr, name: exp.Expr) -> ColumnProvenance:
+        """Return the provenance of the right side of `name = value` in a SET."""
+        column = self._plain_column(value)
+        if column is not None:
+            return column
+        inputs = self._collect([value])
+        last_part = name.parts[-1] if isinstance(name, exp.Column) else name
+        start = last_part.meta.get("start", -1)
+        extent = inputs.extent if inputs.start >= 0 else (start + 1, start + 1)
+        text = self._script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
+        return inputs.to_column(text or to_sql(value, self._script.script.dialect))
 
-    def any_of(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
-        """A column that is any of several expressions, with the text of the first."""
-        found = gather(self._session, self._scope, self._answer, [(node, "") for node in nodes])
-        self.effects |= found.effects
+    def resolve_any(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
+        """Return a column that is any of several expressions, with the text of the first."""
+        inputs = self._collect(nodes)
         if not nodes:
-            return found.made("")
-        place = (
-            gather(self._session, self._scope, self._answer, [(nodes[0], "")]) if len(nodes) > 1 else found
-        )
-        return found.made(self._text(nodes[0], (place.start, place.end), kind))
+            return inputs.to_column("")
+        first = collect_inputs(self._resolver, [(nodes[0], "")]) if len(nodes) > 1 else inputs
+        return inputs.to_column(self._text(nodes[0], first.extent, kind))
 
-    def several(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
-        """The columns of a generator: of a stack each of its own arguments, of others each of all."""
-        made = self.made(item if isinstance(item, exp.Aliases) else node)
+    def resolve_generator(self, node: exp.Expr, count: int, item: exp.Expr) -> list[ColumnProvenance]:
+        """Return `count` columns of a generator: of `stack` each from its own arguments, else from all."""
+        column = self.resolve(item if isinstance(item, exp.Aliases) else node)
         if not isinstance(node, exp.Stack) or not node.this.is_int:
-            return [made] * count
+            return [column] * count
         width = max(1, -(-len(node.expressions) // max(1, int(node.this.name))))
         return [
-            replace(merged(map(self.made, node.expressions[number::width])), text=made.text)
+            replace(merge_columns(map(self.resolve, node.expressions[number::width])), text=column.text)
             if number < width
-            else made
+            else column
             for number in range(count)
         ]
 
-    def _put(self, name: str, made: ColumnProvenance, *, alias: bool = False) -> None:
-        self._named.append((name, made))
-        if alias:
-            self._scope.aliases.setdefault(name.lower(), made)
+    def _plain_column(self, value: exp.Expr) -> ColumnProvenance | None:
+        """Return the column that an expression merely names, with the name as its text if it has none."""
+        path = column_path(value)
+        if not path:
+            return None
+        column = self._resolver.column(path)
+        return column if column.text else replace(column, text=".".join(path))
 
-    def _transformed(self, node: exp.QueryTransform) -> None:
-        """What a script outside makes of columns: each of all."""
-        parts = [(one, "") for one in node.expressions]
-        found = gather(self._session, self._scope, self._answer, parts)
-        self.effects |= found.effects
-        made = found.made(self._text(node, (found.start, found.end), "SELECT"))
+    def _collect(self, nodes: Iterable[exp.Expr]) -> ExpressionInputs:
+        inputs = collect_inputs(self._resolver, [(node, "") for node in nodes])
+        self.dependencies |= inputs.dependencies
+        return inputs
+
+    def _append(self, name: str, column: ColumnProvenance, *, is_alias: bool = False) -> None:
+        self._items.append((name, column))
+        if is_alias:
+            self._resolver.scope.aliases.setdefault(name.lower(), column)
+
+    def _add_transform(self, node: exp.QueryTransform) -> None:
+        """Add the columns of Hive's TRANSFORM: an external script computes each from all inputs."""
+        inputs = self._collect(node.expressions)
+        column = inputs.to_column(self._text(node, inputs.extent, "SELECT"))
         schema = node.args.get("schema")
-        for name in [one.name for one in schema.expressions] if schema else ["key", "value"]:
-            self._put(name, made, alias=True)
+        for name in [field.name for field in schema.expressions] if schema else ["key", "value"]:
+            self._append(name, column, is_alias=True)
 
-    def _spread(self, star: exp.Star, of: list[str]) -> None:
-        """All columns of the relations, but those left out, with those replaced or renamed."""
-        out = {node.name.lower() for node in _listed(star, "except_")}
-        instead = {node.alias.lower(): self.made(node) for node in _listed(star, "replace")}
-        names = {node.this.name.lower(): node.alias for node in _listed(star, "rename")}
-        for name, made in self._all(of):
-            if name.lower() not in out:
-                told = made if made.text or made.origin is None else replace(made, text=name)
-                self._named.append((names.get(name.lower(), name), instead.get(name.lower(), told)))
+    def _expand_star(self, star: exp.Star, table: list[str]) -> None:
+        """Add the columns of a star with its EXCEPT, REPLACE and RENAME."""
+        excluded = {node.name.lower() for node in _argument_list(star, "except_")}
+        replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
+        names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
+        for name, column in self._star_columns(table):
+            if name.lower() not in excluded:
+                is_plain = not column.text and column.origin is not None
+                own = replace(column, text=name) if is_plain else column
+                self._items.append((names.get(name.lower(), name), replaced.get(name.lower(), own)))
 
-    def _all(self, of: list[str]) -> Iterator[Named]:
-        relation = self._scope.relation(of) if of else None
-        if of and relation is None:
-            self._session.warn(f"'{'.'.join(of)}.*': no table of that name; its columns are not told")
-            self._complete = False
+    def _star_columns(self, table: list[str]) -> Iterator[NamedColumn]:
+        scope = self._resolver.scope
+        source = scope.source(table) if table else None
+        if table and source is None:
+            self._script.warn(f"'{'.'.join(table)}.*': no table of that name; its columns are left out")
+            self._is_complete = False
             return
-        keys = {} if of else self._scope.merged
+        # Columns of USING and NATURAL JOIN come first, and once.
+        keys = {} if table else scope.join_keys
         yield from keys.values()
-        for one in [relation] if relation else self._scope.relations:
-            if not one.columns.complete:
-                name = repr(".".join(one.name)) if one.name else "a function"
-                self._session.warn(f"'*': the columns of {name} are not known; give them in `schema`")
-            self._complete = self._complete and one.columns.complete
-            self._ordered = self._ordered and one.columns.ordered
-            if one.columns.rest is not None:
-                self._rests.append(one.columns.rest)
-            yield from (named for named in one.columns.named if named[0].lower() not in keys)
+        for expanded in [source] if source else scope.sources:
+            columns = expanded.columns
+            if not columns.is_complete:
+                name = repr(expanded.dotted_name) if expanded.name else "a function"
+                self._script.warn(f"'*': the columns of {name} are not known; give them in `schema`")
+            self._is_complete = self._is_complete and columns.is_complete
+            self._is_ordered = self._is_ordered and columns.is_ordered
+            if columns.fallback is not None:
+                self._fallbacks.append(columns.fallback)
+            yield from (item for item in columns.items if item[0].lower() not in keys)
 
-    def _name(self, node: exp.Expr) -> str:
-        """The name of the column just made: its alias, that of what it is, or what the dialect says."""
-        name = node.alias or (path_of(node) or [""])[-1]
+    def _column_name(self, node: exp.Expr) -> str:
+        """Return the name of the column just resolved: its alias or column name, else the dialect's."""
+        name = node.alias or (column_path(node) or [""])[-1]
         if name:
             return name
         if isinstance(node, exp.Subquery):
             return node.output_name
-        if isinstance(node, _EXPLODED):
+        if isinstance(node, _EXPLODE):
             return "col"
-        spoken, number = self._session.spoken, len(self._named)
-        if spoken == "postgres" and isinstance(node, exp.Func):
+        dialect, number = self._script.dialect_name, len(self._items)
+        if dialect == "postgres" and isinstance(node, exp.Func):
             return (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-        if spoken in _NAMELESS:
-            return _NAMELESS[spoken].format(number)
-        return self._text(node, self._place, "SELECT", literals=True)
+        if dialect in _UNNAMED:
+            return _UNNAMED[dialect].format(number)
+        return self._text(node, self._extent, "SELECT", keep_literals=True)
 
-    def _text(self, node: exp.Expr, place: tuple[int, int], kind: str, *, literals: bool = False) -> str:
-        alias = node.args.get("alias") or next(iter(_listed(node, "expressions")), None)
-        aliased = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
-        at = alias.meta.get("start", -1) if aliased and alias is not None else -1
-        place = place if place[0] >= 0 else (at, at)
-        text = self._session.texts.item(kind, place, alias_at=at, literals=literals) if place[0] >= 0 else ""
-        return text or rendered(node.unalias(), self._session.script.dialect, literals=literals)
+    def _text(
+        self, node: exp.Expr, extent: tuple[int, int], kind: str, *, keep_literals: bool = False
+    ) -> str:
+        """Return the text of an item without its alias, from the script or else as the library writes it."""
+        alias = node.args.get("alias") or next(iter(_argument_list(node, "expressions")), None)
+        has_alias = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
+        start = alias.meta.get("start", -1) if has_alias and alias is not None else -1
+        extent = extent if extent[0] >= 0 else (start, start)
+        text = ""
+        if extent[0] >= 0:
+            source_text = self._script.source_text
+            text = source_text.extract(kind, extent, alias_start=start, keep_literals=keep_literals)
+        return text or to_sql(node.unalias(), self._script.script.dialect, keep_literals=keep_literals)
 
-    def _parts(self, struct: exp.Expr) -> Iterator[Named]:
+    def _parts(self, struct: exp.Expr) -> Iterator[NamedColumn]:
         for part in struct.expressions:
             if isinstance(part, exp.PropertyEQ):
                 yield part.name.lower(), self._part(part.expression)
@@ -186,16 +205,18 @@ class Selected:
                 yield part.alias_or_name.lower(), self._part(part.unalias())
 
     def _part(self, value: exp.Expr) -> ColumnProvenance:
-        """How a field of a struct is made; it is no item of its own."""
-        made = self.made(value)
-        return made if path_of(value) else replace(made, text=rendered(value, self._session.script.dialect))
+        """Return the provenance of a field of a struct, which is not an item of a list in the script."""
+        column = self.resolve(value)
+        return (
+            column if column_path(value) else replace(column, text=to_sql(value, self._script.script.dialect))
+        )
 
 
-def _listed(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
-    said = node.args.get(name) or []
-    return said if isinstance(said, list) else [said]
+def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:
+    argument = node.args.get(name) or []
+    return argument if isinstance(argument, list) else [argument]
 
 
-def _unclear(_: str) -> None:
-    """A column of several relations whose columns are not known."""
+def _ambiguous(_: str) -> None:
+    """Return no column: several tables with unknown columns could have it."""
     return

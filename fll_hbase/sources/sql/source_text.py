@@ -1,6 +1,7 @@
-"""How is an expression written: its own text, without comments, with literals as placeholders.
+"""Source text of expressions and clauses, without comments and with literals as placeholders.
 
-The text is cut out of the script by its tokens, so that it does not depend on how a library writes SQL.
+The text is cut out of the script by its tokens, so that a new version of the SQL library does not change it:
+descriptions of operations are part of the checksum of a run.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
-from fll_hbase.sources.sql.provenance import cut
-from fll_hbase.sources.sql.token_spans import Span, spans
+from fll_hbase.sources.sql.provenance import truncate
 
 _T = TokenType
 _LITERALS = {
@@ -24,37 +26,68 @@ _LITERALS = {
 _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
 
+_LISTS = {_T.SELECT: "SELECT", _T.SET: "SET", _T.VALUES: "VALUES"}
+_CLAUSES = {
+    _T.WHERE: "WHERE",
+    _T.HAVING: "HAVING",
+    _T.QUALIFY: "QUALIFY",
+    _T.ON: "ON",
+    _T.GROUP_BY: "GROUP BY",
+    _T.ORDER_BY: "ORDER BY",
+}
+_OPENING = {**_LISTS, **_CLAUSES}
+_ENDS = {
+    *(_T.FROM, _T.INTO, _T.UNION, _T.EXCEPT, _T.INTERSECT, _T.LIMIT, _T.FETCH, _T.WINDOW, _T.WHEN),
+    *(_T.LATERAL, _T.JOIN, _T.INNER, _T.CROSS, _T.NATURAL, _T.FULL, _T.SORT_BY, _T.CLUSTER_BY),
+    *(_T.DISTRIBUTE_BY, _T.RETURNING, _T.INSERT, _T.SEMICOLON, _T.USING, _T.THEN),
+}
+_ENDS_UNLESS_CALLED = {_T.LEFT, _T.RIGHT, _T.ANTI, _T.SEMI}
+_CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.L_BRACE: _T.R_BRACE, _T.CASE: _T.END}
+
+
+@dataclass(slots=True)
+class Span:
+    """Tokens `first` (included) to `stop` (excluded) of an item or clause; `parent` is -1 at the top."""
+
+    kind: str
+    first: int
+    stop: int
+    parent: int
+
 
 class SourceText:
-    """The texts of one script."""
+    """Texts of the items and clauses of one script."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         self._sql = sql
         self._tokens = tokens
-        self._spans = spans(tokens)
+        self._spans = _SpanScanner(tokens).scan()
         self._starts = [self._start(span.first) for span in self._spans]
         self._token_starts = [token.start for token in tokens]
 
-    def item(self, kind: str, place: tuple[int, int], *, alias_at: int = -1, literals: bool = False) -> str:
-        """The text of the item or clause of this kind around what stands in `place`, empty if there is none.
+    def extract(
+        self, kind: str, extent: tuple[int, int], *, alias_start: int = -1, keep_literals: bool = False
+    ) -> str:
+        """Return the text of the innermost item or clause of a kind around an extent, "" if there is none.
 
-        An alias that stands at `alias_at` is no part of it; `literals` leaves them as they are.
+        `extent` are the offsets of the first and last character; the alias at `alias_start` is left out.
         """
-        span = self._innermost(kind, *place)
+        span = self._innermost(kind, *extent)
         if span is None:
             return ""
         first, stop = span.first, span.stop
-        if alias_at >= 0:
-            alias = bisect_right(self._token_starts, alias_at) - 1
-            first, stop = self._without_alias(first, stop, alias, place[0])
+        if alias_start >= 0:
+            alias = bisect_right(self._token_starts, alias_start) - 1
+            first, stop = self._without_alias(first, stop, alias, extent[0])
         while first < stop and self._tokens[first].token_type in _SET_QUANTIFIERS:
             first += 1
-        return self._text(first, stop, literals=literals)
+        return self._text(first, stop, keep_literals=keep_literals)
 
-    def _without_alias(self, first: int, stop: int, alias: int, at: int) -> tuple[int, int]:
+    def _without_alias(self, first: int, stop: int, alias: int, start: int) -> tuple[int, int]:
+        """Cut `expression AS alias`, `alias = expression` and `expression alias` down to the expression."""
         if not first <= alias < stop:
             return first, stop
-        if self._tokens[alias].start < at:
+        if self._tokens[alias].start < start:
             while alias < stop and self._tokens[alias].token_type is not _T.EQ:
                 alias += 1
             return alias + 1, stop
@@ -72,34 +105,105 @@ class SourceText:
             number = span.parent
         return None
 
-    def _text(self, first: int, stop: int, *, literals: bool) -> str:
+    def _text(self, first: int, stop: int, *, keep_literals: bool) -> str:
         words: list[str] = []
-        last = -1
+        end = -1
         for token in self._tokens[first:stop]:
-            if token.start <= last:
+            if token.start <= end:
                 continue
-            if words and token.start > last + 1:
+            if words and token.start > end + 1:
                 words.append(" ")
-            plain = literals or token.token_type not in _LITERALS
+            plain = keep_literals or token.token_type not in _LITERALS
             words.append(self._sql[token.start : token.end + 1] if plain else "?")
-            last = token.end
+            end = token.end
         text = "".join(words)
-        return cut(text if literals else _LIST_OF_LITERALS.sub(r"\1(?)", text))
+        return truncate(text if keep_literals else _LIST_OF_LITERALS.sub(r"\1(?)", text))
 
     def _start(self, number: int) -> int:
         return self._tokens[number].start if number < len(self._tokens) else len(self._sql)
 
 
-def rendered(node: exp.Expr, dialect: object, *, literals: bool = False) -> str:
-    """An expression in the library's own writing, for what no item of the script is the text of."""
-    if isinstance(node, exp.Literal):
-        return node.name if literals else "?"
+class _SpanScanner:
+    """Finds the items of lists and the extents of clauses in one pass over the tokens.
 
-    def plain(part: exp.Expr) -> exp.Expr:
+    `_open` has for each open bracket the number of the span that is open in it, or -1.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+        self._open = [-1]
+        self._closing = [_T.SEMICOLON]
+        self._spans: list[Span] = []
+
+    def scan(self) -> list[Span]:
+        """Return the spans in the order of their first tokens."""
+        for number in range(len(self._tokens)):
+            self._add(number)
+        return self._spans
+
+    def _add(self, number: int) -> None:
+        kind = self._tokens[number].token_type
+        if kind in _CLOSING:
+            self._open_bracket(number, _CLOSING[kind])
+        elif kind is self._closing[-1] and len(self._open) > 1:
+            self._end(number)
+            self._open.pop()
+            self._closing.pop()
+        elif kind is _T.COMMA:
+            if self._open[-1] >= 0 and self._spans[self._open[-1]].kind in _LISTS.values():
+                self._begin(self._end(number), number + 1)
+        elif kind in _OPENING and not self._after_distinct(number):
+            self._end(number)
+            self._begin(_OPENING[kind], number + 1)
+        elif self._is_end(number):
+            self._end(number)
+
+    def _open_bracket(self, number: int, closing: TokenType) -> None:
+        is_values = number > 0 and self._tokens[number - 1].token_type is _T.VALUES
+        self._open.append(-1)
+        self._closing.append(closing)
+        if is_values:
+            self._begin("VALUES", number + 1)
+
+    def _begin(self, kind: str, first: int) -> None:
+        parent = next((number for number in reversed(self._open) if number >= 0), -1)
+        self._open[-1] = len(self._spans)
+        self._spans.append(Span(kind, first, len(self._tokens), parent))
+
+    def _end(self, stop: int) -> str:
+        """End the open span before token `stop`; return its kind, "" if none is open."""
+        number = self._open[-1]
+        self._open[-1] = -1
+        if number < 0:
+            return ""
+        self._spans[number].stop = stop
+        return self._spans[number].kind
+
+    def _is_end(self, number: int) -> bool:
+        """Return whether a token ends the clause in front of it."""
+        kind = self._tokens[number].token_type
+        if kind in _ENDS_UNLESS_CALLED:
+            # LEFT(...) and RIGHT(...) are functions, not joins.
+            after = self._tokens[number + 1 : number + 2]
+            return bool(after) and after[0].token_type is not _T.L_PAREN
+        return kind in _ENDS and not self._after_distinct(number)
+
+    def _after_distinct(self, number: int) -> bool:
+        """Return whether a token belongs to IS DISTINCT FROM or DISTINCT ON, which end no expression."""
+        follows_distinct = number > 0 and self._tokens[number - 1].token_type is _T.DISTINCT
+        return follows_distinct and self._tokens[number].token_type in (_T.FROM, _T.ON)
+
+
+def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> str:
+    """Return an expression as the SQL library writes it, for one that is not an item of the script."""
+    if isinstance(node, exp.Literal):
+        return node.name if keep_literals else "?"
+
+    def hide_literal(part: exp.Expr) -> exp.Expr:
         return exp.Var(this="?") if isinstance(part, exp.Literal) else part
 
     try:
-        shown = node if literals else node.transform(plain)
-        return cut(shown.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))  # type: ignore[arg-type]
+        shown = node if keep_literals else node.transform(hide_literal)
+        return truncate(shown.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))
     except RecursionError:
         return "…"

@@ -1,4 +1,4 @@
-"""What does each statement of a script do, one after the other."""
+"""Statements of a script, read one after the other."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from sqlglot import exp
 
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources.sql import dml, inserts
-from fll_hbase.sources.sql.provenance import ColumnSet, RowDependencies, TableSource, QueryResult
-from fll_hbase.sources.sql.query import resolve_query, with_queries
-from fll_hbase.sources.sql.scope import Scope
+from fll_hbase.sources.sql.provenance import ColumnSet, QueryResult, RowDependencies, TableSource
+from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
+from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
-from fll_hbase.sources.sql.select_list import Selected
+from fll_hbase.sources.sql.select_list import SelectList
 
-Statement = Callable[[ScriptState, exp.Expr, Scope], None]
-
-_STATEMENTS: dict[type[exp.Expr], Statement] = {
+_STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
     exp.Insert: inserts.insert,
     exp.MultitableInserts: inserts.insert_many,
     exp.Create: inserts.create,
@@ -28,88 +26,98 @@ _STATEMENTS: dict[type[exp.Expr], Statement] = {
     exp.Merge: dml.merge,
 }
 
-_SILENT = (
+_WITHOUT_LINEAGE = (
     *(exp.TruncateTable, exp.Alter, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
     *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
-"""Statements that make no field."""
+_COMMANDS_WITHOUT_LINEAGE = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
-_NAMED_DATABASES = {"spark", "hive", "trino"}
-_COMMANDS_SILENT = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
+_DATABASE_BEFORE_TABLE = {"spark", "hive", "trino"}
+"""Dialects in which a full table name is `database.table`, so that USE completes it."""
 
 
-def read_all(session: ScriptState) -> None:
-    """Every statement of the script, in order.
+def read_statements(script: ScriptState) -> None:
+    """Read every statement of a script in order.
 
-    The parser takes more than any grammar; a statement whose tree is not as it ought to be is refused.
+    The parser accepts more than any grammar: raises UnreadableDocument for a statement whose tree lacks a
+    part that its kind requires.
     """
-    session.change = _change
-    for number, statement in enumerate(session.script.statements, 1):
+    for number, statement in enumerate(script.script.statements, 1):
         try:
-            _read(session, number, statement)
+            _read_statement(open_resolver(script, _read_nested), number, statement)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            told = f"statement {number} ({statement.key.upper()}) has a form that is not understood: {error}"
-            raise UnreadableDocument([FieldError("sql", told)]) from error
+            detail = (
+                f"statement {number} ({statement.key.upper()}) has a form that is not understood: {error}"
+            )
+            raise UnreadableDocument([FieldError("sql", detail)]) from error
 
 
-def _read(session: ScriptState, number: int, node: exp.Expr) -> None:
+def _read_statement(resolver: Resolver, number: int, node: exp.Expr) -> None:
+    script = resolver.script
     if type(node) in _STATEMENTS:
-        _STATEMENTS[type(node)](session, node, Scope({}))
+        _STATEMENTS[type(node)](resolver, node)
     elif isinstance(node, exp.Select) and node.args.get("into"):
-        inserts.select_into(session, node, Scope({}))
+        inserts.select_into(resolver, node)
     elif isinstance(node, exp.Use):
-        _use(session, node)
+        _use(script, node)
     elif isinstance(node, exp.Declare):
-        session.variables.update(name.name.lower() for name in node.find_all(exp.Identifier))
+        script.variables.update(name.name.lower() for name in node.find_all(exp.Identifier))
     elif isinstance(node, exp.Drop):
-        _drop(session, node)
+        _drop(script, node)
     elif isinstance(node, exp.Query) and node.args.get("with_"):
-        with_queries(session, node, Scope({}))
-    elif isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_SILENT:
-        return
-    elif not isinstance(node, _SILENT):
-        said = node.name if isinstance(node, exp.Command) else node.key
-        session.warn(f"statement {number} ({said[:40].upper()}) is passed over: what it writes is not known")
+        # A WITH may write, as `WITH x AS (INSERT ... RETURNING ...) SELECT ...` does in PostgreSQL.
+        common_table_expressions(resolver, node)
+    elif not _has_no_lineage(node):
+        kind = node.name if isinstance(node, exp.Command) else node.key
+        script.warn(f"statement {number} ({kind[:40].upper()}) is passed over: what it writes is not known")
 
 
-def _change(session: ScriptState, node: exp.Expr, scope: Scope) -> QueryResult:
-    """A statement that writes inside a WITH, and the columns it returns."""
+def _has_no_lineage(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Command) and node.name.upper().split(" ")[0] in _COMMANDS_WITHOUT_LINEAGE:
+        return True
+    return isinstance(node, _WITHOUT_LINEAGE)
+
+
+def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
+    """Read a statement that writes inside a WITH, and return the columns of its RETURNING."""
     if type(node) not in _STATEMENTS:
-        return QueryResult(ColumnSet((), complete=False))
-    _STATEMENTS[type(node)](session, node, scope)
+        return unknown_result(resolver, node)
+    script = resolver.script
+    _STATEMENTS[type(node)](resolver, node)
     returning = node.args.get("returning")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     if returning is None or not isinstance(table, exp.Table):
         return QueryResult(ColumnSet(()))
-    end_point = session.end_point(table)
-    written = session.writings[-1] if session.writings else None
-    fields = dict(written.fields or ()) if written and written.target == end_point else {}
-    columns = session.tables.columns(end_point)
-    named = {**dict(columns.named), **fields}
-    relation = TableSource(
+    dataset = script.dataset(table)
+    write = script.writes[-1] if script.writes else None
+    fields = dict(write.fields or ()) if write and write.target == dataset else {}
+    columns = script.tables.columns(dataset)
+    items = tuple({**dict(columns.items), **fields}.items())
+    source = TableSource(
         (table.alias_or_name.lower(),),
-        ColumnSet(tuple(named.items()), columns.rest, columns.complete, columns.ordered),
+        ColumnSet(items, columns.fallback, columns.is_complete, columns.is_ordered),
     )
-    selected = Selected(session, Scope(scope.queries, relations=[relation]), resolve_query)
-    for one in returning.expressions:
-        selected.add(one)
-    return QueryResult(selected.columns(), selected.effects | (written.effects if written else RowDependencies()))
+    select_list = SelectList(resolver.in_scope(Scope(resolver.scope.queries, sources=[source])))
+    for expression in returning.expressions:
+        select_list.add(expression)
+    dependencies = write.dependencies if write else RowDependencies()
+    return QueryResult(select_list.columns(), select_list.dependencies | dependencies)
 
 
-def _use(session: ScriptState, node: exp.Expr) -> None:
-    """Names without a database are of the one that is used, where a database is all that is before a name."""
+def _use(script: ScriptState, node: exp.Expr) -> None:
+    """Read USE, which completes table names if a full name is a database and a table."""
     if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
         return
-    if session.spoken in _NAMED_DATABASES and isinstance(node.this, exp.Table):
-        session.database = ".".join(part.name for part in node.this.parts)
+    if script.dialect_name in _DATABASE_BEFORE_TABLE and isinstance(node.this, exp.Table):
+        script.database = ".".join(part.name for part in node.this.parts)
     else:
-        session.warn("USE is passed over: tables are taken by the names they are written with")
+        script.warn("USE is ignored: tables keep the names they are written with")
 
 
-def _drop(session: ScriptState, node: exp.Expr) -> None:
-    """What is dropped is no view of the script any more."""
+def _drop(script: ScriptState, node: exp.Expr) -> None:
+    """Read DROP: the name does not refer to a view of the script any more."""
     if isinstance(node.this, exp.Table):
-        name = session.name(node.this).lower()
-        session.views.pop(name, None)
-        session.temporary.discard(name)
+        name = script.table_name(node.this).lower()
+        script.views.pop(name, None)
+        script.temporary.discard(name)

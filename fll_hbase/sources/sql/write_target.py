@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from fll_hbase.model.operations import Dataset
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.sql.expressions import QUERIES
 from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
 from fll_hbase.sources.sql.scope import Resolver
@@ -101,7 +101,11 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
     items = list(columns.items)
     if not target.by_name:
         name, schema = target.dataset.name, script.tables.schema(target.dataset)
-        items = [(column_name, column) for column_name, column in items if column.origin or column_name.isidentifier()]
+        items = [
+            (column_name, column)
+            for column_name, column in items
+            if column.origin or column_name.isidentifier()
+        ]
         known_names = {field.name for field in schema.fields} if schema else None
         contradicts = known_names is not None and not {item[0] for item in items} <= known_names
         assumption = "" if contradicts else " taken to be named as in the query;"
