@@ -1,4 +1,4 @@
-"""Which settings are there: read from the environment once, at the doors."""
+"""Application settings, read once from `FLL_*` environment variables at process start."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ PREFIX = "FLL_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting with its default; `FLL_<NAME>` in the environment overrides it.
+    """All settings with their defaults; `FLL_<NAME>` in the environment overrides one.
 
-    Sizes are bytes, times are milliseconds or as the name says; `_max` is the largest that is still taken.
+    Sizes are in bytes, times in milliseconds unless the name has another unit; a `_max` is the largest value
+    that is accepted.
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"
@@ -40,18 +41,25 @@ class Settings:
     name_rules: str = ""
 
 
+DEFAULTS = Settings()
+"""The only place that other modules take a default from."""
+
+
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
-    """Settings from `FLL_…` variables; overrides that are not None win. Raises ConfigurationError."""
-    known = {field.name: field for field in fields(Settings)}
-    given: dict[str, str | int] = {
-        name: environment[PREFIX + name.upper()] for name in known if PREFIX + name.upper() in environment
+    """Read settings from `FLL_*` variables; overrides that are not None win.
+
+    Raises ConfigurationError for a value that is not a whole number or is negative.
+    """
+    variables = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
+    values: dict[str, str | int] = {
+        name: environment[variable] for name, variable in variables.items() if variable in environment
     }
-    given |= {name: value for name, value in overrides.items() if value is not None}
-    return Settings(**{name: _typed(name, value) for name, value in given.items()})  # type: ignore[arg-type]
+    values |= {name: value for name, value in overrides.items() if value is not None}
+    return Settings(**{name: _convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
-def _typed(name: str, value: str | int) -> str | int:
-    if type(getattr(Settings(), name)) is str:
+def _convert(name: str, value: str | int) -> str | int:
+    if type(getattr(DEFAULTS, name)) is str:
         return str(value)
     try:
         number = int(value)

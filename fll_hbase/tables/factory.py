@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables import hbase_url
 from fll_hbase.tables.base import Table
@@ -13,10 +14,14 @@ from fll_hbase.tables.sqlite import SqliteTable
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
 FORMS = "sqlite:///path/to/file.db, sqlite:///:memory: or hbase://host:9090/table"
-TIMEOUT_MS, CONNECTIONS_MAX = 10_000, 16
 
 
-def open_table(url: str, *, timeout_ms: int = TIMEOUT_MS, connections_max: int = CONNECTIONS_MAX) -> Table:
+def open_table(
+    url: str,
+    *,
+    timeout_ms: int = DEFAULTS.store_timeout_ms,
+    connections_max: int = DEFAULTS.store_connections_max,
+) -> Table:
     """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
 
     No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.

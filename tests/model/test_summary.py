@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 from fll_hbase.errors import TooLarge
-from fll_hbase.model import field_relations, lineage
+from fll_hbase.model import field_map, field_relations, lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet
@@ -275,7 +275,7 @@ def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
 
 
 def test_what_no_memory_could_sum_up_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary, "BITS_MAX", 6 * 10 - 1)
+    monkeypatch.setattr(field_map, "BITS_MAX", 6 * 10 - 1)
     with pytest.raises(TooLarge, match="6 operations over 10 source fields"):
         lineage.build_lineage(all_to_all(4, 10))
     assert lineage.build_lineage(all_to_all(3, 10)).field_map.entries

@@ -1,0 +1,280 @@
+"""Shapes of answers, for the OpenAPI document; not executed: routes answer with the JSON of `rest_json`."""
+
+from __future__ import annotations
+
+import marshmallow as ma
+from marshmallow import fields, validate
+
+from api.openapi.documents import INFLUENCES, OPERATIONS
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import Direction
+
+_DIRECTIONS = [direction.value for direction in Direction]
+
+
+class FaultSchema(ma.Schema):
+    at = fields.String(required=True, metadata={"description": "A path such as `operations.2.inputs.0`"})
+    detail = fields.String(required=True)
+
+
+class ProblemSchema(ma.Schema):
+    """RFC 9457."""
+
+    type = fields.String(required=True)
+    title = fields.String(required=True)
+    status = fields.Integer(required=True)
+    detail = fields.String(required=True)
+    errors = fields.List(fields.Nested(FaultSchema))
+    message = fields.String(metadata={"description": "The detail again, for DataHub's clients"})
+
+
+class EndPointSchema(ma.Schema):
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+
+
+class RecordedSchema(ma.Schema):
+    checksum = fields.String(required=True)
+    run = fields.String(required=True)
+    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
+    replaced = fields.Boolean()
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+class RecordedRunsSchema(ma.Schema):
+    """A document of several runs: the acknowledgement of each, in order."""
+
+    runs = fields.List(fields.Nested(RecordedSchema), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+class EventRecordedSchema(ma.Schema):
+    """An event of a run has `run` and `checksum`, one without a run `endpoints`."""
+
+    recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
+    run = fields.String()
+    checksum = fields.String(metadata={"description": "Of the merged events of the run so far"})
+    endpoints = fields.List(fields.Nested(EndPointSchema))
+
+
+class BatchSummarySchema(ma.Schema):
+    received = fields.Integer(required=True)
+    successful = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    retriable = fields.Integer(required=True)
+    non_retriable = fields.Integer(required=True)
+
+
+class FailedEventSchema(ma.Schema):
+    index = fields.Integer(required=True)
+    reason = fields.String(required=True)
+    retriable = fields.Boolean(required=True)
+    problem = fields.Nested(ProblemSchema, required=True)
+
+
+class EventsRecordedSchema(ma.Schema):
+    status = fields.String(required=True, validate=validate.OneOf(["success", "partial_success", "failure"]))
+    summary = fields.Nested(BatchSummarySchema, required=True)
+    accepted = fields.Integer(required=True)
+    refused = fields.Integer(required=True)
+    failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
+
+
+class PairSchema(ma.Schema):
+    from_ = fields.String(data_key="from", required=True, allow_none=True)
+    to = fields.String(required=True, allow_none=True)
+    influence = fields.String(validate=validate.OneOf(INFLUENCES))
+    scope = fields.String(validate=validate.OneOf(["dataset"]))
+
+
+class EntrySchema(ma.Schema):
+    source = fields.Nested(EndPointSchema, required=True, allow_none=True)
+    destination = fields.Nested(EndPointSchema, required=True, allow_none=True)
+    fieldmap = fields.List(fields.Nested(PairSchema), required=True)
+    level = fields.Integer(required=True)
+    direction = fields.String(required=True, validate=validate.OneOf(_DIRECTIONS))
+    unknown_ = fields.Boolean(data_key="unknown")
+
+
+class DryRunSchema(ma.Schema):
+    operations = fields.List(fields.Dict(), required=True)
+    checksum = fields.String(required=True)
+    lineage = fields.List(fields.Nested(EntrySchema), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema), required=True)
+    truncated = fields.Boolean()
+    truncatedBy = fields.List(fields.String())
+
+
+class NodeSchema(ma.Schema):
+    id = fields.String(required=True)
+    label = fields.String(required=True)
+    type = fields.String()
+    sourceEndPoint = fields.Nested(EndPointSchema)
+    destinationEndPoint = fields.Nested(EndPointSchema)
+    destinationEndPoints = fields.List(fields.Nested(EndPointSchema))
+
+
+class OperationSchema(ma.Schema):
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+    type = fields.String(required=True, validate=validate.OneOf(sorted(OPERATIONS)))
+    endPoint = fields.Nested(EndPointSchema)
+
+
+class ConnectionSchema(ma.Schema):
+    from_ = fields.String(data_key="from", required=True)
+    to = fields.String(required=True)
+    operation = fields.String(required=True)
+    operations = fields.List(fields.String())
+    influence = fields.String(validate=validate.OneOf(INFLUENCES))
+
+
+class _Bounded(ma.Schema):
+    truncated = fields.Boolean(required=True)
+    truncatedBy = fields.List(fields.String())
+
+
+class FieldLineageSchema(_Bounded):
+    nodes = fields.List(fields.Nested(NodeSchema), required=True)
+    operations = fields.List(fields.Nested(OperationSchema), required=True)
+    connections = fields.List(fields.Nested(ConnectionSchema), required=True)
+    checksums = fields.List(fields.String(), required=True)
+
+
+class StepSchema(ma.Schema):
+    inputs = fields.List(fields.String(), required=True)
+    outputs = fields.List(fields.String(), required=True)
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+
+
+class PathSchema(ma.Schema):
+    operations = fields.List(fields.Nested(StepSchema), required=True)
+    runs = fields.List(fields.String(), required=True)
+
+
+class FieldDerivationsSchema(_Bounded):
+    fieldName = fields.String(required=True)
+    startTimeInSeconds = fields.Float(required=True)
+    endTimeInSeconds = fields.Float(required=True)
+    paths = fields.List(fields.Nested(PathSchema), required=True)
+
+
+class NamespacesSchema(ma.Schema):
+    namespaces = fields.List(fields.String(), required=True)
+
+
+class ListedEndPointSchema(EndPointSchema):
+    description = fields.String()
+
+
+class EndPointsSchema(ma.Schema):
+    endpoints = fields.List(fields.Nested(ListedEndPointSchema), required=True)
+
+
+class ListedFieldSchema(ma.Schema):
+    name = fields.String(required=True)
+    type = fields.String()
+    read = fields.Boolean(required=True)
+    written = fields.Boolean(required=True)
+
+
+class FieldsSchema(ma.Schema):
+    fields_ = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
+
+
+class ResultSchema(EndPointSchema):
+    field = fields.String()
+
+
+class ResultsSchema(ma.Schema):
+    results = fields.List(fields.Nested(ResultSchema), required=True)
+
+
+class RunOfProgramSchema(ma.Schema):
+    run = fields.String(required=True)
+    namespace = fields.String(required=True)
+    application = fields.String(required=True)
+    version = fields.String(required=True)
+    type = fields.String(required=True)
+    program = fields.String(required=True)
+    startTime = fields.Integer(required=True)
+    checksum = fields.String(required=True)
+    state = fields.String(
+        validate=validate.OneOf([state.value for state in State]),
+        metadata={"description": "Left out where no end was recorded and the last event is a day old"},
+    )
+    parent = fields.String(metadata={"description": "The run that started this one"})
+    lastEventTime = fields.Integer(metadata={"description": "Of a run without a recorded end"})
+
+
+class ListedRunSchema(RunOfProgramSchema):
+    direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
+
+
+class OpenLineageEventSchema(ma.Schema):
+    """A run event of OpenLineage 2-0-2."""
+
+    eventType = fields.String(required=True, validate=validate.OneOf([state.value for state in State]))
+    eventTime = fields.String(required=True)
+    producer = fields.String(required=True)
+    schemaURL = fields.String(required=True)
+    run = fields.Dict(required=True)
+    job = fields.Dict(required=True)
+    inputs = fields.List(fields.Dict(), required=True)
+    outputs = fields.List(fields.Dict(), required=True)
+
+
+class JobReferenceSchema(ma.Schema):
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    run = fields.String(required=True)
+
+
+class PhysicalNameSchema(ma.Schema):
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    physicalName = fields.String(required=True)
+
+
+class EventOfRunSchema(ma.Schema):
+    eventTime = fields.Integer(required=True)
+    eventType = fields.String(required=True)
+
+
+class RunDetailsSchema(RunOfProgramSchema):
+    """One run with everything recorded of it; further members are facts from its source."""
+
+    parentJob = fields.Nested(JobReferenceSchema)
+    root = fields.Nested(JobReferenceSchema)
+    nominalStartTime = fields.String()
+    nominalEndTime = fields.String()
+    errorMessage = fields.String()
+    sql = fields.String()
+    physicalNames = fields.List(fields.Nested(PhysicalNameSchema))
+    events = fields.List(fields.Nested(EventOfRunSchema), metadata={"description": "In order of time"})
+
+
+class RunsSchema(ma.Schema):
+    runs = fields.List(fields.Nested(ListedRunSchema), required=True)
+
+
+class HealthSchema(ma.Schema):
+    status = fields.String(required=True)
+
+
+class DryRunsSchema(ma.Schema):
+    """What would be recorded of several runs: one dry run for each, in order."""
+
+    runs = fields.List(fields.Dict(), required=True)
+    warnings = fields.List(fields.Nested(FaultSchema))
+
+
+NAMED = {
+    "DryRun": DryRunSchema,
+    "DryRuns": DryRunsSchema,
+    "RecordedRuns": RecordedRunsSchema,
+    "RunTold": RunDetailsSchema,
+    "FieldWays": FieldDerivationsSchema,
+}
+"""Schemas whose names are not those of their classes, or that others refer to by name."""
