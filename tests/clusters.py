@@ -21,16 +21,16 @@ class Ports:
     """
 
     def __init__(self) -> None:
-        self._taken = socket.socket()
+        self._reserved = socket.socket()
         for base in range(20_000, 32_000, 16):
             try:
-                self._taken.bind(("127.0.0.1", base))
+                self._reserved.bind(("127.0.0.1", base))
             except OSError:
                 continue
             if all(_is_free(port) for port in range(base + 1, base + 16)):
                 break
-            self._taken.close()
-            self._taken = socket.socket()
+            self._reserved.close()
+            self._reserved = socket.socket()
         else:
             raise OSError("no 16 free ports in a row from 20000 to 32000")
         self.zookeeper, self.master, self.region_servers, self.thrift = (
@@ -41,7 +41,7 @@ class Ports:
         )
 
     def close(self) -> None:
-        self._taken.close()
+        self._reserved.close()
 
 
 class Cluster:
@@ -106,15 +106,15 @@ class Cluster:
 
     def ddl(self, statements: str, *options: str) -> str:
         """Run what `fll table ddl` prints."""
-        return self.launch("ddl", *options, said=statements)
+        return self.launch("ddl", *options, stdin=statements)
 
     def tool(self, *args: str) -> str:
         """What a command of `hbase-local tool` prints."""
         return self.launch("tool", *args)
 
-    def launch(self, *args: str, said: str = "") -> str:
+    def launch(self, *args: str, stdin: str = "") -> str:
         """What the launcher prints. Raises AssertionError with what it complained of where it fails."""
-        done = self._run(*args, said=said)
+        done = self._run(*args, stdin=stdin)
         assert done.returncode == 0, f"hbase-local {' '.join(args)}: {done.stderr}"
         return done.stdout
 
@@ -131,10 +131,10 @@ class Cluster:
             "HBASE_OPTS": OPTIONS,
         }
 
-    def _run(self, *args: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    def _run(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [LAUNCHER, *args],
-            input=said,
+            input=stdin,
             capture_output=True,
             text=True,
             env=self.environment,

@@ -26,9 +26,9 @@ class Hbase:
         self._emptied: list[str] = []
 
     @property
-    def place(self) -> hbase_url.Place:
+    def target(self) -> hbase_url.HBaseUrl:
         """Its gateways, and a table that need not be there."""
-        return hbase_url.parsed(self.url("any"))
+        return hbase_url.parse_url(self.url("any"))
 
     def url(self, table: str) -> str:
         return f"hbase://{self.gateways}/{table}"
@@ -44,20 +44,20 @@ class Hbase:
         return url
 
     def make(self, url: str) -> None:
-        assert hbase.create(hbase_url.parsed(url), compression="NONE")
+        assert hbase.create(hbase_url.parse_url(url), compression="NONE")
 
     def drop(self, url: str) -> None:
-        place = hbase_url.parsed(url)
-        with closing(happybase.Connection(*place.gateways[0])) as connection:
-            connection.delete_table(place.table, disable=True)
+        target = hbase_url.parse_url(url)
+        with closing(happybase.Connection(*target.gateways[0])) as connection:
+            connection.delete_table(target.table, disable=True)
 
     def emptied(self, number: int = 0) -> str:
         """The URL of a table without rows: by number always the same, because to make one takes a second."""
         while len(self._emptied) <= number:
             self._emptied.append(self.fresh())
-        place = hbase_url.parsed(self._emptied[number])
-        with closing(happybase.Connection(*place.gateways[0])) as connection:
-            table = connection.table(place.table)
+        target = hbase_url.parse_url(self._emptied[number])
+        with closing(happybase.Connection(*target.gateways[0])) as connection:
+            table = connection.table(target.table)
             keys = [key for key, _ in table.scan(filter="KeyOnlyFilter()")]
             with table.batch() as batch:
                 for key in keys:

@@ -96,32 +96,36 @@ def operation_sets(draw: st.DrawFn, *, transforms_max: int = 5) -> tuple[Operati
     drops = draw(st.integers(0, 1))
     count = reads + transforms + writes + drops
     unused = draw(st.permutations(draw(st.lists(names, min_size=count, max_size=count, unique=True))))
-    made: list[Operation] = [
+    producers: list[Operation] = [
         Read(unused.pop(), draw(descriptions), draw(few_end_points), draw(descriptions), draw(_outputs))
         for _ in range(reads)
     ]
     for _ in range(transforms):
-        taken = draw(_inputs((*made, *made[reads:], *made[-1:])))
-        made.append(Transform(unused.pop(), draw(descriptions), taken, draw(_outputs)))
-    givers = (*made, *made[reads:], *made[reads:])
-    made += [Transform(unused.pop(), draw(descriptions), draw(_inputs(givers)), ()) for _ in range(drops)]
+        write_inputs = draw(_inputs((*producers, *producers[reads:], *producers[-1:])))
+        producers.append(Transform(unused.pop(), draw(descriptions), write_inputs, draw(_outputs)))
+    givers = (*producers, *producers[reads:], *producers[reads:])
+    producers += [
+        Transform(unused.pop(), draw(descriptions), draw(_inputs(givers)), ()) for _ in range(drops)
+    ]
     for _ in range(writes):
-        taken = draw(_inputs(givers))
-        made.append(Write(unused.pop(), draw(descriptions), draw(few_end_points), draw(descriptions), taken))
-    return tuple(draw(st.permutations(made)))
+        write_inputs = draw(_inputs(givers))
+        producers.append(
+            Write(unused.pop(), draw(descriptions), draw(few_end_points), draw(descriptions), write_inputs)
+        )
+    return tuple(draw(st.permutations(producers)))
 
 
 @st.composite
 def _inputs(draw: st.DrawFn, givers: tuple[Operation, ...]) -> tuple[InputField, ...]:
-    taken = []
+    inputs = []
     count = draw(_counts)
     for giver in draw(st.lists(st.sampled_from(givers), min_size=count, max_size=count)):
         listed = [field.name for field in outputs_of(giver)]
         name = draw(st.sampled_from([*listed, *listed, *listed, *FEW_FIELDS[:2]]))
         direct = draw(st.booleans()) or draw(st.booleans())
         kind = "" if direct else draw(st.sampled_from(["", *sorted(KINDS)]))
-        taken.append(InputField(giver.name, name, Influence.DIRECT if direct else Influence.INDIRECT, kind))
-    return tuple(taken)
+        inputs.append(InputField(giver.name, name, Influence.DIRECT if direct else Influence.INDIRECT, kind))
+    return tuple(inputs)
 
 
 def infos(*, transforms_max: int = 5) -> st.SearchStrategy[FieldLineageInfo]:
@@ -136,21 +140,21 @@ def chain(length: int) -> list[Operation]:
     """A READ, a WRITE, and between them transforms one after another: `length` operations in all."""
     operations: list[Operation] = [Read("t0", "", FEW_END_POINTS[0], "", (Field("x"),))]
     for number in range(1, length - 1):
-        taken = (InputField(f"t{number - 1}", "x"),)
-        operations.append(Transform(f"t{number}", "", taken, (Field("x"),)))
-    taken = (InputField(f"t{length - 2}", "x"),)
-    return [*operations, Write("w", "", FEW_END_POINTS[1], "", taken)]
+        inputs = (InputField(f"t{number - 1}", "x"),)
+        operations.append(Transform(f"t{number}", "", inputs, (Field("x"),)))
+    inputs = (InputField(f"t{length - 2}", "x"),)
+    return [*operations, Write("w", "", FEW_END_POINTS[1], "", inputs)]
 
 
 def all_to_all(transforms: int, fields: int) -> list[Operation]:
     """Transforms in a row, each of which makes every field from every field of the one before."""
-    made = tuple(Field(f"f{number}") for number in range(fields))
+    outputs = tuple(Field(f"f{number}") for number in range(fields))
 
-    def taken(origin: str) -> tuple[InputField, ...]:
-        return tuple(InputField(origin, field.name) for field in made)
+    def inputs_from(origin: str) -> tuple[InputField, ...]:
+        return tuple(InputField(origin, field.name) for field in outputs)
 
     return [
-        Read("t0", "", FEW_END_POINTS[0], "", made),
-        *(Transform(f"t{n}", "", taken(f"t{n - 1}"), made) for n in range(1, transforms + 1)),
-        Write("w", "", FEW_END_POINTS[1], "", taken(f"t{transforms}")),
+        Read("t0", "", FEW_END_POINTS[0], "", outputs),
+        *(Transform(f"t{n}", "", inputs_from(f"t{n - 1}"), outputs) for n in range(1, transforms + 1)),
+        Write("w", "", FEW_END_POINTS[1], "", inputs_from(f"t{transforms}")),
     ]

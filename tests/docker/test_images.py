@@ -90,8 +90,8 @@ def test_it_is_built_apart_and_starts_what_there_is(path: Path) -> None:
 
 
 def test_the_image_of_the_api_sets_what_there_is_to_set() -> None:
-    said = " ".join(instructions(ROOT / "docker" / "api" / "Dockerfile", "ENV"))
-    names = re.findall(rf"{PREFIX}(\w+)=", said)
+    environment = " ".join(instructions(ROOT / "docker" / "api" / "Dockerfile", "ENV"))
+    names = re.findall(rf"{PREFIX}(\w+)=", environment)
     assert set(names) == {"HOST", "PORT", "STORE"}
     assert {name.lower() for name in names} <= set(Settings.__dataclass_fields__)
 
@@ -140,8 +140,8 @@ class TestCompose:
 
     def test_the_store_is_the_table_of_that_hbase(self) -> None:
         for name in ("table", "api"):
-            place = hbase_url.parsed(SERVICES[name]["environment"]["FLL_STORE"])
-            assert [gateway.host for gateway in place.gateways] == ["hbase"]
+            target = hbase_url.parse_url(SERVICES[name]["environment"]["FLL_STORE"])
+            assert [gateway.host for gateway in target.gateways] == ["hbase"]
 
     def test_nobody_gets_more_rights(self) -> None:
         for service in SERVICES.values():

@@ -59,33 +59,35 @@ def launched(command: str, environment: Mapping[str, str]) -> subprocess.Complet
 
 def processes(data: Path) -> list[int]:
     """Those that were started with a folder in their command line."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if f"{data}/" in path.read_text():
-                found.append(int(path.parent.name))
+                pids.append(int(path.parent.name))
         except (FileNotFoundError, ProcessLookupError):
             continue
-    return found
+    return pids
 
 
 def listening(pid: int) -> dict[int, str]:
     """Ports at which a process listens, and the addresses, as the kernel has them."""
     inodes = {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()}
-    found = {}
+    addresses = {}
     for family in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == LISTENS and f"socket:[{words[9]}]" in inodes:
                 address, port = words[1].split(":")
-                found[int(port, 16)] = address
-    return found
+                addresses[int(port, 16)] = address
+    return addresses
 
 
-def families(told: str) -> dict[str, dict[str, str]]:
+def families(description: str) -> dict[str, dict[str, str]]:
     """The attributes of each family, as the shell writes them."""
-    found = [dict(re.findall(r"(\w+) => '([^']*)'", family)) for family in re.findall(r"\{NAME.*?\}", told)]
-    return {attributes.pop("NAME"): attributes for attributes in found}
+    parsed = [
+        dict(re.findall(r"(\w+) => '([^']*)'", family)) for family in re.findall(r"\{NAME.*?\}", description)
+    ]
+    return {attributes.pop("NAME"): attributes for attributes in parsed}
 
 
 def test_all_of_it_is_up_and_its_url_names_every_gateway(hbase: Cluster) -> None:
@@ -97,16 +99,16 @@ def test_all_of_it_is_up_and_its_url_names_every_gateway(hbase: Cluster) -> None
 def test_it_listens_to_this_machine_only(hbase: Cluster) -> None:
     pids = processes(hbase.data)
     assert len(pids) == 3
-    found = {port: address for pid in pids for port, address in listening(pid).items()}
+    addresses = {port: address for pid in pids for port, address in listening(pid).items()}
     ports = hbase.ports
     expected = {ports.zookeeper, ports.master, ports.region_servers, ports.thrift, ports.thrift + 1}
-    assert found == dict.fromkeys(expected, LOOPBACK)
+    assert addresses == dict.fromkeys(expected, LOOPBACK)
 
 
 def test_to_start_what_runs_changes_nothing(hbase: Cluster) -> None:
-    before = processes(hbase.data)
+    pids = processes(hbase.data)
     hbase.start("standalone", 2)
-    assert processes(hbase.data) == before
+    assert processes(hbase.data) == pids
     with pytest.raises(AssertionError, match=r"runs standalone.*stop it first"):
         hbase.start("cluster", 2, 1)
 
@@ -121,12 +123,12 @@ def test_no_other_daemon_is_known(hbase: Cluster) -> None:
 class TestDdl:
     """The statements that `fll table ddl` and `fll table describe` print."""
 
-    def test_a_table_is_made_as_it_is_told_and_once(self, hbase: Cluster) -> None:
+    def test_a_statement_creates_a_table_once(self, hbase: Cluster) -> None:
         statement = hbase_schema.create_statement(TABLE)
         assert hbase.ddl(statement) == f"{TABLE} is made\n"
-        made = families(hbase.tool("describe", TABLE))
+        described = families(hbase.tool("describe", TABLE))
         for name, attributes in families(statement).items():
-            assert attributes.items() <= made[name].items()
+            assert attributes.items() <= described[name].items()
         regions = [line.split("\t")[0] for line in hbase.tool("regions", TABLE).splitlines()]
         assert regions == ["", *hbase_schema.SPLITS]
         assert hbase.ddl(statement, "--if-missing") == f"{TABLE} is there already\n"
@@ -138,13 +140,13 @@ class TestDdl:
         hbase.ddl("create 'changed', {NAME => 'd', VERSIONS => '3', BLOOMFILTER => 'ROW', TTL => '86400'}")
         changes = {"d": {"VERSIONS": "1", "TTL": "FOREVER"}, "o": {"BLOCKCACHE": "false"}}
         hbase.ddl(hbase_schema.alter_statement("changed", changes))
-        made = families(hbase.tool("describe", "changed"))
-        assert {"VERSIONS": "1", "TTL": "FOREVER", "BLOOMFILTER": "ROW"}.items() <= made["d"].items()
-        assert made["o"]["BLOCKCACHE"] == "false"
+        described = families(hbase.tool("describe", "changed"))
+        assert {"VERSIONS": "1", "TTL": "FOREVER", "BLOOMFILTER": "ROW"}.items() <= described["d"].items()
+        assert described["o"]["BLOCKCACHE"] == "false"
 
     def test_nothing_is_done_where_anything_is_not_understood(self, hbase: Cluster) -> None:
-        for wrong, said in WRONG.items():
-            with pytest.raises(AssertionError, match=re.escape(said)):
+        for wrong, message in WRONG.items():
+            with pytest.raises(AssertionError, match=re.escape(message)):
                 hbase.ddl(f"create 'good', {{NAME => 'd'}}\n{wrong}\n")
         with pytest.raises(AssertionError, match="TableNotFoundException"):
             hbase.tool("describe", "good")
@@ -182,14 +184,14 @@ def test_what_was_put_outlives_a_kill(hbase: Cluster, table: happybase.Table) ->
         assert connection.table("rows").row(b"k")[b"d:w"] == b"late"
 
 
-def test_a_port_that_is_taken_is_told(hbase: Cluster, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(hbase: Cluster, tmp_path: Path) -> None:
     other = Cluster(tmp_path, hbase.ports)
     with pytest.raises(AssertionError, match=f"port {hbase.ports.zookeeper} is taken"):
         other.start()
     assert not processes(tmp_path)
 
 
-def test_a_daemon_that_ends_is_told_and_nothing_stays(tmp_path: Path) -> None:
+def test_a_daemon_that_ends_is_reported_and_nothing_keeps_running(tmp_path: Path) -> None:
     with Cluster(tmp_path) as cluster:
         done = launched("start", {**cluster.environment, "HBASE_OPTS": "-XX:NoSuchFlag"})
     assert done.returncode == 1
@@ -199,7 +201,7 @@ def test_a_daemon_that_ends_is_told_and_nothing_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "url", "wait"])
-def test_where_nothing_was_started_it_is_told(tmp_path: Path, command: str) -> None:
+def test_where_nothing_was_started_that_is_reported(tmp_path: Path, command: str) -> None:
     done = launched(command, {**os.environ, "HBASE_DATA": str(tmp_path)})
     assert done.returncode == 1
     assert f"nothing was started in {tmp_path}" in done.stderr
@@ -215,25 +217,25 @@ def test_a_process_that_got_the_id_of_a_daemon_is_left_alone(tmp_path: Path) -> 
 
 def test_what_the_image_runs_is_found_healthy_and_stops_in_order(tmp_path: Path) -> None:
     dockerfile = (LAUNCHER.parents[1] / "Dockerfile").read_text()
-    (entry, *options), command, (check, how) = (
+    (entry, *options), command, (check, shell_command) = (
         json.loads(re.search(rf"^{name} (\[.*\])$", dockerfile, re.MULTILINE)[1])
         for name in ("ENTRYPOINT", "CMD", "HEALTHCHECK.* CMD")
     )
     assert entry == check == LAUNCHER.name
-    said = tmp_path / "said"
-    with Cluster(tmp_path) as cluster, said.open("w") as output:
+    output_file = tmp_path / "said"
+    with Cluster(tmp_path) as cluster, output_file.open("w") as output:
         running = subprocess.Popen(
             [LAUNCHER, *options, *command], env=cluster.environment, stdout=output, stderr=output
         )
         deadline = time.monotonic() + START_SECONDS
-        while launched(how, cluster.environment).returncode:
-            assert running.poll() is None, said.read_text()
-            assert time.monotonic() < deadline, said.read_text()
+        while launched(shell_command, cluster.environment).returncode:
+            assert running.poll() is None, output_file.read_text()
+            assert time.monotonic() < deadline, output_file.read_text()
             time.sleep(0.5)
         running.send_signal(signal.SIGTERM)
         assert running.wait(START_SECONDS) == 0
         assert not processes(tmp_path)
-        assert launched(how, cluster.environment).returncode == 1
+        assert launched(shell_command, cluster.environment).returncode == 1
     assert "Cluster shutdown requested" in (tmp_path / "logs" / "standalone.log").read_text()
 
 
@@ -241,8 +243,8 @@ def test_two_that_build_at_once_build_once(tmp_path: Path) -> None:
     shutil.copytree(LAUNCHER.parents[1], tmp_path / "hbase", ignore=shutil.ignore_patterns("target"))
     build = [tmp_path / "hbase" / "bin" / LAUNCHER.name, "build"]
     both = [subprocess.Popen(build, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate()[1] for process in both]
+    outputs = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert sorted("making the jars" in line for line in said) == [False, True]
+    assert sorted("making the jars" in line for line in outputs) == [False, True]
     again = subprocess.run(build, check=True, capture_output=True, text=True)
     assert not again.stderr

@@ -22,7 +22,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "pipelines.md
 EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
-def told(document: Any) -> Iterator[str]:
+def operation_lines(document: Any) -> Iterator[str]:
     """What a document comes to, as the page tells it."""
     reading = cdap.read_document(document, namespace="myns")
     yield from map(_operation, topology.sort_operations(reading.operations.info.operations))
@@ -30,17 +30,17 @@ def told(document: Any) -> Iterator[str]:
 
 
 def _operation(operation: Operation) -> str:
-    taken = ", ".join(f"{taken.origin}.{taken.name}" for taken in inputs_of(operation))
-    made = ", ".join(map(_field, outputs_of(operation)))
-    of = f" of {dataset_of(operation)}" if dataset_of(operation) else ""
+    inputs = ", ".join(f"{inputs.origin}.{inputs.name}" for inputs in inputs_of(operation))
+    outputs = ", ".join(map(_field, outputs_of(operation)))
+    dataset = f" of {dataset_of(operation)}" if dataset_of(operation) else ""
     match operation:
         case Read():
-            said = made
+            line = outputs
         case Transform():
-            said = f"{taken} -> {made}"
+            line = f"{inputs} -> {outputs}"
         case _:
-            said = taken
-    return f"{type(operation).__name__.upper()} {operation.name}{of}: {said}".rstrip()
+            line = inputs
+    return f"{type(operation).__name__.upper()} {operation.name}{dataset}: {line}".rstrip()
 
 
 def _field(field: Field) -> str:
@@ -49,7 +49,7 @@ def _field(field: Field) -> str:
 
 @pytest.mark.parametrize(("document", "expected"), EXAMPLES)
 def test_what_is_recorded_is_as_shown(document: str, expected: str) -> None:
-    assert sorted(told(json.loads(document))) == sorted(expected.splitlines())
+    assert sorted(operation_lines(json.loads(document))) == sorted(expected.splitlines())
 
 
 def test_each_scenario_is_shown() -> None:
@@ -69,11 +69,11 @@ def test_the_python_shown_records(tmp_path: Path) -> None:
         ],
         "connections": [{"from": "Stream", "to": "Projection"}, {"from": "Projection", "to": "Table"}],
     }
-    said: dict[str, Any] = {"config": config}
-    exec(code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/lineage.db"), said)
+    document: dict[str, Any] = {"config": config}
+    exec(code.replace("http://127.0.0.1:8080", f"sqlite:///{tmp_path}/lineage.db"), document)
     with LineageRecorder(f"sqlite:///{tmp_path}/lineage.db", namespace="myns") as recorder:
         run = Run(application="etl", program="again")
-        outcome = recorder.record_pipeline(config, [said["context"]], run=run)
+        outcome = recorder.record_pipeline(config, [document["context"]], run=run)
     assert isinstance(outcome, Recorded)
     assert outcome.recorded
 

@@ -6,15 +6,14 @@ import re
 from pathlib import Path
 
 from fll_hbase.cli.commands.spark.stream import stream
-from fll_hbase.spark.stats import LineCounts
-from fll_hbase.spark.stream_stats import BatchReport, StreamReport
+from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark" / "stream.md").read_text(encoding="utf-8")
 
 
-def test_every_option_is_told() -> None:
-    told = set(re.findall(r"^\| `(--[a-z-]+)` \|", PAGE, re.MULTILINE))
-    assert told == {option for parameter in stream.params for option in parameter.opts if "-" in option}
+def test_every_option_is_documented() -> None:
+    documented = set(re.findall(r"^\| `(--[a-z-]+)` \|", PAGE, re.MULTILINE))
+    assert documented == {option for parameter in stream.params for option in parameter.opts if "-" in option}
 
 
 def test_commands_shown_have_options_that_are() -> None:
@@ -23,8 +22,8 @@ def test_commands_shown_have_options_that_are() -> None:
     assert set(re.findall(r"--[a-z-]+", shown)) <= options
 
 
-def test_lines_shown_have_the_members_that_are_told() -> None:
-    batch, every = BatchReport(0, LineCounts(), 1.0).summary(), StreamReport(1, LineCounts(), 1.0, "rejects").summary()
+def test_example_lines_have_the_members_of_real_ones() -> None:
+    batch, stream = BatchReport(0, LineCounts(), 1.0).summary(), StreamReport(1, LineCounts(), 1.0, "rejects").summary()
     first, last = re.search(r"```json\n(.*)\n(.*)\n```", PAGE).groups()
     assert re.findall(r'"(\w+)": ', first) == list(batch)
-    assert re.findall(r'"(\w+)": ', last) == list(every)
+    assert re.findall(r'"(\w+)": ', last) == list(stream)

@@ -87,7 +87,7 @@ class Caller:
 
     def ask(self, question: Question) -> list[Hashable]:
         """All pages of an answer. Raises Broken, Away; AssertionError for any status but 200 and 503."""
-        found: list[Hashable] = []
+        results: list[Hashable] = []
         path = question.path()
         while path:
             answer = self.call("GET", path)
@@ -96,22 +96,22 @@ class Caller:
                 raise Away(f"{question}: {answer.body[:300]!r}")
             assert answer.status == 200, f"{question}: {answer.status} {answer.body[:300]!r}"
             assert "Truncated" not in answer.headers, f"{question}: truncated"
-            found += question.found(json.loads(answer.body))
+            results += question.results(json.loads(answer.body))
             path = answer.headers.get("Link", "").partition(">")[0].lstrip("<")
-        return found
+        return results
 
     def record(self, versions: Sequence[Version]) -> list[int]:
         """Send a batch, or a single POST where there is but one; the status of each. Raises Broken."""
         if len(versions) == 1:
             answer = self.call("POST", LINEAGE, versions[0].document())
-            said = [{**json.loads(answer.body), "status": answer.status}]
+            answers = [{**json.loads(answer.body), "status": answer.status}]
         else:
-            body = b"\n".join(each.document() for each in versions)
+            body = b"\n".join(version.document() for version in versions)
             answer = self.call("POST", LINEAGE + "/batch", body, kind="x-ndjson")
             assert answer.status == 200, f"a batch: {answer.status} {answer.body[:300]!r}"
-            said = [json.loads(line) for line in answer.body.splitlines()]
-        assert len(said) == len(versions), f"{len(said)} answers to {len(versions)} documents"
-        statuses = [_status(line, each) for line, each in zip(said, versions, strict=True)]
+            answers = [json.loads(line) for line in answer.body.splitlines()]
+        assert len(answers) == len(versions), f"{len(answers)} answers to {len(versions)} documents"
+        statuses = [_status(line, version) for line, version in zip(answers, versions, strict=True)]
         if STORE_AWAY in statuses:
             self.tally.refused.append(self.tally.last_seconds)
         return statuses

@@ -28,13 +28,13 @@ def all_there(server: Server, ledger: Ledger) -> None:
 
 def nothing_lost(server: Server, ledger: Ledger, *, windows: int = 5) -> None:
     """The acknowledged versions, and no others than those under way; clients may go on meanwhile."""
-    known = ledger.known()
-    assert known, "nothing was acknowledged: the test tests nothing"
+    versions = ledger.versions()
+    assert versions, "nothing was acknowledged: the test tests nothing"
     caller = Caller(server.port, patience_seconds=30)
-    for question in _questions(known, windows):
-        before = ledger.now()
-        found = caller.ask(question)
-        reason = wrong(question, found, *ledger.bounds(before))
+    for question in _questions(versions, windows):
+        moment = ledger.now()
+        results = caller.ask(question)
+        reason = wrong(question, results, *ledger.bounds(moment))
         assert not reason, reason
 
 
@@ -89,5 +89,5 @@ def _questions(versions: list[Version], windows: int) -> Iterable[Question]:
     for _ in range(windows // 2):
         yield Runs(window(versions, chance), chance.choice((SOURCE, SINK)))
     for content in chance.sample(range(CONTENTS), windows // 4):
-        if any(each.content == content for each in versions):
+        if any(version.content == content for version in versions):
             yield Ways(EVER, content)

@@ -11,7 +11,7 @@ from itertools import count
 
 from .caller import RECORDED, Away, Broken, Caller, Tally
 from .ledger import Ledger, Version, version
-from .questions import Question, some_question, wrong
+from .questions import Question, random_question, wrong
 
 RETRY_SECONDS = 0.02
 THINK_SECONDS = 0.02
@@ -142,11 +142,11 @@ class Writer(Client):
         except Broken:
             return versions
         pending = []
-        for each, status in zip(versions, statuses, strict=True):
+        for sent, status in zip(versions, statuses, strict=True):
             if status in RECORDED:
-                self._ledger.acknowledge(each)
+                self._ledger.acknowledge(sent)
             else:
-                pending.append(each)
+                pending.append(sent)
         return pending
 
 
@@ -173,23 +173,23 @@ class Reader(Client):
         self._broken_at: float | None = None
 
     def turn(self) -> None:
-        known = self._ledger.known()
-        if not known:
+        versions = self._ledger.versions()
+        if not versions:
             time.sleep(RETRY_SECONDS)  # an end point that nobody named yet is 404
             return
         time.sleep(self._think_seconds)
-        question = self._question or some_question(known, self._chance)
+        question = self._question or random_question(versions, self._chance)
         caller = self._chance.choice(self._callers)
         began = time.monotonic()
-        before = self._ledger.now()
+        moment = self._ledger.now()
         try:
-            found = caller.ask(question)
+            results = caller.ask(question)
         except self._forgiven:
             self._question = question
             self._broken_at = self._broken_at or began
             time.sleep(RETRY_SECONDS)
             return
-        reason = wrong(question, found, *self._ledger.bounds(before))
+        reason = wrong(question, results, *self._ledger.bounds(moment))
         assert not reason, reason
         self.done += 1
         self._question = None

@@ -96,8 +96,8 @@ class Work:
     def was_refused(self) -> bool:
         """Whether writers and readers were told 503."""
         return all(
-            any(tally.refused for client in some for tally in client.tallies)
-            for some in (self.writers, self.readers)
+            any(tally.refused for client in clients for tally in client.tallies)
+            for clients in (self.writers, self.readers)
         )
 
     def longest_seconds(self) -> float:
@@ -144,7 +144,7 @@ class Site:
         )
         self.cluster.ddl(ddl.stdout)
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Start whatever does not run, wait until the table is spread over both region servers again."""
         for name, state in self.cluster.status().items():
             if state == "paused":
@@ -172,21 +172,21 @@ class Site:
 
     def regions(self) -> dict[str, list[bytes]]:
         """The first keys of the regions that each region server holds."""
-        held: dict[str, list[bytes]] = {name: [] for name in REGION_SERVERS}
+        regions: dict[str, list[bytes]] = {name: [] for name in REGION_SERVERS}
         names = {self.cluster.ports.region_servers + 1 + n: name for n, name in enumerate(REGION_SERVERS)}
         with closing(happybase.Connection("127.0.0.1", self.cluster.gateways[0])) as connection:
             for region in connection.table(TABLE).regions():
                 if region["port"] in names:
-                    held[names[region["port"]]].append(region["start_key"])
-        return held
+                    regions[names[region["port"]]].append(region["start_key"])
+        return regions
 
     def holder(self, key: bytes) -> str:
         """The region server that holds a row."""
-        held = {first: name for name, keys in self.regions().items() for first in keys}
-        return held[max(first for first in held if first <= key)]
+        servers = {first: name for name, keys in self.regions().items() for first in keys}
+        return servers[max(first for first in servers if first <= key)]
 
     @contextmanager
-    def at_work(self, tell: Callable[[str], None], *, api_hurt: bool = False) -> Iterator[Work]:
+    def at_work(self, report: Callable[[str], None], *, api_hurt: bool = False) -> Iterator[Work]:
         """Clients at work before the fault, at work after it, and nothing lost."""
         work = Work(self.server, self.ledger, seed=next(self._seeds))
         start(work.clients)
@@ -194,7 +194,7 @@ class Site:
         yield work
         work.gets_on()
         finish(work.clients)
-        tell(f"writers: {checks.outages(work.writers)}")
-        tell(f"readers: {checks.outages(work.readers)}")
+        report(f"writers: {checks.outages(work.writers)}")
+        report(f"readers: {checks.outages(work.readers)}")
         work.answered(api_hurt=api_hurt)
         checks.nothing_lost(self.server, self.ledger, windows=WINDOWS)

@@ -1,4 +1,4 @@
-"""What do all tests of faults share: a place for a store, and a way to tell figures."""
+"""What do all tests of faults share: a place for a store, and a way to report figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def no_client_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def tell(
+def report(
     request: pytest.FixtureRequest,
     capsys: pytest.CaptureFixture[str],
     record_property: Callable[[str, str], None],

@@ -29,7 +29,7 @@ class Version:
 
     def document(self) -> bytes:
         """The document, on one line."""
-        made, read = f"d{self.content}", f"s{self.content}"
+        destination, read = f"d{self.content}", f"s{self.content}"
         run = {"application": "shop", "type": "batch", "program": "nightly"}
         return json.dumps(
             {
@@ -40,9 +40,9 @@ class Version:
                         "type": "TRANSFORM",
                         "name": "make",
                         "inputs": [_input("read", read)],
-                        "outputs": [made],
+                        "outputs": [destination],
                     },
-                    _write(made),
+                    _write(destination),
                 ],
             }
         ).encode()
@@ -105,15 +105,15 @@ class Ledger:
             possible = {*self._acknowledged.values(), *chain(*self._pending.values())}
             return Moment(settled, possible, len(self._sent))
 
-    def bounds(self, before: Moment) -> tuple[list[Version], set[Version]]:
+    def bounds(self, moment: Moment) -> tuple[list[Version], set[Version]]:
         """What an answer got since that moment must hold, and what it may hold."""
         with self._lock:
-            since = self._sent[before.sent :]
+            since = self._sent[moment.sent :]
         touched = {version.run for version in since}
-        must = [version for run, version in before.settled.items() if run not in touched]
-        return must, before.possible.union(since)
+        must = [version for run, version in moment.settled.items() if run not in touched]
+        return must, moment.possible.union(since)
 
-    def known(self) -> list[Version]:
+    def versions(self) -> list[Version]:
         """The last acknowledged version of each run."""
         with self._lock:
             return list(self._acknowledged.values())

@@ -17,7 +17,7 @@ from typing import Any
 from cli.documents import START_MS, document
 
 from fll_hbase.keys import layout
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Row, Table, open_table
 
@@ -80,17 +80,17 @@ class Load:
 
     def ends(self) -> tuple[int, dict[str, Any], list[str]]:
         """Its exit code, its summary, and the lines of its complaints."""
-        said, complaints = self._process.communicate(timeout=SECONDS_MAX)
-        told = [line for line in complaints.splitlines() if line.startswith("fll: ")]
-        return self._process.returncode, json.loads(said or "{}"), told
+        output, complaints = self._process.communicate(timeout=SECONDS_MAX)
+        messages = [line for line in complaints.splitlines() if line.startswith("fll: ")]
+        return self._process.returncode, json.loads(output or "{}"), messages
 
 
 def count(url: str) -> int:
     """Of how many runs of an input there is a truth."""
     with closing(open_table(url)) as table:
-        found = table.scan(b"r|", b"r}", columns=(layout.LIGHT,))
+        rows = table.scan(b"r|", b"r}", columns=(layout.LIGHT,))
         return sum(
-            any(column.startswith(layout.TRUTH) for column in row) for key, row in found if b"|load-" in key
+            any(column.startswith(layout.COMMIT) for column in row) for key, row in rows if b"|load-" in key
         )
 
 
@@ -115,8 +115,8 @@ def values(row: Row) -> dict[bytes, bytes]:
     return {name: cell.value for name, cell in row.items()}
 
 
-def masked(found: Rows) -> Rows:
-    return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in found.items()}
+def masked(scanned: Rows) -> Rows:
+    return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in scanned.items()}
 
 
 def rejected(folder: Path) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ class Input:
 
     def rows(self) -> Rows:
         """What they come to in a store where nothing went wrong."""
-        reader = DocumentReader()
+        reader = CachedDocumentReader()
         table = open_table("sqlite:///:memory:")
         with closing(LineageStore(table)) as store:
             store.record([reader.read(line, namespace=None).recorded for line in self._good])
@@ -147,8 +147,8 @@ class Input:
 
     def accounted(self, summary: Mapping[str, Any]) -> bool:
         """Whether a load read all of it, and each line was one thing or the other."""
-        told = [summary[name] for name in ("read", "recorded", "repeated", "rejected")]
-        return told[0] == len(self.lines) == sum(told[1:]) and told[3] == len(self.bad)
+        counts = [summary[name] for name in ("read", "recorded", "repeated", "rejected")]
+        return counts[0] == len(self.lines) == sum(counts[1:]) and counts[3] == len(self.bad)
 
 
 def _documents(number: int, namespace: str) -> Iterator[bytes]:
@@ -156,10 +156,10 @@ def _documents(number: int, namespace: str) -> Iterator[bytes]:
     run = f"load-{number}"
     starts = [START_MS + number * 60_000 + more for more in ((0, 1, 0) if number % 5 == 0 else (0,))]
     for start_ms in starts:
-        said = document(run, namespace=namespace)
-        said["run"]["startTime"] = start_ms
-        said["operations"][1]["description"] = f"in way {number % 50}"
-        yield json.dumps(said).encode()
+        payload = document(run, namespace=namespace)
+        payload["run"]["startTime"] = start_ms
+        payload["operations"][1]["description"] = f"in way {number % 50}"
+        yield json.dumps(payload).encode()
 
 
 def _limit(bytes_max: int) -> None:
@@ -174,13 +174,13 @@ def _below(pid: int) -> Iterator[int]:
 
 def _children(pid: int) -> list[int]:
     """Of all threads of a process: a JVM forks from any of them."""
-    found = []
+    pids = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            found += [int(child) for child in path.read_text().split()]
+            pids += [int(child) for child in path.read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
             continue
-    return found
+    return pids
 
 
 def _command(pid: int) -> str:

@@ -16,11 +16,11 @@ ESTABLISHED = "01"
 """The state of a connection that neither end has closed."""
 
 
-def eventually(holds: Callable[[], bool], seconds: float, what: str) -> float:
+def eventually(holds: Callable[[], bool], seconds: float, description: str) -> float:
     """Wait for something; the seconds it took. Raises AssertionError when it takes too long."""
     began = time.monotonic()
     while not holds():
-        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
+        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {description}"
         time.sleep(0.005)
     return time.monotonic() - began
 
@@ -46,7 +46,7 @@ def writing(store: Path) -> int | None:
     inode = os.stat(f"{store}.lock").st_ino
     for line in Path("/proc/locks").read_text().splitlines():
         match line.split():
-            case [_, "FLOCK", _, _, pid, place, *_] if int(place.rpartition(":")[2]) == inode:
+            case [_, "FLOCK", _, _, pid, inode_field, *_] if int(inode_field.rpartition(":")[2]) == inode:
                 return int(pid)
     return None
 
@@ -54,12 +54,14 @@ def writing(store: Path) -> int | None:
 def reading(store: Path) -> set[int]:
     """The processes that hold a snapshot of the file: SQLite's read marks are five bytes of `-shm`."""
     inode = os.stat(f"{store}-shm").st_ino
-    found = set()
+    pids = set()
     for line in Path("/proc/locks").read_text().splitlines():
         match line.split():
-            case [_, "POSIX", _, "READ", pid, place, first, _] if int(place.rpartition(":")[2]) == inode:
-                found.update({int(pid)} if int(first) in READ_MARKS else ())
-    return found
+            case [_, "POSIX", _, "READ", pid, inode_field, first, _] if (
+                int(inode_field.rpartition(":")[2]) == inode
+            ):
+                pids.update({int(pid)} if int(first) in READ_MARKS else ())
+    return pids
 
 
 def group(leader: int) -> list[int]:

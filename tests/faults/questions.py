@@ -18,7 +18,7 @@ class Question(Protocol):
     def path(self) -> str:
         """Where it is asked."""
 
-    def found(self, body: Any) -> list[Hashable]:
+    def results(self, body: Any) -> list[Hashable]:
         """The items of an answer, or of one page of it."""
 
     def expected(self, versions: Iterable[Version]) -> set[Hashable]:
@@ -35,7 +35,7 @@ class Runs:
     def path(self) -> str:
         return f"{_BASE}/endpoints/{self.end_point}/runs?{_times(self.window)}&limit=5000"
 
-    def found(self, body: Any) -> list[Hashable]:
+    def results(self, body: Any) -> list[Hashable]:
         return [(run["run"], run["startTime"]) for run in body["runs"]]
 
     def expected(self, versions: Iterable[Version]) -> set[Hashable]:
@@ -52,11 +52,11 @@ class Lineage:
     def path(self) -> str:
         return f"{_BASE}/endpoints/{self.end_point}/fields/lineage?{_times(self.window)}"
 
-    def found(self, body: Any) -> list[Hashable]:
+    def results(self, body: Any) -> list[Hashable]:
         pairs = [(pair["from"], pair["to"]) for entry in body for pair in entry["fieldmap"]]
         strange = [pair for pair in pairs if pair[0] != "s" + pair[1][1:]]
         assert not strange, f"{self}: pairs that nobody recorded: {strange}"
-        return [int(made[1:]) for _, made in pairs]
+        return [int(field[1:]) for _, field in pairs]
 
     def expected(self, versions: Iterable[Version]) -> set[Hashable]:
         return {version.content for version in versions if version in self.window}
@@ -72,37 +72,41 @@ class Ways:
     def path(self) -> str:
         return f"{_BASE}/datasets/{SINK}/fields/d{self.content}/lineage?{_times(self.window)}"
 
-    def found(self, body: Any) -> list[Hashable]:
+    def results(self, body: Any) -> list[Hashable]:
         return [run for way in body["paths"] for run in way["runs"]]
 
     def expected(self, versions: Iterable[Version]) -> set[Hashable]:
-        return {each.run for each in versions if each in self.window and each.content == self.content}
+        return {
+            version.run for version in versions if version in self.window and version.content == self.content
+        }
 
 
-def some_question(versions: list[Version], chance: random.Random) -> Question:
+def random_question(versions: list[Version], chance: random.Random) -> Question:
     """Any question about runs that are known."""
-    asked = window(versions, chance)
+    query_window = window(versions, chance)
     if chance.random() < 0.3:
-        return Ways(asked, chance.choice(versions).content)
-    return chance.choice((Runs, Lineage))(asked, chance.choice((SOURCE, SINK)))
+        return Ways(query_window, chance.choice(versions).content)
+    return chance.choice((Runs, Lineage))(query_window, chance.choice((SOURCE, SINK)))
 
 
-def wrong(question: Question, found: list[Hashable], must: Iterable[Version], may: Iterable[Version]) -> str:
+def wrong(
+    question: Question, results: list[Hashable], must: Iterable[Version], may: Iterable[Version]
+) -> str:
     """Why an answer is wrong, given what it must and what it may hold; empty when it is right."""
-    missing = question.expected(must) - set(found)
-    invented = set(found) - question.expected(may)
-    twice = len(found) - len(set(found))
+    missing = question.expected(must) - set(results)
+    invented = set(results) - question.expected(may)
+    twice = len(results) - len(set(results))
     if not (missing or invented or twice):
         return ""
-    return f"{question}: missing {_some(missing)}, invented {_some(invented)}, repeated {twice}"
+    return f"{question}: missing {_examples(missing)}, invented {_examples(invented)}, repeated {twice}"
 
 
-def _some(items: set[Hashable]) -> str:
+def _examples(items: set[Hashable]) -> str:
     return f"{len(items)} {sorted(items, key=str)[:5]}" if items else "none"
 
 
-def _times(asked: Window) -> str:
-    return f"start={_seconds(asked.start_ms)}&end={_seconds(asked.stop_ms)}"
+def _times(query_window: Window) -> str:
+    return f"start={_seconds(query_window.start_ms)}&end={_seconds(query_window.stop_ms)}"
 
 
 def _seconds(milliseconds: int) -> str:

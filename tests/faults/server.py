@@ -30,7 +30,7 @@ class Server:
 
     def __enter__(self) -> Server:
         self.start()
-        self.wait_whole()
+        self.wait_for_all_workers()
         return self
 
     def __exit__(
@@ -52,18 +52,20 @@ class Server:
     def wait_ready(self) -> None:
         self._eventually(self.answers, START_SECONDS, "the server answers")
 
-    def wait_whole(
+    def wait_for_all_workers(
         self, seconds: float = START_SECONDS, *, path: str = "/readyz", status: int = 200
     ) -> list[int]:
         """Wait until there are as many workers as there should be, and each has answered so; the workers."""
         answered: set[int] = set()
 
-        def whole() -> bool:
+        def has_all_workers() -> bool:
             answered.update(self._answering(path, status) or ())
             workers = self.workers()
             return len(workers) == self._workers and answered.issuperset(workers)
 
-        self._eventually(whole, seconds, f"each of {self._workers} workers answers {path} with {status}")
+        self._eventually(
+            has_all_workers, seconds, f"each of {self._workers} workers answers {path} with {status}"
+        )
         return self.workers()
 
     @property
@@ -135,9 +137,9 @@ class Server:
         path = self.store.with_suffix(".log")
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def _eventually(self, holds: Callable[[], bool], seconds: float, what: str) -> None:
+    def _eventually(self, holds: Callable[[], bool], seconds: float, description: str) -> None:
         try:
-            eventually(holds, seconds, what)
+            eventually(holds, seconds, description)
         except AssertionError as error:
             raise AssertionError(f"{error}; its log: {self.log()}") from error
 

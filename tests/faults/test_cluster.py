@@ -22,7 +22,7 @@ from .server import Server
 
 pytestmark = pytest.mark.java
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 STOPPED_SECONDS = (8.0, 20.0)
 """A little longer than the session that a region server keeps in ZooKeeper, when requests sent before its
@@ -55,25 +55,25 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def site(begun: Site) -> Site:
     """All of it up, and the table spread over both region servers."""
-    begun.mend()
+    begun.restore()
     return begun
 
 
 @pytest.mark.parametrize("name", REGION_SERVERS)
-def test_region_server_killed(site: Site, tell: Tell, name: str) -> None:
-    with site.at_work(tell) as work:
+def test_region_server_killed(site: Site, report: Report, name: str) -> None:
+    with site.at_work(report) as work:
         regions = len(site.regions()[name])
         hot = [key.decode() for key in HOT if site.holder(key) == name]
-        tell(f"{name} holds {regions} regions, with {hot}")
+        report(f"{name} holds {regions} regions, with {hot}")
         site.cluster.kill(name)
         took = work.gets_on()
         assert site.regions()[name] == []
-        tell(f"each client served {took:.1f} s after the kill, by the other one")
+        report(f"each client served {took:.1f} s after the kill, by the other one")
         site.cluster.restart(name)
     assert work.longest_seconds() >= NOTICED_SECONDS
 
 
-def test_region_server_killed_during_a_load(site: Site, tell: Tell, tmp_path: Path) -> None:
+def test_region_server_killed_during_a_load(site: Site, report: Report, tmp_path: Path) -> None:
     """Spark waits for the other one: nobody starts anything again, and another load finds all there."""
     given, url, rejects = Input(tmp_path / "runs", runs=LOADED_RUNS), site.cluster.url, tmp_path / "rejects"
     name = site.holder(LOADED_ROW)
@@ -81,9 +81,9 @@ def test_region_server_killed_during_a_load(site: Site, tell: Tell, tmp_path: Pa
         eventually(lambda: puts_into(url), HEAL_SECONDS, "the load has put something")
         site.cluster.kill(name)
         code, summary, complaints = load.ends()
-    tell(f"a load of {LOADED_RUNS} runs took {summary.get('seconds')} s with {name} killed")
+    report(f"a load of {LOADED_RUNS} runs took {summary.get('seconds')} s with {name} killed")
     assert (code, complaints, given.accounted(summary)) == (1, [], True)
-    assert [one["line"] for one in rejected(rejects)] == given.bad
+    assert [line["line"] for line in rejected(rejects)] == given.bad
     expected = given.rows()
     assert same_rows(url, expected) == expected
     site.cluster.restart(name)
@@ -94,31 +94,31 @@ def test_region_server_killed_during_a_load(site: Site, tell: Tell, tmp_path: Pa
 
 
 @pytest.mark.parametrize("seconds", STOPPED_SECONDS)
-def test_region_server_stopped(site: Site, tell: Tell, seconds: float) -> None:
+def test_region_server_stopped(site: Site, report: Report, seconds: float) -> None:
     name = site.holder(HOT[1])
-    with site.at_work(tell) as work:
+    with site.at_work(report) as work:
         site.cluster.pause(name)
         work.lives(seconds)
         site.cluster.resume(name)
         took = eventually(lambda: site.cluster.status()[name] == "down", HEAL_SECONDS, f"{name} gives up")
-        tell(f"{name} ended itself {took:.1f} s after it went on; nobody told it to")
+        report(f"{name} ended itself {took:.1f} s after it went on; nobody told it to")
         site.cluster.restart(name)
     assert work.longest_seconds() >= NOTICED_SECONDS
 
 
-def test_gateways_killed_one_after_the_other(site: Site, tell: Tell) -> None:
-    with site.at_work(tell) as work:
+def test_gateways_killed_one_after_the_other(site: Site, report: Report) -> None:
+    with site.at_work(report) as work:
         for name, port in zip(GATEWAYS, site.cluster.gateways, strict=True):
             assert connected(site.server.workers(), port), f"no worker uses {name}: its death proves nothing"
             site.cluster.kill(name)
             took = work.gets_on()
             assert not connected(site.server.workers(), port)
-            tell(f"each client served {took:.1f} s after {name} was killed, by the other one")
+            report(f"each client served {took:.1f} s after {name} was killed, by the other one")
             site.cluster.restart(name)
 
 
-def test_all_gateways_killed(site: Site, tell: Tell) -> None:
-    with site.at_work(tell) as work:
+def test_all_gateways_killed(site: Site, report: Report) -> None:
+    with site.at_work(report) as work:
         for name in GATEWAYS:
             site.cluster.kill(name)
         eventually(work.was_refused, ANSWER_SECONDS, "writers and readers are told 503")
@@ -126,38 +126,38 @@ def test_all_gateways_killed(site: Site, tell: Tell) -> None:
             site.cluster.restart(name)
 
 
-def test_master_killed(site: Site, tell: Tell) -> None:
-    with site.at_work(tell) as work:
+def test_master_killed(site: Site, report: Report) -> None:
+    with site.at_work(report) as work:
         site.cluster.kill("master")
         took = max(work.gets_on() for _ in range(3))
         assert site.cluster.status()["master"] == "down"
-        tell(f"without a master each client was served every {took:.1f} s at least")
+        report(f"without a master each client was served every {took:.1f} s at least")
         site.cluster.restart("master")
 
 
-def test_zookeeper_killed_and_started_again(site: Site, tell: Tell) -> None:
-    with site.at_work(tell) as work:
+def test_zookeeper_killed_and_started_again(site: Site, report: Report) -> None:
+    with site.at_work(report) as work:
         site.cluster.kill("zk")
         work.lives(NO_ZOOKEEPER_SECONDS)
         assert site.cluster.status()["zk"] == "down"
         site.cluster.restart("zk")
         work.gets_on()
-        tell(f"afterwards: {site.cluster.status()}")
+        report(f"afterwards: {site.cluster.status()}")
 
 
-def test_api_workers_killed(site: Site, tell: Tell) -> None:
+def test_api_workers_killed(site: Site, report: Report) -> None:
     chance = random.Random(7)
-    with site.at_work(tell, api_hurt=True) as work:
+    with site.at_work(report, api_hurt=True) as work:
         for _ in range(WORKER_KILLS):
             eventually(lambda: site.ledger.under_way() > 0, HEAL_SECONDS, "something is being written")
             os.kill(chance.choice(site.server.some_workers()), signal.SIGKILL)
             work.gets_on()
-        site.server.wait_whole()
+        site.server.wait_for_all_workers()
     assert sum(tally.broken for client in work.clients for tally in client.tallies) >= WORKER_KILLS // 2
 
 
-def test_whole_cluster_killed_at_once(site: Site, tell: Tell) -> None:
-    with site.at_work(tell, api_hurt=True) as work:
+def test_whole_cluster_killed_at_once(site: Site, report: Report) -> None:
+    with site.at_work(report, api_hurt=True) as work:
         pids = [site.pid(name) for name in DAEMONS]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
@@ -167,16 +167,16 @@ def test_whole_cluster_killed_at_once(site: Site, tell: Tell) -> None:
         site.cluster.start("cluster", len(REGION_SERVERS), len(GATEWAYS))
         ready = time.monotonic() - began
         work.gets_on()
-        tell(f"HBase up after {ready:.1f} s, each client served after {time.monotonic() - began:.1f} s")
+        report(f"HBase up after {ready:.1f} s, each client served after {time.monotonic() - began:.1f} s")
 
 
 def _api_stays_up(site: Site, work: Work) -> None:
     """While HBase is away: a worker that dies has a heir, both live and say so, and none is ready."""
     os.kill(site.server.workers()[0], signal.SIGKILL)
-    workers = site.server.wait_whole(path="/healthz")
-    site.server.wait_whole(path="/readyz", status=503)
+    workers = site.server.wait_for_all_workers(path="/healthz")
+    site.server.wait_for_all_workers(path="/readyz", status=503)
     work.lives(STEADY_SECONDS)
-    assert site.server.wait_whole(path="/healthz") == workers, "workers die while HBase is away"
+    assert site.server.wait_for_all_workers(path="/healthz") == workers, "workers die while HBase is away"
     other = Server(site.server.store.with_name("other"), url=site.cluster.url)
     other.start(wait=False)
     assert other.ends(ANSWER_SECONDS) != 0

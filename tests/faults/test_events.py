@@ -58,8 +58,8 @@ class Sender(threading.Thread):
         status, answer, broken = insisting(self._port, "POST", "/api/v1/lineage", event)
         assert status == 201, answer
         self.broken += broken
-        told = self.acknowledged.setdefault(event["run"]["runId"], [])
-        told.append((_milliseconds(event), event["eventType"]))
+        acknowledged = self.acknowledged.setdefault(event["run"]["runId"], [])
+        acknowledged.append((_milliseconds(event), event["eventType"]))
 
 
 def test_killed_while_events_come(store: Path) -> None:
@@ -72,23 +72,25 @@ def test_killed_while_events_come(store: Path) -> None:
             eventually(lambda wanted=wanted: _acknowledged(senders) >= wanted, 30, "events come")
             server.kill()
             certain = [
-                (run, list(told)) for sender in senders for run, told in list(sender.acknowledged.items())
+                (run, list(acknowledged))
+                for sender in senders
+                for run, acknowledged in list(sender.acknowledged.items())
             ]
             server.start()
-            for run, told in certain:
-                assert set(told) <= _told(server.port, run), run
+            for run, acknowledged in certain:
+                assert set(acknowledged) <= _recorded_events(server.port, run), run
         for sender in senders:
             sender.finish()
         assert sum(sender.broken for sender in senders) >= ROUNDS
-        server.wait_whole()
-        runs = {run: told for sender in senders for run, told in sender.acknowledged.items()}
+        server.wait_for_all_workers()
+        runs = {run: acknowledged for sender in senders for run, acknowledged in sender.acknowledged.items()}
         listed = {run["run"]: run for run in _listed(server.port)}
         assert listed.keys() == runs.keys()
-        for run, told in runs.items():
-            assert len(told) == len(KINDS)
-            assert _told(server.port, run) == set(told)
+        for run, acknowledged in runs.items():
+            assert len(acknowledged) == len(KINDS)
+            assert _recorded_events(server.port, run) == set(acknowledged)
             assert listed[run]["state"] == "COMPLETE"
-            assert listed[run]["startTime"] == min(moment for moment, _ in told)
+            assert listed[run]["startTime"] == min(moment for moment, _ in acknowledged)
 
 
 def call(port: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
@@ -133,15 +135,15 @@ _LINEAGE = {"fields": {"a": {"inputFields": [{"namespace": "db", "name": "orders
 
 
 def _milliseconds(event: dict[str, Any]) -> int:
-    time_ = datetime.fromisoformat(event["eventTime"])
-    return 1_000 * int(time_.timestamp())
+    moment = datetime.fromisoformat(event["eventTime"])
+    return 1_000 * int(moment.timestamp())
 
 
 def _acknowledged(senders: list[Sender]) -> int:
-    return sum(len(told) for sender in senders for told in list(sender.acknowledged.values()))
+    return sum(len(events) for sender in senders for events in list(sender.acknowledged.values()))
 
 
-def _told(port: int, run: str) -> set[tuple[int, str]]:
+def _recorded_events(port: int, run: str) -> set[tuple[int, str]]:
     status, answer, _ = insisting(port, "GET", f"/v3/runs/{run}")
     assert status == 200, answer
     return {(event["eventTime"], event["eventType"]) for event in answer["events"]}
@@ -151,5 +153,5 @@ def _listed(port: int) -> list[dict[str, Any]]:
     path = "/v3/namespaces/db/endpoints/daily/runs?start=0&end=now&limit=10000"
     status, answer, _ = insisting(port, "GET", path)
     assert status == 200, answer
-    found: list[dict[str, Any]] = answer["runs"]
-    return found
+    runs: list[dict[str, Any]] = answer["runs"]
+    return runs

@@ -23,7 +23,7 @@ FILES, FILE_STEP_SECONDS = 40, 0.0003
 FORK = multiprocessing.get_context("fork")
 
 
-def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str], None]) -> None:
+def test_whole_server_killed_and_started_again(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     away: list[float] = []
     with Server(store) as server:
@@ -38,10 +38,10 @@ def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str]
                 away.append(time.monotonic() - began)
                 checks.nothing_lost(server, ledger)
         finish(clients)
-        tell(f"answers {max(away):.2f} s after the kill at the latest; {checks.outages(clients)}")
+        report(f"answers {max(away):.2f} s after the kill at the latest; {checks.outages(clients)}")
         checks.none_refused(clients)
         assert sum(tally.broken for client in clients for tally in client.tallies) >= ROUNDS
-        server.wait_whole()
+        server.wait_for_all_workers()
         checks.all_there(server, ledger)
         checks.unlocked(server, ledger)
         checks.sound(store)
@@ -49,15 +49,15 @@ def test_whole_server_killed_and_started_again(store: Path, tell: Callable[[str]
 
 def test_killed_while_it_makes_its_file(store: Path) -> None:
     for number in range(FILES):
-        half_made = store.with_name(f"{number}.db")
-        child = FORK.Process(target=_make, args=(half_made,))
+        unfinished = store.with_name(f"{number}.db")
+        child = FORK.Process(target=_make, args=(unfinished,))
         child.start()
-        eventually(lambda path=half_made: path.exists(), 20, "the file is being made")
+        eventually(lambda path=unfinished: path.exists(), 20, "the file is being made")
         time.sleep(number * FILE_STEP_SECONDS)
         child.kill()
         child.join()
-        _make(half_made)
-        checks.sound(half_made)
+        _make(unfinished)
+        checks.sound(unfinished)
 
 
 def _make(path: Path) -> None:
@@ -79,7 +79,7 @@ def _clients(server: Server, ledger: Ledger) -> Sequence[Client]:
 
 
 def _wait_for_mid_batch(server: Server, ledger: Ledger) -> None:
-    known = ledger.acknowledgements
-    eventually(lambda: ledger.acknowledgements >= known + PROGRESS_RUNS, 30, "writers get on")
+    acknowledgements = ledger.acknowledgements
+    eventually(lambda: ledger.acknowledgements >= acknowledgements + PROGRESS_RUNS, 30, "writers get on")
     server.writer()
     assert ledger.under_way() > 0

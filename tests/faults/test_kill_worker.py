@@ -20,14 +20,14 @@ PROGRESS_RUNS = 30
 """How much must be acknowledged between two kills, so that each of them hits a server at work."""
 
 
-def test_writers_lose_nothing(store: Path, tell: Callable[[str], None]) -> None:
+def test_writers_lose_nothing(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         clients = writers(server, ledger)
         kill_workers(server, ledger, clients)
         finish(clients)
-        server.wait_whole()
-        tell(checks.outages(clients))
+        server.wait_for_all_workers()
+        report(checks.outages(clients))
         checks.none_refused(clients)
         assert sum(tally.broken for client in clients for tally in client.tallies) >= KILLS // 2
         checks.all_there(server, ledger)
@@ -35,7 +35,7 @@ def test_writers_lose_nothing(store: Path, tell: Callable[[str], None]) -> None:
         checks.sound(store)
 
 
-def test_readers_see_all_or_nothing(store: Path, tell: Callable[[str], None]) -> None:
+def test_readers_see_all_or_nothing(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         first = Writer([server.port], ledger, seed=9, lines=200)
@@ -46,8 +46,8 @@ def test_readers_see_all_or_nothing(store: Path, tell: Callable[[str], None]) ->
         start(clients)
         kill_workers(server, ledger, clients)
         finish(clients)
-        server.wait_whole()
-        tell(f"{sum(reader.done for reader in readers)} right answers; {checks.outages(readers)}")
+        server.wait_for_all_workers()
+        report(f"{sum(reader.done for reader in readers)} right answers; {checks.outages(readers)}")
         checks.none_refused(clients)
         assert sum(tally.broken for reader in readers for tally in reader.tallies) >= KILLS // 4
         checks.all_there(server, ledger)
@@ -72,8 +72,12 @@ def kill_workers(server: Server, ledger: Ledger, clients: Sequence[Client]) -> N
     """SIGKILL to workers: one time whichever has the turn to write, the other time any."""
     chance = random.Random(7)
     for number in range(KILLS):
-        known = ledger.acknowledgements
-        eventually(lambda known=known: ledger.acknowledgements >= known + PROGRESS_RUNS, 30, "writers get on")
+        acknowledgements = ledger.acknowledgements
+        eventually(
+            lambda known=acknowledgements: ledger.acknowledgements >= known + PROGRESS_RUNS,
+            30,
+            "writers get on",
+        )
         time.sleep(chance.uniform(0, 0.1))
         os.kill(server.writer() if number % 2 else chance.choice(server.some_workers()), signal.SIGKILL)
         for client in clients:

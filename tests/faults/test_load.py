@@ -37,7 +37,7 @@ def url(store: Path) -> str:
     return f"sqlite:///{store}"
 
 
-def whole(store: Path, expected: Rows) -> None:
+def assert_complete(store: Path, expected: Rows) -> None:
     """The very rows, in a sound file."""
     with closing(open_table(f"sqlite:///{store}")) as table:
         assert rows(table) == expected
@@ -54,8 +54,8 @@ def test_killed_and_started_again(given: Input, expected: Rows, store: Path, url
         code, summary, _ = load.ends()
     assert (code, given.accounted(summary)) == (1, True)
     assert summary["repeated"] >= UNDER_WAY
-    assert [one["line"] for one in rejected(rejects)] == given.bad
-    whole(store, expected)
+    assert [line["line"] for line in rejected(rejects)] == given.bad
+    assert_complete(store, expected)
 
 
 def test_workers_killed(given: Input, expected: Rows, store: Path, url: str) -> None:
@@ -67,35 +67,35 @@ def test_workers_killed(given: Input, expected: Rows, store: Path, url: str) -> 
         code, summary, complaints = load.ends()
     assert (code, complaints, given.accounted(summary)) == (1, [], True)
     assert summary["repeated"] > 0
-    assert [one["line"] for one in rejected(rejects)] == given.bad
-    whole(store, expected)
+    assert [line["line"] for line in rejected(rejects)] == given.bad
+    assert_complete(store, expected)
 
 
 def test_two_at_once(given: Input, expected: Rows, store: Path, url: str) -> None:
     rejects = [store.with_name(name) for name in ("one", "other")]
-    with Load(given.path, url, rejects[0], cores="1") as one, Load(given.path, url, rejects[1]) as other:
-        ended = [one.ends(), other.ends()]
+    with Load(given.path, url, rejects[0], cores="1") as first, Load(given.path, url, rejects[1]) as second:
+        ended = [first.ends(), second.ends()]
     for folder, (code, summary, _) in zip(rejects, ended, strict=True):
         assert (code, given.accounted(summary)) == (1, True)
-        assert [one["line"] for one in rejected(folder)] == given.bad
-    whole(store, expected)
+        assert [first["line"] for first in rejected(folder)] == given.bad
+    assert_complete(store, expected)
 
 
 def test_no_room_for_rejects(store: Path, url: str) -> None:
     """What a full disk is to those who write: a file that cannot grow. All else was recorded before."""
-    few = Input(store.with_name("few"), runs=50)
+    small_input = Input(store.with_name("few"), runs=50)
     long = [bytes([letter]) * BAD_LINE_BYTES for letter in b"abcd"]
     file = store.with_name("long")
-    file.write_bytes(b"\n".join([*long, *few.lines]))
+    file.write_bytes(b"\n".join([*long, *small_input.lines]))
     rejects = store.with_name("rejects")
     with Load(file, url, rejects, bytes_max=FULL_BYTES) as load:
         code, summary, complaints = load.ends()
     assert (code, summary) == (1, {})
     (complaint,) = complaints
     assert "File too large" in complaint
-    whole(store, few.rows())
+    assert_complete(store, small_input.rows())
     with Load(file, url, rejects) as load:
         code, summary, _ = load.ends()
-    assert (code, summary["recorded"], summary["rejected"]) == (1, 0, 4 + len(few.bad))
-    assert [one["value"].encode() for one in rejected(rejects)][:4] == long
-    whole(store, few.rows())
+    assert (code, summary["recorded"], summary["rejected"]) == (1, 0, 4 + len(small_input.bad))
+    assert [line["value"].encode() for line in rejected(rejects)][:4] == long
+    assert_complete(store, small_input.rows())

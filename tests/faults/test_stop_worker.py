@@ -30,12 +30,14 @@ SLACK_SECONDS = 4.0
 """What a busy machine adds to any time."""
 
 
-def test_stopped_while_it_writes(store: Path, tell: Callable[[str], None]) -> None:
+def test_stopped_while_it_writes(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         Writer([server.port], ledger, seed=0, lines=500).turn()
-        before = [Writer([server.port], ledger, seed=seed, lines=lines) for seed, lines in ((1, 300), (2, 1))]
-        start(before)
+        early_writers = [
+            Writer([server.port], ledger, seed=seed, lines=lines) for seed, lines in ((1, 300), (2, 1))
+        ]
+        start(early_writers)
         with stopped_writer(server):
             singles = [Writer([server.port], ledger, seed=seed, lines=1) for seed in (3, 4)]
             batches = [Writer([server.port], ledger, seed=5, lines=50)]
@@ -48,10 +50,10 @@ def test_stopped_while_it_writes(store: Path, tell: Callable[[str], None]) -> No
             )
             reads = reader.done
         went_on = _progress(ledger)
-        finish([*before, *singles, *batches, reader])
-        tell(f"503 after {waited:.1f} s, writes {went_on:.2f} s after it went on, {reads} reads meanwhile")
-        tell(checks.outages([*before, *singles, *batches]))
-        assert {after for client in singles for after in client.tallies[0].retry_after} == {"2"}
+        finish([*early_writers, *singles, *batches, reader])
+        report(f"503 after {waited:.1f} s, writes {went_on:.2f} s after it went on, {reads} reads meanwhile")
+        report(checks.outages([*early_writers, *singles, *batches]))
+        assert {seconds for client in singles for seconds in client.tallies[0].retry_after} == {"2"}
         assert reads >= READS_MIN, f"only {reads} reads while nobody could write"
         assert reader.tallies[0].slowest_seconds < SLACK_SECONDS, "reads wait for the writer"
         assert not reader.tallies[0].broken
@@ -60,7 +62,7 @@ def test_stopped_while_it_writes(store: Path, tell: Callable[[str], None]) -> No
         checks.sound(store)
 
 
-def test_stopped_while_it_reads(store: Path, tell: Callable[[str], None]) -> None:
+def test_stopped_while_it_reads(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         Writer([server.port], ledger, seed=0, lines=2_000).turn()
@@ -71,12 +73,12 @@ def test_stopped_while_it_reads(store: Path, tell: Callable[[str], None]) -> Non
             start(writers)
             took = max(_progress(ledger) for _ in range(10))
         finish([*clients, *writers])
-        tell(f"others got on after {took:.2f} s; {checks.outages([*clients, *writers])}")
+        report(f"others got on after {took:.2f} s; {checks.outages([*clients, *writers])}")
         checks.none_refused(writers)
         checks.all_there(server, ledger)
 
 
-def test_stopped_and_killed_while_it_writes(store: Path, tell: Callable[[str], None]) -> None:
+def test_stopped_and_killed_while_it_writes(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         clients = [Writer([server.port], ledger, seed=seed, lines=10) for seed in (1, 2, 3)]
@@ -86,23 +88,23 @@ def test_stopped_and_killed_while_it_writes(store: Path, tell: Callable[[str], N
             os.kill(pid, signal.SIGKILL)
             took = _progress(ledger)
         finish(clients)
-        tell(f"others got on {took:.2f} s after the kill; {checks.outages(clients)}")
-        server.wait_whole()
+        report(f"others got on {took:.2f} s after the kill; {checks.outages(clients)}")
+        server.wait_for_all_workers()
         checks.all_there(server, ledger)
         checks.unlocked(server, ledger)
 
 
-def test_a_new_worker_answers_beside_a_stopped_one(store: Path, tell: Callable[[str], None]) -> None:
+def test_a_new_worker_answers_beside_a_stopped_one(store: Path, report: Callable[[str], None]) -> None:
     with Server(store) as server:
         writer = Writer([server.port], Ledger(), seed=1, lines=10)
         start([writer])
         with stopped_writer(server) as pid:
             (other,) = set(server.workers()) - {pid}
             os.kill(other, signal.SIGKILL)
-            tell(f"answered after {eventually(server.answers, BOOT_SECONDS, 'a worker answers'):.2f} s")
+            report(f"answered after {eventually(server.answers, BOOT_SECONDS, 'a worker answers'):.2f} s")
 
 
-def test_reads_go_on_beside_many_waiting_writers(store: Path, tell: Callable[[str], None]) -> None:
+def test_reads_go_on_beside_many_waiting_writers(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         clients = [Writer([server.port], ledger, seed=seed, lines=1) for seed in range(1 + WAITING)]
@@ -111,7 +113,7 @@ def test_reads_go_on_beside_many_waiting_writers(store: Path, tell: Callable[[st
             start(clients[1:])
             time.sleep(1)
             took = eventually(server.answers, SLACK_SECONDS, "a read is answered")
-        tell(f"answered after {took:.2f} s")
+        report(f"answered after {took:.2f} s")
 
 
 @contextmanager
@@ -157,5 +159,5 @@ def _stopped(server: Server, choose: Callable[[], int], wanted: Callable[[int], 
 
 def _progress(ledger: Ledger) -> float:
     """Wait until some more is acknowledged; the seconds it took."""
-    known = ledger.acknowledgements
-    return eventually(lambda: ledger.acknowledgements > known, SLACK_SECONDS, "writers get on")
+    acknowledgements = ledger.acknowledgements
+    return eventually(lambda: ledger.acknowledgements > acknowledgements, SLACK_SECONDS, "writers get on")

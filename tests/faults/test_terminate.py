@@ -21,7 +21,7 @@ BATCH_RUNS = 5_000
 """Recorded in three steps, so that there is time to stop between them."""
 
 
-def test_terminated_in_mid_batch(store: Path, tell: Callable[[str], None]) -> None:
+def test_terminated_in_mid_batch(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     with Server(store) as server:
         clients: list[Client] = [
@@ -38,14 +38,14 @@ def test_terminated_in_mid_batch(store: Path, tell: Callable[[str], None]) -> No
             server.start()
             checks.nothing_lost(server, ledger)
         finish(clients)
-        tell(f"ended after {took:.2f} s; {checks.outages(clients)}")
+        report(f"ended after {took:.2f} s; {checks.outages(clients)}")
         checks.none_refused(clients)
         checks.all_there(server, ledger)
         checks.unlocked(server, ledger)
         checks.sound(store)
 
 
-def test_a_batch_under_way_is_answered(store: Path, tell: Callable[[str], None]) -> None:
+def test_a_batch_under_way_is_answered(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
     chance = random.Random(6)
     versions = [version(f"run-{number}", chance) for number in range(BATCH_RUNS)]
@@ -60,15 +60,15 @@ def test_a_batch_under_way_is_answered(store: Path, tell: Callable[[str], None])
         took = _terminated(server)
         sender.join(SLACK_SECONDS)
         assert statuses == [201] * BATCH_RUNS, f"{len(statuses)} answers, {caller.tally.broken} broken"
-        tell(f"ended after {took:.2f} s, {BATCH_RUNS} runs under way were answered")
-        for each in versions:
-            ledger.acknowledge(each)
+        report(f"ended after {took:.2f} s, {BATCH_RUNS} runs under way were answered")
+        for recorded_version in versions:
+            ledger.acknowledge(recorded_version)
         server.start()
         checks.all_there(server, ledger)
 
 
 def _terminated(server: Server) -> float:
-    """Tell it to stop, and wait until it did; the seconds it took."""
+    """Report it to stop, and wait until it did; the seconds it took."""
     began = time.monotonic()
     code = server.terminate(GRACEFUL_SECONDS + SLACK_SECONDS)
     assert code == 0, f"exit code {code}: {server.log()}"

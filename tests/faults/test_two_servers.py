@@ -1,4 +1,4 @@
-"""May two servers share one file: all runs are there, and both tell the same, whoever of them dies."""
+"""May two servers share one file: all runs are there, and both report the same, whoever of them dies."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PROGRESS_RUNS = 500
 CONTESTS, CONTESTED_RUNS = 12, 15
 
 
-def test_two_servers_write_at_once(store: Path, tell: Callable[[str], None]) -> None:
+def test_two_servers_write_at_once(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
-    with Server(store) as one, Server(store) as other:
-        clients = _clients([one.port, other.port], ledger)
+    with Server(store) as first, Server(store) as second:
+        clients = _clients([first.port, second.port], ledger)
         start(clients)
-        contested = _contests(one, other, ledger)
+        contested = _contests(first, second, ledger)
         eventually(lambda: ledger.acknowledgements >= PROGRESS_RUNS, 30, "writers get on")
         finish(clients)
-        tell(checks.outages(clients))
+        report(checks.outages(clients))
         checks.none_refused(clients)
-        _settle(one, contested, ledger)
-        for server in (one, other):
+        _settle(first, contested, ledger)
+        for server in (first, second):
             checks.all_there(server, ledger)
             checks.unlocked(server, ledger)
         checks.sound(store)
@@ -43,7 +43,7 @@ def test_two_servers_make_the_file_at_once(store: Path) -> None:
         for server in servers:
             server.start(wait=False)
         for server in servers:
-            server.wait_whole()
+            server.wait_for_all_workers()
         Writer([server.port for server in servers], ledger, seed=1, lines=100).turn()
         for server in servers:
             checks.all_there(server, ledger)
@@ -52,43 +52,45 @@ def test_two_servers_make_the_file_at_once(store: Path) -> None:
             server.kill()
 
 
-def test_one_of_two_servers_is_killed(store: Path, tell: Callable[[str], None]) -> None:
+def test_one_of_two_servers_is_killed(store: Path, report: Callable[[str], None]) -> None:
     ledger = Ledger()
-    with Server(store) as one, Server(store) as other:
-        clients = _clients([one.port, other.port], ledger)
+    with Server(store) as first, Server(store) as second:
+        clients = _clients([first.port, second.port], ledger)
         start(clients)
-        for victim in (one, other):
+        for victim in (first, second):
             eventually(lambda victim=victim: victim.writes(), 20, "it writes")
             victim.kill()
-            known = ledger.acknowledgements
-            took = eventually(lambda known=known: ledger.acknowledgements > known, 10, "the other goes on")
+            acknowledgements = ledger.acknowledgements
+            took = eventually(
+                lambda known=acknowledgements: ledger.acknowledgements > known, 10, "the other goes on"
+            )
             victim.start()
-            tell(f"the other got on after {took:.2f} s")
+            report(f"the other got on after {took:.2f} s")
         finish(clients)
-        tell(checks.outages(clients))
+        report(checks.outages(clients))
         checks.none_refused(clients)
-        for server in (one, other):
+        for server in (first, second):
             checks.all_there(server, ledger)
         checks.sound(store)
 
 
 def _clients(ports: Sequence[int], ledger: Ledger) -> Sequence[Client]:
-    one, other = ports
+    first, other = ports
     return [
-        Writer([one], ledger, seed=1, lines=100),
+        Writer([first], ledger, seed=1, lines=100),
         Writer([other], ledger, seed=2, lines=100),
-        Writer([one], ledger, seed=3, lines=1),
+        Writer([first], ledger, seed=3, lines=1),
         Writer([other], ledger, seed=4, lines=1),
-        Writer([one, other], ledger, seed=5, lines=20, replaces=True),
-        Reader([one, other], ledger, seed=6),
+        Writer([first, other], ledger, seed=5, lines=20, replaces=True),
+        Reader([first, other], ledger, seed=6),
     ]
 
 
-def _contests(one: Server, other: Server, ledger: Ledger) -> list[tuple[Version, Version]]:
+def _contests(first: Server, second: Server, ledger: Ledger) -> list[tuple[Version, Version]]:
     """Runs of which both servers were told something else at the same time; every third time the same."""
     chance = random.Random(8)
     contested: list[tuple[Version, Version]] = []
-    callers = [Caller(server.port, patience_seconds=30) for server in (one, other)]
+    callers = [Caller(server.port, patience_seconds=30) for server in (first, second)]
     for number in range(CONTESTS):
         names = [f"contested-{number}-{line}" for line in range(CONTESTED_RUNS)]
         left = [version(name, chance) for name in names]
@@ -117,6 +119,6 @@ def _settle(server: Server, contested: list[tuple[Version, Version]], ledger: Le
     """Take what the server lists of each contested run as the truth: one of the two."""
     listed = set(Caller(server.port, patience_seconds=30).ask(Runs(EVER)))
     for versions in contested:
-        true = [each for each in sorted(set(versions)) if (each.run, each.start_ms) in listed]
+        true = [version for version in sorted(set(versions)) if (version.run, version.start_ms) in listed]
         assert len(true) == 1, f"{versions}: listed are {true}"
         ledger.acknowledge(true[0])

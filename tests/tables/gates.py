@@ -76,11 +76,11 @@ class Gate:
         delayed: bool,
     ) -> None:
         with suppress(OSError):
-            while said := source.recv(65_536):
+            while data := source.recv(65_536):
                 time.sleep(self.delay_seconds if delayed else 0)
-                target.sendall(said)
+                target.sendall(data)
         with self._lock:
-            self._pairs = [each for each in self._pairs if each is not pair]
+            self._pairs = [open_pair for open_pair in self._pairs if open_pair is not pair]
         for end in pair:
             _end(end)
 

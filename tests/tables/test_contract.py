@@ -155,17 +155,17 @@ def test_thousands_of_columns_at_once(table: Table) -> None:
 
 def test_rows_without_any_of_the_columns_are_left_out(table: Table) -> None:
     table.write([MIXED])
-    found = table.rows([b"a", b"b", b"c", b"d"], columns=[b"d:"])
-    assert {key: set(row) for key, row in found.items()} == {b"a": {b"d:m", b"d:mm"}, b"c": {b"d:m"}}
+    rows = table.rows([b"a", b"b", b"c", b"d"], columns=[b"d:"])
+    assert {key: set(row) for key, row in rows.items()} == {b"a": {b"d:m", b"d:mm"}, b"c": {b"d:m"}}
     assert set(table.rows([b"a", b"b", b"c"], columns=[b"o:n"])) == {b"a", b"b"}
 
 
 @pytest.mark.parametrize("many", [0, 1, 249, 250, 251, 1_000, 1_001])
 def test_any_number_of_rows_in_one_call(table: Table, many: int) -> None:
-    every = [b"row%05d" % number for number in range(1_001)]
-    table.write([[put(key, value=key) for key in every[::2]]])
-    found = table.rows(every[:many])
-    assert {key: values(row)[b"d:x"] for key, row in found.items()} == {key: key for key in every[:many:2]}
+    row_keys = [b"row%05d" % number for number in range(1_001)]
+    table.write([[put(key, value=key) for key in row_keys[::2]]])
+    rows = table.rows(row_keys[:many])
+    assert {key: values(row)[b"d:x"] for key, row in rows.items()} == {key: key for key in row_keys[:many:2]}
 
 
 def test_a_key_asked_for_twice_is_one_row(table: Table) -> None:
@@ -174,11 +174,11 @@ def test_a_key_asked_for_twice_is_one_row(table: Table) -> None:
 
 
 def test_a_scan_holds_its_start_and_not_its_stop(table: Table) -> None:
-    every = [b"a", b"a\x00", b"a\x00b", b"ab", b"b", b"b\xff", b"c"]
-    table.write([[put(key) for key in reversed(every)]])
-    assert keys(table, b"a", b"c") == every[:-1]
+    row_keys = [b"a", b"a\x00", b"a\x00b", b"ab", b"b", b"b\xff", b"c"]
+    table.write([[put(key) for key in reversed(row_keys)]])
+    assert keys(table, b"a", b"c") == row_keys[:-1]
     assert keys(table, b"a\x00", b"b") == [b"a\x00", b"a\x00b", b"ab"]
-    assert keys(table, b"", b"\xff") == every
+    assert keys(table, b"", b"\xff") == row_keys
 
 
 @pytest.mark.parametrize(("start", "stop"), [(b"a", b"a"), (b"b", b"a"), (b"", b""), (b"b", b"")])
@@ -188,9 +188,9 @@ def test_a_scan_whose_start_is_not_before_its_stop_is_empty(table: Table, start:
 
 
 def test_a_scan_is_in_the_order_of_bytes(table: Table) -> None:
-    every = [bytes(pair) for first in range(256) for pair in ((first,), (first, 0), (first, 255))]
-    table.write([[put(b"k" + key) for key in sorted(every, key=lambda key: key[::-1])]])
-    assert keys(table, b"k", b"l") == sorted(b"k" + key for key in every)
+    row_keys = [bytes(pair) for first in range(256) for pair in ((first,), (first, 0), (first, 255))]
+    table.write([[put(b"k" + key) for key in sorted(row_keys, key=lambda key: key[::-1])]])
+    assert keys(table, b"k", b"l") == sorted(b"k" + key for key in row_keys)
 
 
 def test_a_limit_counts_rows_that_have_any_of_the_columns(table: Table) -> None:
@@ -198,31 +198,31 @@ def test_a_limit_counts_rows_that_have_any_of_the_columns(table: Table) -> None:
     assert keys(table, b"a", b"z", limit=2) == [b"a", b"b"]
     assert keys(table, b"a", b"z", limit=9) == [b"a", b"b", b"c"]
     assert keys(table, b"a", b"z", limit=0) == []
-    found = scanned(table, b"a", b"z", columns=[b"d:"], limit=2)
-    assert found == [(b"a", {b"d:m": b"map", b"d:mm": b"not map"}), (b"c", {b"d:m": b"map of c"})]
+    rows = scanned(table, b"a", b"z", columns=[b"d:"], limit=2)
+    assert rows == [(b"a", {b"d:m": b"map", b"d:mm": b"not map"}), (b"c", {b"d:m": b"map of c"})]
     assert scanned(table, b"a", b"z", columns=[b"d:mm"], limit=1) == [(b"a", {b"d:mm": b"not map"})]
     assert scanned(table, b"a", b"z", columns=[b"d:none"]) == []
 
 
 def test_a_scan_goes_on_from_beyond_the_last_key(table: Table) -> None:
-    every = [b"row%04d" % number for number in range(2_500)]
-    table.write([[put(key) for key in every]])
-    found: list[bytes] = []
+    row_keys = [b"row%04d" % number for number in range(2_500)]
+    table.write([[put(key) for key in row_keys]])
+    scanned_keys: list[bytes] = []
     start = b"row"
     while page := keys(table, start, b"rox", limit=999):
-        found += page
+        scanned_keys += page
         start = page[-1] + b"\x00"
-    assert found == every
-    assert keys(table, b"row", b"rox") == every
+    assert scanned_keys == row_keys
+    assert keys(table, b"row", b"rox") == row_keys
 
 
 def test_a_scan_is_as_long_as_its_limit(table: Table) -> None:
-    every = [b"row%04d" % number for number in range(2_500)]
-    table.write([[put(key, column) for key in every for column in (b"d:x", b"o:y")]])
+    row_keys = [b"row%04d" % number for number in range(2_500)]
+    table.write([[put(key, column) for key in row_keys for column in (b"d:x", b"o:y")]])
     for limit in (1, 999, 1_000, 1_001, 2_000, 2_500, 2_501):
-        assert keys(table, b"row", b"rox", limit=limit) == every[:limit]
-    found = table.scan(b"row", b"rox", columns=[b"o:"], limit=1_500)
-    assert [(key, set(row)) for key, row in found] == [(key, {b"o:y"}) for key in every[:1_500]]
+        assert keys(table, b"row", b"rox", limit=limit) == row_keys[:limit]
+    rows = table.scan(b"row", b"rox", columns=[b"o:"], limit=1_500)
+    assert [(key, set(row)) for key, row in rows] == [(key, {b"o:y"}) for key in row_keys[:1_500]]
 
 
 def test_a_scan_may_be_left_half_read(table: Table) -> None:
@@ -234,14 +234,14 @@ def test_a_scan_may_be_left_half_read(table: Table) -> None:
 
 
 def test_writes_may_come_between_the_rows_of_a_scan(table: Table) -> None:
-    every = [b"row%04d" % number for number in range(1_200)]
-    table.write([[put(key) for key in every]])
-    found = []
+    row_keys = [b"row%04d" % number for number in range(1_200)]
+    table.write([[put(key) for key in row_keys]])
+    scanned_keys = []
     for key, _ in table.scan(b"row", b"rox"):
-        found.append(key)
-        if len(found) % 100 == 0:
+        scanned_keys.append(key)
+        if len(scanned_keys) % 100 == 0:
             table.write([[put(b"aside"), put(key, b"d:seen")]])
-    assert found == every
+    assert scanned_keys == row_keys
     assert len([row for _, row in table.scan(b"row", b"rox") if b"d:seen" in row]) == 12
 
 
@@ -391,10 +391,10 @@ def test_many_cells_are_deleted(table: Table) -> None:
 def test_splits_are_keys_in_order_within_their_bounds(table: Table) -> None:
     assert table.splits(b"a", b"z", parts=4) == []
     table.write([[put(b"%03d" % number) for number in range(200)]])
-    found = table.splits(b"050", b"150", parts=5)
-    assert found == sorted(set(found))
-    assert all(b"050" < key < b"150" for key in found)
-    assert len(found) < 5
+    splits = table.splits(b"050", b"150", parts=5)
+    assert splits == sorted(set(splits))
+    assert all(b"050" < key < b"150" for key in splits)
+    assert len(splits) < 5
 
 
 def test_splits_part_rows_evenly(path: Path) -> None:

@@ -33,7 +33,7 @@ def url(hbase: Hbase) -> str:
 @pytest.fixture
 def gate(hbase: Hbase) -> Iterator[Gate]:
     """A gate before the first gateway."""
-    with Gate(hbase.place.gateways[0]) as opened:
+    with Gate(hbase.target.gateways[0]) as opened:
         yield opened
 
 
@@ -67,7 +67,7 @@ class TestTheTable:
                     table.get(b"a")
 
     @pytest.mark.parametrize(
-        ("families", "mends"),
+        ("families", "fixes"),
         [
             ({"d": {}, "o": {"max_versions": 1}}, "{NAME => 'd', VERSIONS => '1'}"),
             (
@@ -79,16 +79,16 @@ class TestTheTable:
         ids=["three versions", "expiry", "a family is missing"],
     )
     def test_one_that_would_lose_lineage(
-        self, hbase: Hbase, families: dict[str, dict[str, object]], mends: str
+        self, hbase: Hbase, families: dict[str, dict[str, object]], fixes: str
     ) -> None:
         url = hbase.unused()
-        place = hbase_url.parse_url(url)
-        with closing(happybase.Connection(*place.gateways[0])) as connection:
-            connection.create_table(place.table, families)
+        target = hbase_url.parse_url(url)
+        with closing(happybase.Connection(*target.gateways[0])) as connection:
+            connection.create_table(target.table, families)
         with opened(url) as table:
             with pytest.raises(ConfigurationError) as caught:
                 table.write([[put(b"a")]])
-            assert f"alter '{place.table}', {mends}" in str(caught.value)
+            assert f"alter '{target.table}', {fixes}" in str(caught.value)
 
     def test_one_that_is_removed_under_way_and_made_again(self, hbase: Hbase) -> None:
         url = hbase.fresh()
@@ -165,10 +165,10 @@ class TestConnections:
                 table.write([[put(b"a", b"%d" % step)]])
                 assert value(table, b"a") == b"%d" % step
 
-    def test_where_none_is_left_it_is_told_soon_and_heals(self, url: str, gate: Gate) -> None:
-        gone = Gate(("127.0.0.1", 1))
-        gone.shut()
-        with opened(through(gate, gone, url=url)) as table:
+    def test_where_none_is_left_the_error_comes_soon_and_the_pool_heals(self, url: str, gate: Gate) -> None:
+        closed_gate = Gate(("127.0.0.1", 1))
+        closed_gate.shut()
+        with opened(through(gate, closed_gate, url=url)) as table:
             table.write([[put(b"a")]])
             with Gate(hbase_url.parse_url(url).gateways[0]) as other:
                 gate.shut()
@@ -179,8 +179,8 @@ class TestConnections:
                 assert time.monotonic() - began < 3
                 assert "Connection refused" in str(caught.value)
                 assert gate.address in str(caught.value)
-                assert gone.address in str(caught.value)
-                with opened(through(gone, other, url=url)) as second:
+                assert closed_gate.address in str(caught.value)
+                with opened(through(closed_gate, other, url=url)) as second:
                     assert value(second, b"a") == b"1"
 
     def test_a_gateway_that_hangs_is_left_in_time_and_then_passed_over(
@@ -231,7 +231,7 @@ class TestConnections:
                 list(pool.map(ask, range(MANY)))
             assert max(seen) <= 3
 
-    def test_a_connection_that_is_not_to_be_had_is_told_in_time(self, url: str, gate: Gate) -> None:
+    def test_a_full_pool_is_reported_in_time(self, url: str, gate: Gate) -> None:
         with opened(through(gate, url=url), connections_max=1) as table:
             table.write([[put(b"a")]])
             gate.delay_seconds = 30.0

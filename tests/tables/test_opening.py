@@ -28,7 +28,7 @@ from fll_hbase.tables import Put, open_table
         "file:///cells.db",
     ],
 )
-def test_another_url_is_refused_and_told_the_form(
+def test_another_url_is_refused_with_the_expected_form(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -18,7 +18,16 @@ from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables import Put, Table
 from fll_hbase.tables.sqlite import SqliteTable
 
-from .workers import CELLS_A_BATCH, batch, go_on, heard, holds_a_turn, process, stopped, writes_until_killed
+from .workers import (
+    CELLS_A_BATCH,
+    batch,
+    go_on,
+    holds_the_lock,
+    process,
+    received,
+    stopped,
+    writes_until_killed,
+)
 
 BUSY_SECONDS = 0.3
 LONG_SECONDS = 15
@@ -43,7 +52,7 @@ def gives_up() -> Iterator[None]:
 
 
 def test_writers_give_up_on_a_stopped_process_and_go_on_once_it_does(impatient: Table, path: Path) -> None:
-    with process(holds_a_turn, f"{path}.lock") as (child, reports):
+    with process(holds_the_lock, f"{path}.lock") as (child, reports):
         stopped(child)
         for _ in range(2):
             with gives_up():
@@ -51,13 +60,13 @@ def test_writers_give_up_on_a_stopped_process_and_go_on_once_it_does(impatient: 
         assert impatient.get(b"before")
         assert not impatient.get(b"meanwhile")
         go_on(child)
-        assert heard(reports) == "given back"
+        assert received(reports) == "given back"
         impatient.write([[Put(b"after", b"d:x", b"1")]])
         assert [key for key, _ in impatient.scan(b"a", b"z")] == [b"after", b"before"]
 
 
 def test_writers_go_on_once_a_stopped_process_is_killed(impatient: Table, path: Path) -> None:
-    with process(holds_a_turn, f"{path}.lock") as (child, _):
+    with process(holds_the_lock, f"{path}.lock") as (child, _):
         stopped(child)
         with gives_up():
             impatient.write([[Put(b"meanwhile", b"d:x", b"1")]])
@@ -68,14 +77,14 @@ def test_writers_go_on_once_a_stopped_process_is_killed(impatient: Table, path: 
 
 
 def test_a_file_is_opened_beside_a_stopped_process(impatient: Table, path: Path) -> None:
-    with process(holds_a_turn, f"{path}.lock") as (child, _):
+    with process(holds_the_lock, f"{path}.lock") as (child, _):
         stopped(child)
         with closing(SqliteTable(str(path), busy_seconds=BUSY_SECONDS)) as opened:
             assert opened.get(b"before")
 
 
 def test_making_a_file_gives_up_on_a_stopped_process(path: Path) -> None:
-    with process(holds_a_turn, f"{path}.lock") as (child, _):
+    with process(holds_the_lock, f"{path}.lock") as (child, _):
         stopped(child)
         with gives_up():
             SqliteTable(str(path), busy_seconds=BUSY_SECONDS)
@@ -114,10 +123,10 @@ def test_in_memory_scans_give_up_too(busy_in_memory: Table) -> None:
 
 def test_a_killed_writer_leaves_no_part_of_a_batch(path: Path) -> None:
     table = SqliteTable(str(path))
-    for round_ in range(4):
-        with process(writes_until_killed, f"sqlite:///{path}", round_ * 1_000) as (child, reports):
-            heard(reports)
-            time.sleep(0.007 * round_)
+    for round_number in range(4):
+        with process(writes_until_killed, f"sqlite:///{path}", round_number * 1_000) as (child, reports):
+            received(reports)
+            time.sleep(0.007 * round_number)
             child.kill()
             child.join()
     cells: dict[bytes, int] = {}
@@ -146,9 +155,9 @@ def test_cells_are_there_when_the_file_is_opened_again(path: Path) -> None:
 
 
 def test_a_table_in_memory_is_its_own(path: Path) -> None:
-    with closing(SqliteTable(":memory:")) as one, closing(SqliteTable(":memory:")) as other:
-        one.write([[Put(b"a", b"d:x", b"1")]])
-        assert not other.get(b"a")
+    with closing(SqliteTable(":memory:")) as first, closing(SqliteTable(":memory:")) as second:
+        first.write([[Put(b"a", b"d:x", b"1")]])
+        assert not second.get(b"a")
 
 
 def foreign(path: Path, version: int) -> bytes:
@@ -163,7 +172,9 @@ def foreign(path: Path, version: int) -> bytes:
 @pytest.mark.parametrize("version", [2, 99])
 def test_a_file_of_another_version_is_refused(path: Path, version: int) -> None:
     foreign(path, version)
-    with pytest.raises(ConfigurationError, match=rf"has schema version {version}; this release reads version 1"):
+    with pytest.raises(
+        ConfigurationError, match=rf"has schema version {version}; this release reads version 1"
+    ):
         SqliteTable(str(path))
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
@@ -184,7 +195,7 @@ def test_what_is_no_database_is_away_and_says_which_file(path: Path) -> None:
     assert path.read_bytes() == b"name,age\n" * 1_000
 
 
-def test_a_folder_is_made_and_a_file_in_its_place_is_told(tmp_path: Path) -> None:
+def test_a_folder_is_created_and_a_file_in_its_place_is_reported(tmp_path: Path) -> None:
     deep = tmp_path / "not" / "there" / "cells.db"
     with closing(SqliteTable(str(deep))) as table:
         table.write([batch(1)])
@@ -220,15 +231,15 @@ def test_threads_that_ended_leave_nothing_open(impatient: Table) -> None:
         thread.join()
 
     read_in_a_thread()
-    before = open_files()
+    open_at_start = open_files()
     for _ in range(20):
         read_in_a_thread()
-    assert open_files() <= before + 4
+    assert open_files() <= open_at_start + 4
 
 
 def test_closing_gives_back_all_files(path: Path) -> None:
     gc.collect()
-    before = len(os.listdir("/dev/fd"))
+    open_at_start = len(os.listdir("/dev/fd"))
     table = SqliteTable(str(path))
     table.write([batch(1)])
     threads = [threading.Thread(target=lambda: table.get(b"before")) for _ in range(3)]
@@ -238,4 +249,4 @@ def test_closing_gives_back_all_files(path: Path) -> None:
         thread.join()
     table.close()
     table.close()
-    assert len(os.listdir("/dev/fd")) <= before
+    assert len(os.listdir("/dev/fd")) <= open_at_start

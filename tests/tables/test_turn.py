@@ -14,7 +14,7 @@ import pytest
 from fll_hbase.tables import write_lock as turns
 from fll_hbase.tables.write_lock import WriteLock
 
-from .workers import go_on, heard, holds_a_turn, process, stopped, takes_a_turn
+from .workers import acquires_the_lock, go_on, holds_the_lock, process, received, stopped
 
 SOON, LONG = 0.2, 20.0
 
@@ -74,7 +74,9 @@ def test_an_error_inside_gives_the_turn_back(turn: WriteLock) -> None:
     assert is_free(turn)
 
 
-def outcomes(turn: WriteLock, seconds: float, *, threads: int, inside_seconds: float = 0) -> list[Future[None]]:
+def outcomes(
+    turn: WriteLock, seconds: float, *, threads: int, inside_seconds: float = 0
+) -> list[Future[None]]:
     """Threads that wait for their turn, and then keep it for a while."""
 
     def wait(outcome: Future[None]) -> None:
@@ -98,30 +100,32 @@ def test_where_nothing_moves_only_a_few_threads_go_on_waiting(
     with turn.acquire(LONG):
         waiting = outcomes(turn, LONG, threads=turns.PATIENT_THREADS_MAX + 3)
         deadline = time.monotonic() + LONG / 2
-        while sum(one.done() for one in waiting) < 3 and time.monotonic() < deadline:
+        while sum(future.done() for future in waiting) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(2 * SOON)
-        gave_up = [one for one in waiting if one.done()]
-        assert [type(one.exception()) for one in gave_up] == [TimeoutError] * 3
-    patient = [one for one in waiting if one not in gave_up]
-    assert [one.exception(LONG) for one in patient] == [None] * turns.PATIENT_THREADS_MAX
+        gave_up = [future for future in waiting if future.done()]
+        assert [type(future.exception()) for future in gave_up] == [TimeoutError] * 3
+    patient = [future for future in waiting if future not in gave_up]
+    assert [future.exception(LONG) for future in patient] == [None] * turns.PATIENT_THREADS_MAX
 
 
-def test_where_the_turn_moves_on_nobody_gives_up_early(turn: WriteLock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_turn_moves_on_nobody_gives_up_early(
+    turn: WriteLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turns, "STUCK_SECONDS", 1.0)
     waiting = outcomes(turn, LONG, threads=4 * turns.PATIENT_THREADS_MAX, inside_seconds=0.1)
-    assert [one.exception(LONG) for one in waiting] == [None] * len(waiting)
+    assert [future.exception(LONG) for future in waiting] == [None] * len(waiting)
 
 
 def test_all_turns_of_one_file_exclude_one_another(lock: str) -> None:
-    one, other = WriteLock(lock), WriteLock(lock)
-    with one.acquire(LONG):
-        assert not is_free(other)
-        assert not is_free(other)
-    assert is_free(other)
-    with other.acquire(LONG):
-        assert not is_free(one)
-    assert is_free(one)
+    first, second = WriteLock(lock), WriteLock(lock)
+    with first.acquire(LONG):
+        assert not is_free(second)
+        assert not is_free(second)
+    assert is_free(second)
+    with second.acquire(LONG):
+        assert not is_free(first)
+    assert is_free(first)
 
 
 def test_turns_of_other_files_do_not(lock: str) -> None:
@@ -131,51 +135,51 @@ def test_turns_of_other_files_do_not(lock: str) -> None:
 
 
 def test_who_waits_gets_the_turn_as_soon_as_it_is_given_back(lock: str) -> None:
-    one, other = WriteLock(lock), WriteLock(lock)
+    first, second = WriteLock(lock), WriteLock(lock)
     had = threading.Event()
 
     def wait() -> None:
-        with other.acquire(LONG):
+        with second.acquire(LONG):
             had.set()
 
     with ThreadPoolExecutor(1) as pool:
-        with one.acquire(LONG):
+        with first.acquire(LONG):
             waiting = pool.submit(wait)
             assert not had.wait(SOON)
         waiting.result(LONG)
     assert had.is_set()
-    assert is_free(one)
+    assert is_free(first)
 
 
 def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
-    one, other = WriteLock(lock), WriteLock(lock)
+    first, second = WriteLock(lock), WriteLock(lock)
     with (
-        one.acquire(LONG),
+        first.acquire(LONG),
         pytest.raises(TimeoutError, match=r"other processes held the write lock for 0\.2 s"),
-        other.acquire(SOON),
+        second.acquire(SOON),
     ):
         pass
     deadline = time.monotonic() + LONG
-    while not is_free(one):
+    while not is_free(first):
         assert time.monotonic() < deadline
-    assert is_free(other)
+    assert is_free(second)
 
 
 def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
     turn = WriteLock(lock)
-    with process(takes_a_turn, lock, LONG) as (child, reports):
-        assert heard(reports) == "held"
+    with process(acquires_the_lock, lock, LONG) as (child, reports):
+        assert received(reports) == "held"
         assert not is_free(turn)
         reports.send("enough")
         child.join(LONG)
         assert is_free(turn)
-    with turn.acquire(LONG), process(takes_a_turn, lock, SOON) as (_, reports):
-        assert heard(reports) == "not had"
+    with turn.acquire(LONG), process(acquires_the_lock, lock, SOON) as (_, reports):
+        assert received(reports) == "not had"
 
 
 def test_a_killed_process_holds_nothing(lock: str) -> None:
-    with process(takes_a_turn, lock, LONG) as (child, reports):
-        assert heard(reports) == "held"
+    with process(acquires_the_lock, lock, LONG) as (child, reports):
+        assert received(reports) == "held"
         child.kill()
         child.join(LONG)
     assert is_free(WriteLock(lock))
@@ -183,12 +187,12 @@ def test_a_killed_process_holds_nothing(lock: str) -> None:
 
 def test_a_stopped_process_holds_its_turn_until_it_goes_on(lock: str) -> None:
     turn = WriteLock(lock)
-    with process(holds_a_turn, lock) as (child, reports):
+    with process(holds_the_lock, lock) as (child, reports):
         stopped(child)
         assert not is_free(turn)
         assert not is_free(turn)
         go_on(child)
-        assert heard(reports) == "given back"
+        assert received(reports) == "given back"
         assert is_free(turn)
 
 
@@ -215,7 +219,7 @@ def test_a_fork_takes_turns_with_its_parent(lock: str) -> None:
     child = fork.Process(target=hold_in_child, args=(theirs, turn))
     child.start()
     try:
-        assert heard(ours) == "held"
+        assert received(ours) == "held"
         assert not is_free(turn)
         ours.send("enough")
         child.join(LONG)

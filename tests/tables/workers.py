@@ -35,7 +35,7 @@ def process(work: Any, *arguments: object) -> Iterator[tuple[BaseProcess, Connec
         ours.close()
 
 
-def heard(reports: Connection) -> Any:
+def received(reports: Connection) -> Any:
     """The next report. Raises EOFError when the process ended without one, TimeoutError when it is silent."""
     if not reports.poll(WAIT_SECONDS):
         raise TimeoutError("the other process says nothing")
@@ -54,7 +54,7 @@ def go_on(child: BaseProcess) -> None:
     os.kill(child.pid, signal.SIGCONT)
 
 
-def holds_a_turn(reports: Connection, path: str) -> None:
+def holds_the_lock(reports: Connection, path: str) -> None:
     """Stop while holding the lock file; once continued, give it back and say so."""
     turn = WriteLock(path)
     with turn.acquire(WAIT_SECONDS):
@@ -63,7 +63,7 @@ def holds_a_turn(reports: Connection, path: str) -> None:
     reports.recv()
 
 
-def takes_a_turn(reports: Connection, path: str, seconds: float) -> None:
+def acquires_the_lock(reports: Connection, path: str, seconds: float) -> None:
     """Say whether the lock file was to be had in time."""
     try:
         with WriteLock(path).acquire(seconds):
