@@ -1,4 +1,4 @@
-"""Retry policy for stores and servers that may be unavailable: exponential waits with jitter, within limits."""
+"""Retry policy for stores and servers that may be unavailable: growing waits with jitter, within limits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tenacity import (
     stop_after_attempt,
     stop_any,
     stop_before_delay,
+    wait_exponential,
+    wait_random,
 )
 from tenacity.stop import stop_base
-from tenacity.wait import wait_exponential_jitter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +46,8 @@ class RetryPolicy:
         )
 
     def _wait(self) -> Callable[[RetryCallState], float]:
-        backoff = wait_exponential_jitter(
-            initial=self.wait_first_seconds, max=self.wait_seconds_max, jitter=self.wait_first_seconds
-        )
+        exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
+        backoff = exponential + wait_random(0, self.wait_first_seconds)
 
         def wait_seconds(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None

@@ -1,17 +1,17 @@
-"""The command line: record lineage, ask about it, try it with a sample, serve it."""
+"""The command line `fll`: record and query lineage, load a sample, run jobs, serve the API."""
 
 from __future__ import annotations
 
 import click
 
 from fll_hbase.cli.commands import export, hbase, query, record, sample, serve
-from fll_hbase.cli.commands.spark import group
-from fll_hbase.cli.errors import OneLineErrors
+from fll_hbase.cli.commands.spark import spark
+from fll_hbase.cli.errors import CliGroup
 
 
 @click.group(
     name="fll",
-    cls=OneLineErrors,
+    cls=CliGroup,
     invoke_without_command=True,
     epilog="""\b
 Examples:
@@ -24,9 +24,9 @@ Examples:
 @click.version_option(package_name="fll-hbase")
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Field lineage: who made each field, from what, in exactly the window asked about.
+    """Field lineage: which runs produced each field, and from what, in exactly the window of the query.
 
-    Questions and records go to a store (--store, by default that of FLL_STORE) or to a server (--server).
+    Commands use a store (--store, default: FLL_STORE) or a server (--server).
     Times are epoch seconds or sums such as `now-7d`; START is included, END is not.
     """
     if ctx.invoked_subcommand is None:
@@ -39,7 +39,7 @@ for _command in (
     export.export,
     sample.sample,
     serve.serve,
-    group.spark,
+    spark,
     hbase.table,
 ):
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""How do errors end a command: one line that says what to do next, and an exit code."""
+"""How errors end a command: one line with what to do next, and an exit code."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.render.escape import shown
+from fll_hbase.cli.render.console import escape_control
 from fll_hbase.errors import ConfigurationError, InvalidQuery, LineageError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 
-class OneLineErrors(click.Group):
-    """Exit code 2 where the command was not said right, 1 where what it said could not be done."""
+class CliGroup(click.Group):
+    """A group whose exit code is 2 for a command that is not valid, and 1 for one that fails."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command; report any LineageError or click error on one line and exit with its code."""
         if not extra.pop("standalone_mode", True):
             return super().main(*args, **{**extra, "standalone_mode": False})
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="backslashreplace")  # names hold what a terminal may not
+                # Names may contain characters that the encoding of a terminal or pipe does not have.
+                stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "fll"
-            code = _told(f"{path}: {error.format_message()} `{path} --help` says more.", USAGE)
+            code = _report(f"{path}: {error.format_message()} `{path} --help` says more.", USAGE)
         except click.ClickException as error:
-            code = _told(f"fll: {error.format_message()}", error.exit_code)
+            code = _report(f"fll: {error.format_message()}", error.exit_code)
         except click.Abort:
-            code = _told("fll: interrupted", INTERRUPTED)
+            code = _report("fll: interrupted", INTERRUPTED)
         except (InvalidQuery, ConfigurationError) as error:
-            code = _told(f"fll: {error}", USAGE)
+            code = _report(f"fll: {error}", USAGE)
         except LineageError as error:
-            code = _told(f"fll: {error}", FAILURE)
+            code = _report(f"fll: {error}", FAILURE)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(line: str, code: int) -> int:
-    click.echo(shown(line), err=True)
+def _report(line: str, code: int) -> int:
+    click.echo(escape_control(line), err=True)
     return code

@@ -1,35 +1,31 @@
-"""Which options do commands share: where to ask, in which window, and names that are names."""
+"""Options that commands share, and what they open: names, times, the window, the store or server."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import click
 
-from fll_hbase import time_window
+from fll_hbase import clock, config, time_window
+from fll_hbase.client import HttpClient, LineageClient, LocalClient, WindowText
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.store.factory import open_store
 
 Command = Callable[..., None]
 
-STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db; by default FLL_STORE."
+STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db (default: FLL_STORE)."
+NAMESPACE_HELP = "Default namespace for documents without one."
+
+QUERY_TIMEOUT_SECONDS, RECORD_TIMEOUT_SECONDS = 5.0, 60.0
+"""How long requests to an unavailable server are retried; a person who waits for an answer retries sooner."""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowText:
-    """A window in the words of the question."""
-
-    start: str
-    end: str
-
-    def __str__(self) -> str:
-        return f"{self.start} to {self.end}"
-
-
-class Name(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A name of at most so many bytes, in UTF-8."""
+class NameParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A name of 1 to `bytes_max` bytes in UTF-8."""
 
     def __init__(self, name: str, bytes_max: int) -> None:
         self.name = name
@@ -45,18 +41,37 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
         return str(value)
 
 
-NAMESPACE = Name("namespace", ID_BYTES_MAX)
-NAME = Name("name", NAME_BYTES_MAX)
+class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A time such as `now-7d`, converted to milliseconds since 1970, rounded up."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return ceil(time_window.parse_seconds(str(value), now_ms=now_ms()) * 1000)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-def end_point_arguments(command: Command) -> Command:
-    """NS and NAME."""
-    named = click.argument("name", metavar="NAME", type=NAME)(command)
-    return click.argument("namespace", metavar="NS", type=NAMESPACE)(named)
+NAMESPACE = NameParam("namespace", ID_BYTES_MAX)
+NAME = NameParam("name", NAME_BYTES_MAX)
+TIME = TimeParam()
+
+
+def now_ms() -> int:
+    """Return the current time in ms; tests inject a clock through the context, `main(obj=clock)`."""
+    injected: Callable[[], int] | None = click.get_current_context().find_root().obj
+    return (injected or clock.now_ms)()
+
+
+def dataset_arguments(command: Command) -> Command:
+    """Add the arguments NS and NAME."""
+    with_name = click.argument("name", metavar="NAME", type=NAME)(command)
+    return click.argument("namespace", metavar="NS", type=NAMESPACE)(with_name)
 
 
 def window_options(command: Command) -> Command:
-    """--start and --end, given to the command as `window`."""
+    """Add --start and --end, which the command receives as `window`."""
 
     @click.option(
         "--start",
@@ -73,21 +88,40 @@ def window_options(command: Command) -> Command:
         help="Runs that start before TIME.",
     )
     @functools.wraps(command)
-    def windowed(*, start: str, end: str, **said: Any) -> None:
-        command(window=WindowText(start, end), **said)
+    def with_window(*, start: str, end: str, **others: Any) -> None:
+        command(window=WindowText(start, end), **others)
 
-    return windowed
+    return with_window
 
 
-def place_options(command: Command) -> Command:
-    """--store and --server, of which only one can be given."""
+def target_options(command: Command) -> Command:
+    """Add --store and --server, of which at most one can be given."""
 
     @click.option("--store", metavar="URL", help=STORE_HELP)
     @click.option("--server", metavar="URL", help="URL of a server, such as http://localhost:8080.")
     @functools.wraps(command)
-    def placed(*, store: str | None, server: str | None, **said: Any) -> None:
+    def with_target(*, store: str | None, server: str | None, **others: Any) -> None:
         if store is not None and server is not None:
             raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
-        command(store=store, server=server, **said)
+        command(store=store, server=server, **others)
 
-    return placed
+    return with_target
+
+
+@contextmanager
+def open_target(store: str | None, server: str | None, *, create: bool = False) -> Iterator[LineageClient]:
+    """Open the client of --server, else of --store or FLL_STORE, and close it at the end.
+
+    A SQLite file must exist unless `create`. All windows of one command have the same `now`. Raises
+    ConfigurationError or StoreUnavailable.
+    """
+    if server is not None:
+        timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
+        client: LineageClient = HttpClient(server, timeout_seconds=timeout_seconds)
+    else:
+        settings = config.from_environment(store=store)
+        now = now_ms()
+        opened = open_store(settings, create=create)
+        client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
+    with client:
+        yield client

@@ -1,4 +1,4 @@
-"""Which run is a file of plain SQL, or a pipeline config: the options that say so, and the document."""
+"""Options of `fll record` for files that do not name their run: --sql and --pipeline."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ import click
 import msgspec
 
 from fll_hbase import time_window
-from fll_hbase.cli.clock import now_ms
-from fll_hbase.cli.options import NAME, Command
+from fll_hbase.cli.options import NAME, Command, now_ms
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
-from fll_hbase.ingest.ndjson import Line
+from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.sql import DIALECTS
 
 SQL, PIPELINE = "sql", "pipeline"
-_NEEDED = ("namespace", "application", "program")
+_REQUIRED = ("namespace", "application", "program")
 _RUN = ("application", "program", "run", "start")
-_OWN = {SQL: ("dialect",), PIPELINE: ("argument",)}
-"""Options that go with one kind of file alone."""
+_KIND_ONLY = {SQL: ("dialect",), PIPELINE: ("argument",)}
+"""Options that only one kind of file has."""
 
 _WITH = "With --sql or --pipeline:"
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """The run that a file is; the dialect that SQL is in, or what the macros of a pipeline stand for."""
+class FileRun:
+    """The run that a file is recorded as; `arguments` are the values of macros of a pipeline."""
 
     kind: str
     application: str
@@ -41,19 +40,19 @@ class Script:
     dialect: str = DIALECTS[0]
     arguments: dict[str, str] = field(default_factory=dict)
 
-    def documents(self, file: BinaryIO, bytes_max: int) -> Iterator[Line]:
-        """The file as the one document that records it, or why it is none."""
+    def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
+        """Yield the one document that records the file, or why it cannot be recorded."""
         raw = file.read(bytes_max + 1)
         error: LineageError | None = None
         if len(raw) > bytes_max:
             error = TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
         try:
-            yield Line(1, b"" if error else self._document(raw), error)
-        except UnicodeDecodeError as broken:
-            detail = f"not UTF-8: {broken.reason} at byte {broken.start}"
-            yield Line(1, b"", UnreadableDocument([FieldError("", detail)]))
+            yield InputLine(1, b"" if error else self._document(raw), error)
+        except UnicodeDecodeError as invalid:
+            detail = f"not UTF-8: {invalid.reason} at byte {invalid.start}"
+            yield InputLine(1, b"", UnreadableDocument([FieldError("", detail)]))
         except UnreadableDocument as unreadable:
-            yield Line(1, b"", unreadable)
+            yield InputLine(1, b"", unreadable)
 
     def _document(self, raw: bytes) -> bytes:
         run = {
@@ -65,65 +64,70 @@ class Script:
         }
         if self.kind == SQL:
             return msgspec.json.encode({"run": run, "sql": raw.decode(), "dialect": self.dialect})
-        said = strict_json.parse(raw)
-        config = said["config"] if isinstance(said, dict) and "config" in said else said
+        content = strict_json.parse(raw)
+        # CDAP exports a pipeline with its config as a member; a bare config is accepted too.
+        config = content["config"] if isinstance(content, dict) and "config" in content else content
         return json.dumps({"run": run, "config": config, "arguments": self.arguments}).encode()
 
 
-def script_options(command: Command) -> Command:
-    """--sql, --pipeline and what goes with them, given to the command as `script`."""
+def run_options(command: Command) -> Command:
+    """Add --sql, --pipeline and their options, which the command receives as `file_run`, or None."""
 
     @click.option("--sql", is_flag=True, help="FILE is SQL: one statement or a script, recorded as one run.")
     @click.option("--pipeline", is_flag=True, help="FILE is a pipeline config, recorded as one run.")
-    @click.option("--application", metavar="A", type=NAME, help=f"{_WITH} the application of the run.")
-    @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} the program of the run.")
-    @click.option("--run", metavar="ID", type=NAME, help=f"{_WITH} the run's id; by default a new one.")
-    @click.option("--start", metavar="TIME", help=f"{_WITH} when the run started; by default now.")
-    @click.option("--dialect", type=click.Choice(DIALECTS), help=f"With --sql; by default {DIALECTS[0]}.")
+    @click.option("--application", metavar="A", type=NAME, help=f"{_WITH} application of the run.")
+    @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} program of the run.")
+    @click.option("--run", metavar="ID", type=NAME, help=f"{_WITH} id of the run (default: a new UUID).")
+    @click.option("--start", metavar="TIME", help=f"{_WITH} start of the run (default: now).")
+    @click.option(
+        "--dialect", type=click.Choice(DIALECTS), help=f"With --sql: SQL dialect (default: {DIALECTS[0]})."
+    )
     @click.option(
         "--argument",
         metavar="KEY=VALUE",
         multiple=True,
-        help="With --pipeline: what the macro ${KEY} stands for; may be given often.",
+        help="With --pipeline: value of the macro ${KEY}; can be repeated.",
     )
     @functools.wraps(command)
-    def scripted(*, sql: bool, pipeline: bool, **said: Any) -> None:
+    def with_file_run(*, sql: bool, pipeline: bool, **others: Any) -> None:
         context = click.get_current_context()
         if sql and pipeline:
             raise click.UsageError("Give --sql or --pipeline, not both.", context)
         kind = SQL if sql else PIPELINE if pipeline else ""
-        given = {name: said.pop(name) for name in (*_RUN, *_OWN[SQL], *_OWN[PIPELINE])}
-        _check({"namespace": said.get("namespace"), **given}, kind, context)
-        command(script=_script(kind, given, context) if kind else None, **said)
+        values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
+        _check({"namespace": others.get("namespace"), **values}, kind, context)
+        command(file_run=_file_run(kind, values, context) if kind else None, **others)
 
-    return scripted
+    return with_file_run
 
 
-def _script(kind: str, given: dict[str, Any], context: click.Context) -> Script:
-    pairs = [said.partition("=") for said in given["argument"]]
-    wrong = [
-        said for said, (key, equals, _) in zip(given["argument"], pairs, strict=True) if not (key and equals)
-    ]
-    if wrong:
-        raise click.UsageError(f"--argument {wrong[0]}: give KEY=VALUE.", context)
-    return Script(
+def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> FileRun:
+    return FileRun(
         kind=kind,
-        application=given["application"],
-        program=given["program"],
-        run=given["run"] or str(uuid.uuid4()),
-        start_ms=time_window.window("0", given["start"] or "now", now_ms=now_ms()).stop_ms,
-        dialect=given["dialect"] or DIALECTS[0],
-        arguments={key: value for key, _, value in pairs},
+        application=values["application"],
+        program=values["program"],
+        run=values["run"] or str(uuid.uuid4()),
+        start_ms=time_window.parse_window("0", values["start"] or "now", now_ms=now_ms()).stop_ms,
+        dialect=values["dialect"] or DIALECTS[0],
+        arguments=dict(_split_argument(argument, context) for argument in values["argument"]),
     )
 
 
-def _check(given: dict[str, Any], kind: str, context: click.Context) -> None:
-    """Raises UsageError for options that are needed, or that go with another kind of file alone."""
-    missing = [f"--{name}" for name in _NEEDED if kind and given[name] is None]
+def _split_argument(argument: str, context: click.Context) -> tuple[str, str]:
+    key, equals, value = argument.partition("=")
+    if not (key and equals):
+        raise click.UsageError(f"--argument {argument}: give KEY=VALUE.", context)
+    return key, value
+
+
+def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
+    """Raise UsageError for required options that are missing, and for options of another kind of file."""
+    missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
         raise click.UsageError(f"--{kind} needs {', '.join(missing)} too.", context)
-    others = {SQL: _OWN[PIPELINE], PIPELINE: _OWN[SQL]}.get(kind, (*_RUN, *_OWN[SQL], *_OWN[PIPELINE]))
-    alone = [f"--{name}" for name in others if given[name]]
-    if alone:
-        needed = " or ".join(f"--{other}" for other in (SQL, PIPELINE) if other != kind)
-        raise click.UsageError(f"{', '.join(alone)}: only with {needed}.", context)
+    other_kinds = {SQL: _KIND_ONLY[PIPELINE], PIPELINE: _KIND_ONLY[SQL]}
+    excluded = other_kinds.get(kind, (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE]))
+    given = [f"--{name}" for name in excluded if values[name]]
+    if given:
+        kinds = " or ".join(f"--{other}" for other in (SQL, PIPELINE) if other != kind)
+        raise click.UsageError(f"{', '.join(given)}: only with {kinds}.", context)

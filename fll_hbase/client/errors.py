@@ -1,8 +1,8 @@
-"""Which error does an answer tell: problems of the REST contract (RFC 9457) as errors of this package."""
+"""Problem responses of the REST contract (RFC 9457) as errors of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import requests
@@ -21,12 +21,12 @@ from fll_hbase.errors import (
     UnreadableDocument,
 )
 
-_FAULTY: dict[str, type[InputError]] = {
+_INPUT_ERRORS: dict[str, type[InputError]] = {
     "unreadable-document": UnreadableDocument,
     "bad-question": InvalidQuery,
     "invalid-lineage": InvalidLineage,
 }
-_PLAIN: dict[str, type[LineageError]] = {
+_OTHER_ERRORS: dict[str, type[LineageError]] = {
     "never-seen": NotFound,
     "checksum-conflict": ChecksumConflict,
     "too-large": TooLarge,
@@ -36,51 +36,50 @@ _PLAIN: dict[str, type[LineageError]] = {
 
 
 class Refused(LineageError):
-    """The server will not answer, for a reason of its own: access, a proxy, no such route, a fault in it."""
+    """The server refuses a request for a reason of its own: access, a proxy, an unknown route, a fault."""
 
 
-def error_of(answer: requests.Response) -> LineageError:
-    """The error that an answer with a status of 300 or more tells."""
+def error_from_response(response: requests.Response) -> LineageError:
+    """Return the error that a response with a status of 300 or more reports."""
     try:
-        told = answer.json()
+        problem = response.json()
     except ValueError:
-        return not_ours(answer)
-    if not isinstance(told, dict) or "status" not in told:
-        return not_ours(answer)
-    return error(told, request_id=answer.headers.get("X-Request-ID", ""))
+        return unexpected_response(response)
+    if not isinstance(problem, dict) or "status" not in problem:
+        return unexpected_response(response)
+    return error_from_problem(problem, request_id=response.headers.get("X-Request-ID", ""))
 
 
-def error(told: Mapping[str, Any], *, request_id: str = "") -> LineageError:
-    """The error that a problem tells, of a whole answer or of one line of a batch."""
-    kind = str(told.get("type", "")).rpartition(":")[2]
-    detail = str(told.get("detail") or told.get("title") or "no reason given")
-    if kind in _FAULTY:
-        errors = told.get("errors") or [{"at": "", "detail": detail}]
-        return _FAULTY[kind](faults(errors))
-    if kind in _PLAIN:
-        return _PLAIN[kind](detail)
-    named = f" (X-Request-ID {request_id})" if request_id else ""
-    return Refused(f"the server says {told.get('status')}: {detail}{named}")
+def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> LineageError:
+    """Return the error of a problem object: the body of a response, or one line of a batch response."""
+    slug = str(problem.get("type", "")).rpartition(":")[2]
+    detail = str(problem.get("detail") or problem.get("title") or "no reason given")
+    if slug in _INPUT_ERRORS:
+        return _INPUT_ERRORS[slug](field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
+    if slug in _OTHER_ERRORS:
+        return _OTHER_ERRORS[slug](detail)
+    request = f" (X-Request-ID {request_id})" if request_id else ""
+    return Refused(f"the server says {problem.get('status')}: {detail}{request}")
 
 
-def faults(said: Any) -> tuple[FieldError, ...]:
-    """Faults or warnings, each with its place."""
-    return tuple(FieldError(str(item.get("at", "")), str(item.get("detail", ""))) for item in said)
+def field_errors(items: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
+    """Convert `errors` or `warnings` of a response: objects with `at`, a JSON path, and `detail`."""
+    return tuple(FieldError(str(item.get("at", "")), str(item.get("detail", ""))) for item in items)
 
 
-def parsed(answer: requests.Response, *members: str) -> Any:
-    """The JSON of an answer. Raises Refused where it is none, or no object with those members."""
+def json_body(response: requests.Response, *members: str) -> Any:
+    """Return the JSON of a response. Raises Refused if it is not JSON, or has not these members."""
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError as error:
-        raise not_ours(answer) from error
+        raise unexpected_response(response) from error
     if members and not (isinstance(body, dict) and body.keys() >= set(members)):
-        raise not_ours(answer)
+        raise unexpected_response(response)
     return body
 
 
-def not_ours(answer: requests.Response) -> Refused:
-    """What answers is no server of this contract, or something stands before it."""
-    status = f"{answer.status_code} {answer.reason or ''}".strip()
-    location = f", see {answer.headers['Location']}" if "Location" in answer.headers else ""
+def unexpected_response(response: requests.Response) -> Refused:
+    """Return the error of a response that no lineage server gives: another server or a proxy answered."""
+    status = f"{response.status_code} {response.reason or ''}".strip()
+    location = f", see {response.headers['Location']}" if "Location" in response.headers else ""
     return Refused(f"{status}{location}: not an answer of a lineage server; check the server URL")

@@ -1,90 +1,170 @@
-"""Questions answered by a server."""
+"""HTTP requests to one lineage server: retried while it is unavailable, problems raised as our errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import time
+from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import quote, urlsplit
 
 import requests
 
-from fll_hbase.cli.options import WindowText
 from fll_hbase.client import errors
-from fll_hbase.client.http import Server
-from fll_hbase.client.queries import MORE, Answer, FieldAsked, LineageAsked, bounded_by
-from fll_hbase.model.operations import Dataset
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.retry import RetryPolicy
+
+CONNECT_SECONDS = 5.0
+BUSY = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed: by contract, recording a run again is safe."""
+
+_ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs")
+"""One of them is in the acknowledgement of any route: of one run, of a DataHub message, of many runs."""
+
+_INVALID_URL = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.MissingSchema,
+)
 
 
-class ServerSide:
-    """A server; `now` is its own."""
+class HttpSession:
+    """Connections to one server. Threads may use it in turn.
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    A request that does not reach the server, or finds it busy, is retried no sooner than the Retry-After of
+    the response, for `timeout_seconds` in all; one attempt waits `read_seconds` for its response.
+    """
 
-    def lineage(self, asked: LineageAsked) -> Answer:
-        answer = self._server.get(
-            *_end_point(asked.end_point),
-            "fields",
-            "lineage",
-            asked=_said(asked, level=asked.level),
-        )
-        bounds = answer.headers.get("Truncated-By", "a bound of the server").split(", ")
-        truncated = answer.headers.get("Truncated") == "true"
-        return Answer(errors.parsed(answer), bounded_by(bounds if truncated else ()))
+    def __init__(self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0) -> None:
+        self._url = url.rstrip("/")
+        self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
+        self._read_seconds = read_seconds
+        self._session = requests.Session()
 
-    def field(self, asked: FieldAsked) -> Answer:
-        answer = self._server.get(
-            *_end_point(asked.field.dataset),
-            "fields",
-            asked.field.name,
-            "lineage",
-            asked=_said(asked, view=asked.view),
-        )
-        body = errors.parsed(answer, "nodes", "operations", "connections", "checksums", "truncated")
-        bounds = body.get("truncatedBy", ["a bound of the server"])
-        return Answer(body, bounded_by(bounds if body["truncated"] else ()))
+    def get(self, *segments: str, params: Mapping[str, str]) -> requests.Response:
+        """Send a GET; `segments` of the path are escaped here. Raises LineageError."""
+        return self._request("GET", segments, params=params)
 
-    def runs(self, end_point: Dataset, window: WindowText, *, limit: int) -> Answer:
-        asked = {"start": window.start, "end": window.end}
-        return self._listed("runs", *_end_point(end_point), "runs", asked=asked, limit=limit)
+    def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Send a JSON document; return the acknowledgement. Raises LineageError."""
+        headers = {"Content-Type": "application/json"}
+        response = self._request("POST", segments, params=params, data=body, headers=headers)
+        answer = errors.json_body(response)
+        if not isinstance(answer, dict) or answer.keys().isdisjoint(_ACKNOWLEDGEMENT_MEMBERS):
+            raise errors.unexpected_response(response)
+        return answer
 
-    def export(self, end_point: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        page: Mapping[str, str] | None = {"start": window.start, "end": window.end}
-        while page is not None:
-            answer = self._server.get(*_end_point(end_point), "openlineage", asked=page)
-            yield from errors.parsed(answer)
-            page = _next(answer)
+    def post_lines(self, *segments: str, lines: Sequence[bytes]) -> list[dict[str, Any]]:
+        """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
 
-    def find(self, text: str, *, limit: int) -> Answer:
-        return self._listed("results", "v3", "search", asked={"q": text}, limit=limit)
+        Raises LineageError if the response does not cover every line, StoreUnavailable if the store was
+        unavailable for any of them: then any may have been recorded.
+        """
+        body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
+        headers = {"Content-Type": "application/x-ndjson"}
+        return _json_lines(self._request("POST", segments, line_count=len(lines), data=body, headers=headers))
 
-    def _listed(self, what: str, *segments: str, asked: Mapping[str, str], limit: int) -> Answer:
-        """Pages one after the other, as their links say, up to `limit` items."""
-        items: list[Any] = []
-        page: Mapping[str, str] | None = asked
-        while page is not None and len(items) < limit:
-            answer = self._server.get(*segments, asked={**page, "limit": str(limit - len(items))})
-            items += errors.parsed(answer, what)[what]
-            page = _next(answer)
-        return Answer({what: items}, "" if page is None else MORE)
+    def close(self) -> None:
+        """Release the connections."""
+        self._session.close()
+
+    def _request(
+        self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
+    ) -> requests.Response:
+        url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
+        retrying = self._policy.retrying(_Unanswered)
+        try:
+            response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
+        except _Unanswered as error:
+            attempts = retrying.statistics["attempt_number"]
+            raise StoreUnavailable(
+                f"{self._displayed_url()} {error} ({attempts} attempts); is it running? Trying again is safe"
+            ) from error
+        if response.status_code >= 300:
+            raise errors.error_from_response(response)
+        return response
+
+    def _attempt(self, request: requests.Request, line_count: int) -> requests.Response:
+        """Send a request once. Raises _Unanswered if another attempt may succeed."""
+        try:
+            response = self._send(request)
+        except requests.exceptions.SSLError as error:
+            raise StoreUnavailable(
+                f"{self._displayed_url()} is not trusted: {error}; check its certificate"
+            ) from error
+        except _INVALID_URL as error:
+            raise ConfigurationError(
+                f"{self._displayed_url()!r} is not the URL of a server; one looks like http://host:port"
+            ) from error
+        except requests.RequestException as error:
+            raise _Unanswered(f"does not answer: {_innermost_cause(error)}") from error
+        if response.status_code in BUSY:
+            reason = f"is busy: {response.status_code} {response.reason}"
+            raise _Unanswered(reason, _retry_after_seconds(response))
+        if line_count and response.status_code == 200:
+            _check_line_count(response, line_count)
+        return response
+
+    def _send(self, request: requests.Request) -> requests.Response:
+        """Do what Session.request does, except that a path segment `.` or `..` stays, since it is a name."""
+        prepared = self._session.prepare_request(request)
+        path = urlsplit(request.url or "").path
+        prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
+        settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
+        timeout = (CONNECT_SECONDS, self._read_seconds)
+        return self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
+
+    def _displayed_url(self) -> str:
+        """The URL without user and password."""
+        parts = urlsplit(self._url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def _end_point(end_point: Dataset) -> tuple[str, ...]:
-    return "v3", "namespaces", end_point.namespace, "endpoints", end_point.name
+class _Unanswered(Exception):
+    """An attempt without an answer; the next one may succeed after `retry_after_seconds`."""
+
+    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(reason)
 
 
-def _said(asked: LineageAsked | FieldAsked, **also: str | int) -> dict[str, str]:
-    return {
-        "start": asked.window.start,
-        "end": asked.window.end,
-        "direction": asked.direction,
-        "indirect": str(asked.indirect).lower(),
-        "failed": str(asked.failed).lower(),
-        **{name: str(value) for name, value in also.items()},
-    }
+def _check_line_count(response: requests.Response, count: int) -> None:
+    """Raise _Unanswered if some lines have no answer or met an unavailable store."""
+    answers = _json_lines(response)
+    if len(answers) > count:
+        raise errors.unexpected_response(response)
+    if len(answers) < count:
+        raise _Unanswered(f"answered {len(answers)} of {count} lines")
+    busy = [answer for answer in answers if answer.get("status") in BUSY]
+    if busy:
+        raise _Unanswered(f"is busy: {busy[0].get('detail', '')}")
 
 
-def _next(answer: requests.Response) -> dict[str, str] | None:
-    """The parameters of the next page."""
-    link = answer.links.get("next")
-    return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None
+def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
+    try:
+        answers = [json.loads(line) for line in response.content.splitlines() if line.strip()]
+    except ValueError as error:
+        raise errors.unexpected_response(response) from error
+    if not all(isinstance(answer, dict) and "status" in answer for answer in answers):
+        raise errors.unexpected_response(response)
+    return answers
+
+
+def _retry_after_seconds(response: requests.Response) -> float:
+    """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3); 0 for anything else."""
+    value = response.headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return 0.0
+
+
+def _innermost_cause(error: requests.RequestException) -> str:
+    """The text of the innermost cause, which is the operating system's own message."""
+    cause: BaseException = error
+    while cause.__cause__ or cause.__context__:
+        cause = cause.__cause__ or cause.__context__ or cause
+    return str(cause) or type(cause).__name__

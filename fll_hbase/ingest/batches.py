@@ -34,7 +34,7 @@ def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
 def batch_documents(
     lines: Iterable[InputLine], *, namespace: str, documents_max: int
 ) -> Iterator[list[LocatedDocument]]:
-    """Batches whose documents can be recorded in any order: no two of one run.
+    """Batches whose documents can be recorded in any order: no two of one run, events of runs aside.
 
     A document that is read with the catalogue of those before it is a batch by itself.
     """
@@ -42,9 +42,14 @@ def batch_documents(
         (locate(line, namespace=namespace) for line in lines),
         items_max=documents_max,
         size_bytes=lambda document: len(document.line.raw),
-        key=lambda document: document.head.run,
+        key=_separate_run,
         is_alone=lambda document: document.head.format.reads_catalogue,
     )
+
+
+def _separate_run(document: LocatedDocument) -> str:
+    """The run that a batch may have once; empty for events, of which several of one run are merged."""
+    return document.head.run if document.head.format.route else ""
 
 
 def split_batches(

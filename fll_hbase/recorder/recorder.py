@@ -1,7 +1,8 @@
-"""Who records a program's field operations: the LineageRecorder, to a store or a server."""
+"""LineageRecorder: records a program's field operations, to a store or a server."""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -11,17 +12,20 @@ from typing import Any, Literal
 
 from cachetools import LRUCache
 
+from fll_hbase.client import LineageClient, open_client
 from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.ingest.batches import locate
+from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.json_types import Json
 from fll_hbase.recorder import payloads
-from fll_hbase.recorder.payloads import Part
-from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded
-from fll_hbase.recorder.stage_context import StageContext, with_contexts
-from fll_hbase.recorder.transports import Door, opened
+from fll_hbase.recorder.payloads import DestinationOperations
+from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded, to_recorded
+from fll_hbase.recorder.stage_context import StageContext, merge_stage_contexts
 from fll_hbase.recorder.types import Destination, FieldOperation, Run
 from fll_hbase.store.lineage_store import LineageStore
 
 RUNS_REMEMBERED = 1000
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 _log = logging.getLogger("fll_hbase.recorder")
 
@@ -36,10 +40,10 @@ class OnError(Enum):
 class LineageRecorder:
     """Records field operations of runs. Threads may share it.
 
-    `store_or_url` is an open LineageStore, the URL of a store (`sqlite:///…`) or that of a server
-    (`http://…`), opened when first needed. `namespace` is that of the program. A busy or absent server is
-    tried for `patience_seconds` in all, then given up. By default no failure here fails the program: it is
-    logged at ERROR and returned. With `on_error=OnError.RAISE` it is raised too.
+    `store_or_url` is an open LineageStore, the URL of a store (`sqlite:///…`) or of a server (`http://…`),
+    opened when first needed. `namespace` is the program's. Requests to a busy or unreachable server are
+    retried for `timeout_seconds` in all. By default a failure here does not fail the program: it is logged at
+    ERROR and returned. With `on_error=OnError.RAISE` it is raised too.
     """
 
     def __init__(
@@ -48,24 +52,27 @@ class LineageRecorder:
         *,
         namespace: str,
         on_error: OnError | Literal["warn", "raise"] = OnError.WARN,
-        patience_seconds: float = PATIENCE_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self._store_or_url = store_or_url
         self._namespace = namespace
         self._on_error = OnError(on_error)
-        self._patience_seconds = patience_seconds
+        self._timeout_seconds = timeout_seconds
         self._lock = threading.Lock()
-        self._door: Door | None = None
-        self._done: LRUCache[str, dict[tuple[str, str], Part]] = LRUCache(RUNS_REMEMBERED)
+        self._client: LineageClient | None = None
+        self._parts: LRUCache[str, dict[tuple[str, str], DestinationOperations]] = LRUCache(RUNS_REMEMBERED)
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation], *, run: Run) -> Outcome:
-        """Record what `run` did for `destination`; in order, a field is the latest of its name.
+        """Record the operations of `run` for `destination`.
 
-        A run may record several destinations, one after the other: they add up, for the last 1,000 runs of
-        one recorder. The same destination again replaces what was said of it, and `run.ended(...)` its
-        state. Never raises, unless `on_error` says so: then a LineageError, or a bug as it is.
+        Operations apply in order; a field name refers to its latest producer. A run may record several
+        destinations one after the other: they add up, for the last 1,000 runs of a recorder. Recording a
+        destination again replaces its operations, and `run.with_state(...)` the run's state. Never raises,
+        unless `on_error` says so: then a LineageError, or the exception of a bug unchanged.
         """
-        return self._told(run, lambda: self._record(Part(destination, tuple(operations)), run))
+        return self._log_outcome(
+            run, lambda: self._record(DestinationOperations(destination, tuple(operations)), run)
+        )
 
     def record_pipeline(
         self,
@@ -75,39 +82,19 @@ class LineageRecorder:
         run: Run,
         arguments: Mapping[str, str] | None = None,
     ) -> Outcome:
-        """Record what `run` of a pipeline did: what its config says of its stages, and the contexts of some.
+        """Record `run` of a pipeline by its config and by the contexts of some of its stages.
 
-        `arguments` are the values of macros in the config. Recording the run again replaces what was said of
-        it, and `run.ended(...)` its state. Never raises, as `record`.
+        `arguments` are the values of macros in the config. Recording the run again replaces its lineage, and
+        `run.with_state(...)` its state. Never raises, as `record`.
         """
-        return self._told(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
-
-    def _told(self, run: Run, work: Callable[[], Recorded]) -> Outcome:
-        """The outcome of recording, which is told in the log."""
-        named = str(getattr(run, "run", run))
-        failure: Exception
-        try:
-            outcome = work()
-        except LineageError as error:
-            _log.error("run %r was not recorded: %s", named, error)
-            failure = error
-        except Exception as error:  # noqa: BLE001 (a bug, here or in what was given, must not end the program)
-            _log.exception("run %r was not recorded", named)
-            failure = error
-        else:
-            for warning in outcome.warnings:
-                _log.warning("run %r is recorded, but %s", named, warning)
-            return outcome
-        if self._on_error is OnError.RAISE:
-            raise failure
-        return NotRecorded(named, failure)
+        return self._log_outcome(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
 
     def close(self) -> None:
-        """Close what was opened here; a store that was given stays open."""
+        """Close what was opened here; a store that was given stays open. The recorder can be used again."""
         with self._lock:
-            if self._door is not None:
-                self._door.close()
-                self._door = None
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
     def __enter__(self) -> LineageRecorder:
         return self
@@ -117,6 +104,42 @@ class LineageRecorder:
     ) -> None:
         self.close()
 
+    def _log_outcome(self, run: Run, work: Callable[[], Recorded]) -> Outcome:
+        """Run `work`; log its warnings or its failure, and return the outcome."""
+        run_id = str(getattr(run, "run", run))
+        failure: Exception
+        try:
+            outcome = work()
+        except LineageError as error:
+            _log.error("run %r was not recorded: %s", run_id, error)
+            failure = error
+        except Exception as error:  # noqa: BLE001 (a bug, here or in an argument, must not end the program)
+            _log.exception("run %r was not recorded", run_id)
+            failure = error
+        else:
+            for warning in outcome.warnings:
+                _log.warning("run %r is recorded, but %s", run_id, warning)
+            return outcome
+        if self._on_error is OnError.RAISE:
+            raise failure
+        return NotRecorded(run_id, failure)
+
+    def _record(self, part: DestinationOperations, run: Run) -> Recorded:
+        namespace = run.namespace or self._namespace
+        dataset = part.destination.namespace, part.destination.name
+        with self._lock:
+            previous = self._parts.get(run.run, {})
+            self._parts[run.run] = {**previous, dataset: part}
+            try:
+                parts = [*self._parts[run.run].values()]
+                return self._send(payloads.run_document(run, parts, namespace=namespace), namespace)
+            except StoreUnavailable:
+                # It may be stored: the next document of the run must contain this part too.
+                raise
+            except BaseException:
+                self._parts[run.run] = previous
+                raise
+
     def _record_pipeline(
         self,
         config: Mapping[str, Any],
@@ -125,25 +148,17 @@ class LineageRecorder:
         arguments: Mapping[str, str],
     ) -> Recorded:
         namespace = run.namespace or self._namespace
-        said = payloads.pipeline(run, with_contexts(config, contexts), arguments, namespace=namespace)
+        config = merge_stage_contexts(config, contexts)
+        payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
         with self._lock:
-            return self._opened().record(said, namespace=namespace)
+            return self._send(payload, namespace)
 
-    def _opened(self) -> Door:
-        self._door = self._door or opened(self._store_or_url, self._patience_seconds)
-        return self._door
-
-    def _record(self, part: Part, run: Run) -> Recorded:
-        namespace = run.namespace or self._namespace
-        place = part.destination.namespace, part.destination.name
-        with self._lock:
-            before = self._done.get(run.run, {})
-            self._done[run.run] = {**before, place: part}
-            try:
-                said = payloads.of(run, [*self._done[run.run].values()], namespace=namespace)
-                return self._opened().record(said, namespace=namespace)
-            except StoreUnavailable:
-                raise
-            except BaseException:
-                self._done[run.run] = before
-                raise
+    def _send(self, payload: Json, namespace: str) -> Recorded:
+        """Record one document. Raises LineageError."""
+        if self._client is None:
+            self._client = open_client(self._store_or_url, timeout_seconds=self._timeout_seconds)
+        document = locate(InputLine(1, json.dumps(payload).encode()), namespace=namespace)
+        (result,) = self._client.record([document])
+        if isinstance(result, LineageError):
+            raise result
+        return to_recorded(result)

@@ -1,4 +1,4 @@
-"""What became of a run that was to be recorded."""
+"""Results of recording one run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fll_hbase.errors import FieldError
+from fll_hbase.ingest import RecordResult
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A run that is stored, durably.
+    """A run that is stored durably.
 
-    `recorded` is false for the very same again, `replaced` is true where the run said something else before;
-    `warnings` tell what was ignored or taken as it is.
+    `recorded` is false if exactly this was recorded before, `replaced` is true if it replaces other lineage
+    of the run; `warnings` name what was ignored or could not be resolved.
     """
 
     run: str
@@ -25,9 +26,9 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class NotRecorded:
-    """A run that is not known to be stored, and why.
+    """A run that may not be stored, and why.
 
-    After a StoreUnavailable it may have landed all the same; recording it again is safe.
+    After a StoreUnavailable it may be stored all the same; recording it again is safe.
     """
 
     run: str
@@ -35,3 +36,9 @@ class NotRecorded:
 
 
 Outcome: TypeAlias = Recorded | NotRecorded
+
+
+def to_recorded(result: RecordResult) -> Recorded:
+    """Convert the result of a document with one run."""
+    (run,) = result.runs
+    return Recorded(run.run, run.checksum, run.recorded, run.replaced, result.warnings)

@@ -1,6 +1,6 @@
 """Lineage to try everything with: ninety days of a bank and a hospital, and the pipeline of seed 000."""
 
 from fll_hbase.sample.documents import RUNS, documents
-from fll_hbase.sample.load import Loaded, load
+from fll_hbase.sample.load import SampleReport, load
 
-__all__ = ["RUNS", "Loaded", "documents", "load"]
+__all__ = ["RUNS", "SampleReport", "documents", "load"]

@@ -5,8 +5,9 @@ On the way it is passed on, renamed, hashed, counted, dropped, and once sent to 
 
 from __future__ import annotations
 
+from fll_hbase.json_types import Json
 from fll_hbase.model.runs import State
-from fll_hbase.sample.builders import Json, end_point, read, transform, write
+from fll_hbase.sample.builders import end_point, read, transform, write
 from fll_hbase.sample.schedule import Program, daily, hourly, releases
 
 BANK = "bank"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fll_hbase.sample.builders import Json, end_point
+from fll_hbase.json_types import Json
+from fll_hbase.sample.builders import end_point
 from fll_hbase.sample.schedule import Program, Release, daily
 
 NAMESPACE = "myns"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands import END_MS, fll, serving
 from cli.documents import AWKWARD
-from cli.running import END_MS, fll, serving
 from fll_hbase.sample import load
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from recorder.scripted import Reply, serving
+from client.scripted_server import Reply, serving
 
-from cli.running import FLL, complaint, fll
+from cli.commands import FLL, complaint, fll
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,10 @@ from cli.running import FLL, complaint, fll
             ("find", "x", "--store", "sqlite:///gone.db"),
             "there is no store at sqlite:///gone.db: `fll sample`",
         ),
-        (("find", "x", "--server", "localhost:80"), "is no URL of a server; one looks like http://host:port"),
+        (
+            ("find", "x", "--server", "localhost:80"),
+            "is not the URL of a server; one looks like http://host:port",
+        ),
         (("sample", "--end", "soon"), "end: 'soon' is no time"),
         (("serve", "--port", "0"), "0 is not in the range"),
         (("serve", "--store", "nosql:///x"), "names no engine"),

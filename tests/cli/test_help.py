@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.running import fll
+from cli.commands import fll
 from fll_hbase.cli import main
 
 COMMANDS = sorted(main.commands)

@@ -12,9 +12,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.commands import FLL
 from cli.documents import START_MS, document
-from cli.running import FLL
-from fll_hbase.cli.render.escape import moment, shown
+from fll_hbase.cli.render.console import escape_control, format_time
 
 WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
 
@@ -74,7 +74,7 @@ def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_what_is_shown_moves_nothing_and_is_told_apart(text: str) -> None:
-    safe = shown(text)
+    safe = escape_control(text)
     assert not any(character in safe for character in "\x00\n\r\t\x1b\x7f\x9b\u2028\u202e\u2066")
     safe.encode()
     if text.isprintable():
@@ -82,11 +82,11 @@ def test_what_is_shown_moves_nothing_and_is_told_apart(text: str) -> None:
 
 
 def test_emoji_stay_whole() -> None:
-    assert shown("👩‍🔬 é e\u0301") == "👩‍🔬 é e\u0301"
+    assert escape_control("👩‍🔬 é e\u0301") == "👩‍🔬 é e\u0301"
 
 
 def test_moments() -> None:
-    assert moment(START_MS) == "2025-10-09 08:36:40"
-    assert moment(START_MS + 7) == "2025-10-09 08:36:40.007"
-    assert moment(0) == "1970-01-01 00:00:00"
-    assert moment(2**63 - 2) == f"{2**63 - 2} ms"
+    assert format_time(START_MS) == "2025-10-09 08:36:40"
+    assert format_time(START_MS + 7) == "2025-10-09 08:36:40.007"
+    assert format_time(0) == "1970-01-01 00:00:00"
+    assert format_time(2**63 - 2) == f"{2**63 - 2} ms"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cli.commands import complaint, fll, printed
 from cli.documents import NAMES, document
-from cli.running import complaint, fll, printed
 
 LINEAGE_OF_BOTH = ("lineage", "bank", "CustomerAccounts")
 
@@ -144,7 +144,7 @@ def test_find_is_for_names_in_any_case(sampled: str) -> None:
     rows = [line.split() for line in printed("find", "RISKscore", "--store", sampled).splitlines()[2:]]
     assert rows == [["bank", "RiskScores"]]
     assert (
-        printed("find", "nowhere", "--store", sampled) == "No end point or field has 'nowhere' in its name.\n"
+        printed("find", "nowhere", "--store", sampled) == "No dataset or field has 'nowhere' in its name.\n"
     )
 
 

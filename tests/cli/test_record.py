@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from recorder import scripted
-from recorder.scripted import Reply
+from client import scripted_server
+from client.scripted_server import Reply
 
+from cli.commands import complaint, fll, printed
 from cli.documents import document
-from cli.running import complaint, fll, printed
-from fll_hbase.cli.batches import BATCH_RUNS
-from fll_hbase.cli.commands.record import WARNINGS_MAX
+from fll_hbase.cli.commands.record import BATCH_DOCUMENTS, WARNINGS_MAX
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 
@@ -98,7 +97,7 @@ def test_warnings_without_end_are_told_to_an_end(side: tuple[str, str], name: st
     many = [document(f"{name} {number}", **{f"extra{number}": 1}) for number in range(WARNINGS_MAX + 50)]
     lines = record(ndjson(*many), *side).stderr.splitlines()
     assert lines[0] == "line 1: warning: extra0: unknown member, ignored"
-    assert lines[WARNINGS_MAX:] == ["line 101: warning: there are others, no more are told"]
+    assert lines[WARNINGS_MAX:] == ["line 101: warning: there are others, which are not printed"]
 
 
 def test_the_option_names_the_namespace_of_documents_that_name_none(side: tuple[str, str], name: str) -> None:
@@ -181,9 +180,9 @@ def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
 
 
 def test_a_server_that_goes_away_is_told_with_how_far_it_came() -> None:
-    many = ndjson(*(document(str(number)) for number in range(BATCH_RUNS + 1)))
-    good = b'{"status": 201, "checksum": "c", "run": "r", "recorded": true}\n' * BATCH_RUNS
-    with scripted.serving(Reply(200, good), Reply(503, headers={"Retry-After": "3600"})) as server:
+    many = ndjson(*(document(str(number)) for number in range(BATCH_DOCUMENTS + 1)))
+    good = b'{"status": 201, "checksum": "c", "run": "r", "recorded": true}\n' * BATCH_DOCUMENTS
+    with scripted_server.serving(Reply(200, good), Reply(503, headers={"Retry-After": "3600"})) as server:
         result = record(many, "--server", server.url)
     assert (result.exit_code, result.stdout) == (1, "")
     (line,) = result.stderr.splitlines()

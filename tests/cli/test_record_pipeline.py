@@ -10,11 +10,10 @@ import pytest
 from click.testing import Result
 from sources.pipelines import SINK, chain, record, source
 
+from cli.commands import complaint, fll, printed
 from cli.documents import START_MS, document
-from cli.running import complaint, fll, printed
-from fll_hbase.cli.batches import batches
-from fll_hbase.ingest.detect import Form
-from fll_hbase.ingest.ndjson import Line
+from fll_hbase.ingest.batches import batch_documents
+from fll_hbase.ingest.ndjson import InputLine
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 NAMES = ("--namespace", "shop", "--application", "a", "--program", "p")
@@ -93,12 +92,12 @@ def test_documents_of_every_form_in_one_file(side: tuple[str, str], name: str) -
 
 def test_a_config_is_told_by_its_member() -> None:
     lines = [
-        Line(1, b'{"run": {"run": "1"}, "config": {"stages": []}}'),
-        Line(2, b'{"run": {"run": "2"}, "operations": [], "config": {}}'),
-        Line(3, b'{"run": {"run": "3"}, "operations": [{"name": "config"}]}'),
+        InputLine(1, b'{"run": {"run": "1"}, "config": {"stages": []}}'),
+        InputLine(2, b'{"run": {"run": "2"}, "operations": [], "config": {}}'),
+        InputLine(3, b'{"run": {"run": "3"}, "operations": [{"name": "config"}]}'),
     ]
-    (batch,) = batches(lines, namespace="shop")
-    assert [placed.form for placed in batch] == [Form.PIPELINES, Form.LINEAGE, Form.LINEAGE]
+    (batch,) = batch_documents(lines, namespace="shop", documents_max=9)
+    assert [document.head.format.name for document in batch] == ["pipelines", "lineage", "lineage"]
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from cli.commands import END_MS, complaint, fll, printed
 from cli.documents import START_MS, document
-from cli.running import END_MS, complaint, fll, printed
-from fll_hbase.cli.batches import batches
-from fll_hbase.ingest.ndjson import Line
+from fll_hbase.ingest.batches import batch_documents
+from fll_hbase.ingest.ndjson import InputLine
 
 COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 SCRIPT = b"CREATE TABLE totals AS SELECT net + tax AS total FROM orders WHERE day = '2026-11-21'"
@@ -136,6 +136,9 @@ def test_a_document_with_sql_over_many_lines_and_one_without_a_namespace(
 def test_a_document_with_sql_is_a_batch_by_itself() -> None:
     """It is read by what was recorded before it."""
     raws = [ndjson(one) for one in (document("1"), document("2"), said("3", "x"), document("4"))]
-    lines = [Line(number, raw) for number, raw in enumerate(raws, 1)]
-    found = [[placed.line.number for placed in batch] for batch in batches(lines, namespace="")]
+    lines = [InputLine(number, raw) for number, raw in enumerate(raws, 1)]
+    found = [
+        [placed.line.number for placed in batch]
+        for batch in batch_documents(lines, namespace="", documents_max=9)
+    ]
     assert found == [[1, 2], [3], [4]]

@@ -10,8 +10,8 @@ from typing import Any
 import click
 import pytest
 
-from cli.running import fll
-from fll_hbase.cli.commands.spark.retention import _compaction, _horizons, _policy
+from cli.commands import fll
+from fll_hbase.cli.commands.spark.retention import _compaction_hint, _policy, _read_policy
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 
@@ -22,7 +22,7 @@ def policy(said: Any) -> RetentionPolicy:
     file = BytesIO(json.dumps(said).encode())
     file.name = "policy.json"
     with click.Context(click.Command("x"), obj=lambda: 1_000_000_000):
-        return _policy(file)
+        return _read_policy(file)
 
 
 def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_that_of_all() -> None:
@@ -40,19 +40,19 @@ def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_
 
 def test_options_are_a_policy_of_one_line() -> None:
     people = Dataset("hr", "people")
-    assert _horizons(5, None, None) == RetentionPolicy(5)
-    assert _horizons(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
-    assert _horizons(5, "hr", "people") == RetentionPolicy(datasets_ms={people: 5})
+    assert _policy(5, None, None) == RetentionPolicy(5)
+    assert _policy(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
+    assert _policy(5, "hr", "people") == RetentionPolicy(datasets_ms={people: 5})
     assert policy({}) == RetentionPolicy()
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ([], "no policy"),
+        ([], "not a policy"),
         ({"befor": "now"}, "unknown members ['befor']"),
         ({"before": "yesterday"}, "is no time"),
-        ({"namespaces": ["hr"]}, "no policy"),
+        ({"namespaces": ["hr"]}, "not a policy"),
         ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
     ],
 )
@@ -79,5 +79,5 @@ def test_options_that_do_not_go_together_are_told(options: tuple[str, ...], told
 
 
 def test_what_is_left_to_do_is_told_where_there_is_something() -> None:
-    assert _compaction("sqlite:///a.db") == ""
-    assert _compaction("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
+    assert _compaction_hint("sqlite:///a.db") == ""
+    assert _compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from cli.running import END_MS, fll, printed
+from cli.commands import END_MS, fll, printed
 from fll_hbase.sample import documents
 
 

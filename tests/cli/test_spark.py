@@ -13,7 +13,7 @@ import pytest
 
 from fll_hbase.cli import main
 
-from .running import FLL, complaint, printed
+from .commands import FLL, complaint, printed
 
 LOAD = ("spark", "load")
 
@@ -109,7 +109,7 @@ def test_parquet_without_the_column_is_told(asked: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--store", "sqlite:///:memory:"], "a store in memory is of one process"),
+        (["--store", "sqlite:///:memory:"], "a store in memory belongs to one process"),
         (["--store", "mysql://x"], "mysql"),
         (["--namespace", "x" * 2_000], "--namespace"),
         (["--format", "csv"], "--format"),

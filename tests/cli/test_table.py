@@ -9,7 +9,7 @@ import happybase
 import pytest
 from engines import Hbase
 
-from cli.running import complaint, fll, printed
+from cli.commands import complaint, fll, printed
 from fll_hbase.tables import hbase_schema, hbase_url
 
 URL = "hbase://localhost/ns:lineage"
@@ -52,10 +52,10 @@ def test_another_url_is_refused(command: str, url: str) -> None:
 
 def test_made_once(hbase: Hbase) -> None:
     url = hbase.unused()
-    name = hbase_url.parsed(url).table
-    assert f"{name} is made." in printed("table", "create", "--store", url)
-    assert f"{name} is there already" in complaint("table", "create", "--store", url, code=1)
-    assert f"{name} is there already" in printed("table", "create", "--store", url, "--if-missing")
+    name = hbase_url.parse_url(url).table
+    assert f"{name} is created." in printed("table", "create", "--store", url)
+    assert f"{name} exists already" in complaint("table", "create", "--store", url, code=1)
+    assert f"{name} exists already" in printed("table", "create", "--store", url, "--if-missing")
     said = printed("table", "describe", "--store", url)
     assert re.search(r"^d +1 +forever +ROW +yes +NONE$", said, re.MULTILINE)
     assert re.search(r"^o +1 +forever +ROW +yes +NONE$", said, re.MULTILINE)
@@ -66,7 +66,7 @@ def test_made_once(hbase: Hbase) -> None:
 
 
 def test_one_that_would_lose_lineage_is_told_with_what_mends_it(hbase: Hbase) -> None:
-    place = hbase_url.parsed(url := hbase.unused())
+    place = hbase_url.parse_url(url := hbase.unused())
     with closing(happybase.Connection(*place.gateways[0])) as connection:
         connection.create_table(place.table, {"d": {"time_to_live": 60}, "o": {"max_versions": 1}})
     result = fll("table", "describe", "--store", url)

@@ -116,13 +116,19 @@ def test_operations_of_one_name_that_differ_are_told_apart() -> None:
 
 def test_fields_of_a_destination_are_all_that_is_written() -> None:
     stored = replace(seed.DESTINATION, fields=["id", Field("name")])
-    said = info(payloads.run_document(seed.run(), [DestinationOperations(stored, tuple(seed.OPERATIONS))], namespace="myns"))
+    said = info(
+        payloads.run_document(
+            seed.run(), [DestinationOperations(stored, tuple(seed.OPERATIONS))], namespace="myns"
+        )
+    )
     assert {pair[2] for pair in _into(said, Dataset("myns", "mytableds"))} == {"id", "name"}
 
 
 def test_what_is_wrong_with_one_of_several_is_told_of_it() -> None:
     good = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
-    lost = DestinationOperations(Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),))
+    lost = DestinationOperations(
+        Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),)
+    )
     with pytest.raises(InvalidLineage, match="no earlier operation outputs 'nothing'"):
         payloads.run_document(seed.run(), [good, lost], namespace="myns")
     odd = DestinationOperations(Destination("ns", "b"), (FieldOperation("parse", outputs=[7]),))  # type: ignore[list-item]

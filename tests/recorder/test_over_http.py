@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.running import serving
+from cli.commands import serving
 
 from fll_hbase.errors import InvalidLineage
 from fll_hbase.model.datasets import Dataset

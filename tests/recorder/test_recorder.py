@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from client.scripted_server import Reply, serving
 
 from fll_hbase.errors import (
     ConfigurationError,
@@ -38,7 +39,6 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.results import ListedRun
 from fll_hbase.tables import open_table
 from recorder import seed
-from recorder.scripted import Reply, serving
 
 ALWAYS = Window(0, START_LIMIT_MS)
 MYTABLEDS = Dataset("myns", "mytableds")
@@ -184,9 +184,7 @@ def test_a_failure_is_logged_and_returned(
 def test_a_failure_is_raised_where_that_is_asked_for(
     tmp_path: Path, on_error: Any, url: str, operations: list[Any], kind: type[Exception], why: str
 ) -> None:
-    recorder = LineageRecorder(
-        url.format(tmp_path), namespace="myns", on_error=on_error, timeout_seconds=0.2
-    )
+    recorder = LineageRecorder(url.format(tmp_path), namespace="myns", on_error=on_error, timeout_seconds=0.2)
     with pytest.raises(kind, match=why):
         recorder.record(seed.DESTINATION, operations, run=seed.run())
 

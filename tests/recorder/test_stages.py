@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.running import serving
+from cli.commands import serving
 from sources.pipelines import SINK, chain, source
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument

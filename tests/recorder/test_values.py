@@ -47,6 +47,6 @@ def test_a_run_has_an_id_of_its_own_and_starts_now() -> None:
 @pytest.mark.parametrize("state", State)
 def test_an_ended_run_is_the_same_run(state: State) -> None:
     run = Run(application="a", program="p", state=State.RUNNING)
-    ended = run.ended(state)
+    ended = run.with_state(state)
     assert (ended.run, ended.start_ms, ended.state) == (run.run, run.start_ms, state)
-    assert run.ended().state is State.COMPLETE
+    assert run.with_state().state is State.COMPLETE

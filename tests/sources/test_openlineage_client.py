@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 import requests
-from cli.running import serving
+from cli.commands import serving
 from openlineage.client import OpenLineageClient
 from openlineage.client import event_v2 as ol
 from openlineage.client.facet_v2 import (

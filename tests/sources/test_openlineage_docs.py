@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 from cases.openlineage.recorded import datasets, events
-from cli.running import serving
+from cli.commands import serving
 from openlineage.client.transport import Config
 from openlineage.client.transport.http import HttpConfig
 from spark_agent.conftest import AGENT, HERE

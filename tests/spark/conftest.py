@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fll_hbase.sample import documents
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.spark.session import session
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -35,7 +35,7 @@ def spark() -> Iterator[SparkSession]:
 def sample_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a store with a tenth of the sample's documents, of ninety days up to SAMPLE_END_MS."""
     url = f"sqlite:///{tmp_path_factory.mktemp('sample')}/lineage.db"
-    store, reader = LineageStore(open_table(url)), DocumentReader()
+    store, reader = LineageStore(open_table(url)), CachedDocumentReader()
     lines = [json.dumps(said).encode() for said in documents(SAMPLE_END_MS)]
     readings = [reader.read(line, namespace=None) for line in lines[::10]]
     store.record([reading.recorded for reading in readings])

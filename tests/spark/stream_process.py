@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from cli.documents import document
-from cli.running import FLL, fll
+from cli.commands import FLL, fll
 
 from fll_hbase.tables import Table, open_table
 

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from fll_hbase.store.write.batching import RunInput
 from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 from store.test_audit import HISTORIES, essential
 from store.test_events import NOW_MS, part
 
-from fll_hbase.cli.commands.spark.group import spark as group
+from fll_hbase.cli.commands.spark import spark as group
 from fll_hbase.config import Settings
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import RunInput
 from fll_hbase.tables import open_table
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from cases.openlineage.recorded import events
 from cli.documents import AWKWARD, document
-from cli.running import END_MS, fll, serving
+from cli.commands import END_MS, fll, serving
 from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -216,7 +216,7 @@ def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path
     file = tmp_path / "part-1.ndjson"
     file.write_bytes(plain(documents(0, 1)))
     loads.rejects = tmp_path
-    with pytest.raises(ConfigurationError, match="holds what is to be loaded"):
+    with pytest.raises(ConfigurationError, match="contains input files"):
         loads.load(file)
     (tmp_path / "mine").touch()
     with pytest.raises(ConfigurationError, match="'mine'"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import requests
-from cli.running import serving
+from cli.commands import serving
 
 HERE = Path(__file__).parent
 JARS = HERE / "target" / "jars"

@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""The commands of the command line."""

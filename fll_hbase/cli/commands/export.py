@@ -1,4 +1,4 @@
-"""Take lineage along: the runs of an end point as events of OpenLineage."""
+"""`fll export`: the runs of a dataset as OpenLineage events."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 
 import click
 
-from fll_hbase.cli.options import WindowText, end_point_arguments, place_options, window_options
-from fll_hbase.client import factory
+from fll_hbase.cli.options import dataset_arguments, open_target, target_options, window_options
+from fll_hbase.client import WindowText
 from fll_hbase.model.datasets import Dataset
 
 FORMATS = ("openlineage",)
@@ -20,19 +20,24 @@ Examples:
   fll export bank DailyTransactions --server http://localhost:8080
 """,
 )
-@end_point_arguments
+@dataset_arguments
 @window_options
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="Of lines."
+    "--format",
+    "line_format",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="Output format.",
 )
-@place_options
+@target_options
 def export(
-    *, namespace: str, name: str, window: WindowText, format_: str, store: str | None, server: str | None
+    *, namespace: str, name: str, window: WindowText, line_format: str, store: str | None, server: str | None
 ) -> None:
-    """Every run that read or wrote NAME, one OpenLineage event a line, newest first.
+    """Print the runs that read or wrote NAME, one OpenLineage event a line, newest first.
 
     Recorded into another store they give the same answers about NAME.
     """
-    with factory.opened(store, server) as side:
-        for event in side.export(Dataset(namespace, name), window):
+    with open_target(store, server) as client:
+        for event in client.export(Dataset(namespace, name), window):
             click.echo(json.dumps(event, ensure_ascii=False, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""Make and look at the table of HBase that a store URL names."""
+"""`fll table`: create and check the HBase table of a store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import click
 
 from fll_hbase import config
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.render.console import note, show
-from fll_hbase.cli.render.text_table import Sheet
+from fll_hbase.cli.render.console import print_err, print_renderable
+from fll_hbase.cli.render.tables import TextTable
 from fll_hbase.tables import hbase_schema, hbase_url
-from fll_hbase.tables.factory import hbase_engine
+from fll_hbase.tables.factory import import_hbase
 from fll_hbase.tables.hbase_schema import FOREVER_SECONDS, Family
 
 _COLUMNS = ("family", "versions", "time to live", "bloom filter", "block cache", "compression")
 _store = click.option(
-    "--store", metavar="URL", help=f"URL of the table, such as {hbase_url.FORM}; by default FLL_STORE."
+    "--store", metavar="URL", help=f"URL of the table, such as {hbase_url.FORM} (default: FLL_STORE)."
 )
 
 
@@ -26,7 +26,7 @@ def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., 
         type=click.Choice(hbase_schema.COMPRESSIONS),
         default=default,
         show_default=True,
-        help="Of both families; the region servers must have it.",
+        help="Compression of both families; the region servers must have its codec.",
     )
 
 
@@ -38,7 +38,7 @@ Examples:
 """,
 )
 def table() -> None:
-    """The table of an HBase store; a SQLite store needs none of this."""
+    """Create and check the table of an HBase store. A SQLite store needs none of this."""
 
 
 @table.command(
@@ -49,17 +49,17 @@ Example:
 )
 @_store
 @_compression("NONE")
-@click.option("--if-missing", is_flag=True, help="Where the table is there already, leave it as it is.")
+@click.option("--if-missing", is_flag=True, help="Succeed without a change if the table exists.")
 def create(*, store: str | None, compression: str, if_missing: bool) -> None:
-    """Make the table through a gateway: one region, which HBase splits as it grows.
+    """Create the table through a gateway, with one region, which HBase splits as it grows.
 
-    A large platform makes it with the statement of `fll table ddl`, split and encoded from the start.
+    A large platform creates it with the statement of `fll table ddl`, split and encoded from the start.
     """
-    place = _place(store)
-    if hbase_engine().create(place, compression=compression):
-        click.echo(f"{place.table} is made. `fll serve` and `fll sample` can use it.")
+    url = _hbase_url(store)
+    if import_hbase().create(url, compression=compression):
+        click.echo(f"{url.table} is created. `fll serve` and `fll sample` can use it.")
         return
-    click.echo(f"{place.table} is there already; `fll table describe` tells of it.", err=not if_missing)
+    click.echo(f"{url.table} exists already; `fll table describe` shows it.", err=not if_missing)
     if not if_missing:
         click.get_current_context().exit(FAILURE)
 
@@ -72,17 +72,19 @@ Example:
 )
 @_store
 def describe(*, store: str | None) -> None:
-    """Tell the column families, and the statement that mends what is wrong; exit code 1 where that must be.
+    """Show the column families and the statement that corrects them; exit code 1 if lineage would be lost.
 
-    Regions and data block encoding are not told: no gateway knows them.
+    Regions and data block encoding are not shown: gateways do not report them.
     """
-    place = _place(store)
-    found = hbase_engine().describe(place)
-    show(Sheet(_COLUMNS, [_row(family) for _, family in sorted(found.items())]))
-    if slow := hbase_schema.advice(found):
-        note(f"Reading would be faster after: {hbase_schema.alter_statement(place.table, slow)}")
-    if wrong := hbase_schema.mending(found):
-        note(f"Lineage would be lost; mend it first: {hbase_schema.alter_statement(place.table, wrong)}")
+    url = _hbase_url(store)
+    families = import_hbase().describe(url)
+    print_renderable(TextTable(_COLUMNS, [_row(family) for _, family in sorted(families.items())]))
+    if slow := hbase_schema.suggestions(families):
+        print_err(f"Reading would be faster after: {hbase_schema.alter_statement(url.table, slow)}")
+    if wrong := hbase_schema.required_fixes(families):
+        print_err(
+            f"Lineage would be lost; correct it first: {hbase_schema.alter_statement(url.table, wrong)}"
+        )
         click.get_current_context().exit(FAILURE)
 
 
@@ -95,12 +97,12 @@ Example:
 @_store
 @_compression(hbase_schema.COMPRESSION)
 def ddl(*, store: str | None, compression: str) -> None:
-    """Print the statement for the HBase shell that makes the table, split and encoded."""
-    click.echo(hbase_schema.create_statement(_place(store).table, compression=compression))
+    """Print the HBase shell statement that creates the table, split and encoded."""
+    click.echo(hbase_schema.create_statement(_hbase_url(store).table, compression=compression))
 
 
-def _place(store: str | None) -> hbase_url.Place:
-    return hbase_url.parsed(config.from_environment(store=store).store)
+def _hbase_url(store: str | None) -> hbase_url.HBaseUrl:
+    return hbase_url.parse_url(config.from_environment(store=store).store)
 
 
 def _row(family: Family) -> list[str]:

@@ -1,4 +1,4 @@
-"""The questions of the command line, in the words and with the defaults of the REST contract."""
+"""Query commands, with the parameters and defaults of the REST contract."""
 
 from __future__ import annotations
 
@@ -10,34 +10,31 @@ from rich.console import RenderableType
 from fll_hbase.cli.options import (
     NAME,
     Command,
-    WindowText,
-    end_point_arguments,
-    place_options,
+    dataset_arguments,
+    open_target,
+    target_options,
     window_options,
 )
 from fll_hbase.cli.render import console, tables, tree
-from fll_hbase.client import factory
-from fll_hbase.client.queries import Answer, FieldAsked, LineageAsked
+from fll_hbase.client import Answer, FieldQuery, LineageQuery, WindowText
 from fll_hbase.config import Settings
 from fll_hbase.model.datasets import Dataset, DatasetField
 
-LIMIT = Settings().list_limit
-
-_json = click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
 _limit = click.option(
     "--limit",
     metavar="COUNT",
     type=click.IntRange(min=1),
-    default=LIMIT,
+    default=Settings().list_limit,
     show_default=True,
-    help="How many at most.",
+    help="Maximum number of results.",
 )
-_failed = click.option("--failed", is_flag=True, help="Count failed and aborted runs too.")
+_failed = click.option("--failed", is_flag=True, help="Include failed and aborted runs.")
 _indirect = click.option(
     "--indirect/--no-indirect",
     default=True,
     show_default=True,
-    help="Show what shaped rows and groups, not values.",
+    help="Include indirect dependencies, such as filters and joins.",
 )
 
 
@@ -52,20 +49,20 @@ Examples:
   fll lineage myns mytableds --start now-90d --json
 """,
 )
-@end_point_arguments
+@dataset_arguments
 @click.option(
     "--level",
     metavar="HOPS",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How far to go each way.",
+    help="Maximum number of hops in each direction.",
 )
 @_directions("both", "backward", "forward")
 @window_options
 @_indirect
 @_failed
-@place_options
+@target_options
 @_json
 def lineage(
     *,
@@ -80,11 +77,11 @@ def lineage(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Which fields of which end points made which: those before and after NAME, many hops each way."""
-    asked = LineageAsked(Dataset(namespace, name), window, level, direction, indirect, failed)
-    with factory.opened(store, server) as side:
-        answer = side.lineage(asked)
-    _show(answer, lambda: tables.lineage(answer.body, asked), as_json=as_json)
+    """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
+    query = LineageQuery(Dataset(namespace, name), window, level, direction, indirect, failed)
+    with open_target(store, server) as client:
+        answer = client.lineage(query)
+    _print(answer, lambda: tables.lineage_tables(answer.body, query), as_json=as_json)
 
 
 @click.command(
@@ -94,14 +91,14 @@ Examples:
   fll field bank DailyTransactions UID --direction forward --view simple
 """,
 )
-@end_point_arguments
+@dataset_arguments
 @click.argument("field", metavar="FIELD", type=NAME)
 @_directions("backward", "forward")
 @click.option("--view", type=click.Choice(("detailed", "simple")), default="detailed", show_default=True)
 @window_options
 @_indirect
 @_failed
-@place_options
+@target_options
 @_json
 def field(
     *,
@@ -117,12 +114,12 @@ def field(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """By which operations FIELD was made, or what was made of it: one hop."""
-    of = DatasetField(Dataset(namespace, name), field)
-    asked = FieldAsked(of, window, direction, view, indirect, failed)
-    with factory.opened(store, server) as side:
-        answer = side.field(asked)
-    _show(answer, lambda: tree.field(answer.body, asked), as_json=as_json)
+    """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
+    dataset_field = DatasetField(Dataset(namespace, name), field)
+    query = FieldQuery(dataset_field, window, direction, view, indirect, failed)
+    with open_target(store, server) as client:
+        answer = client.field(query)
+    _print(answer, lambda: tree.field_tree(answer.body, query), as_json=as_json)
 
 
 @click.command(
@@ -131,10 +128,10 @@ Example:
   fll runs bank DailyTransactions --start now-1d
 """,
 )
-@end_point_arguments
+@dataset_arguments
 @window_options
 @_limit
-@place_options
+@target_options
 @_json
 def runs(
     *,
@@ -146,10 +143,10 @@ def runs(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Every run that read or wrote NAME, failed ones too, newest first."""
-    with factory.opened(store, server) as side:
-        answer = side.runs(Dataset(namespace, name), window, limit=limit)
-    _show(answer, lambda: tables.runs(answer.body, window), as_json=as_json)
+    """List the runs that read or wrote NAME, failed ones included, newest first."""
+    with open_target(store, server) as client:
+        answer = client.runs(Dataset(namespace, name), window, limit=limit)
+    _print(answer, lambda: tables.runs_table(answer.body, window), as_json=as_json)
 
 
 @click.command(
@@ -160,22 +157,22 @@ Example:
 )
 @click.argument("text", metavar="TEXT", type=NAME)
 @_limit
-@place_options
+@target_options
 @_json
 def find(*, text: str, limit: int, store: str | None, server: str | None, as_json: bool) -> None:
-    """End points and fields whose names hold TEXT, in any case."""
-    with factory.opened(store, server) as side:
-        answer = side.find(text, limit=limit)
-    _show(answer, lambda: tables.found(answer.body, text), as_json=as_json)
+    """Find datasets and fields whose names contain TEXT, in any case."""
+    with open_target(store, server) as client:
+        answer = client.find(text, limit=limit)
+    _print(answer, lambda: tables.search_table(answer.body, text), as_json=as_json)
 
 
-def _show(answer: Answer, rendered: Callable[[], RenderableType], *, as_json: bool) -> None:
+def _print(answer: Answer, render: Callable[[], RenderableType], *, as_json: bool) -> None:
     if as_json:
-        console.show_json(answer.body)
+        console.print_json(answer.body)
     else:
-        console.show(rendered())
-    if answer.bound:
-        console.note(f"fll: not complete: {answer.bound}.")
+        console.print_renderable(render())
+    if answer.incomplete:
+        console.print_err(f"fll: not complete: {answer.incomplete}.")
 
 
 COMMANDS = (lineage, field, runs, find)

@@ -1,34 +1,31 @@
-"""Record documents of a file."""
+"""`fll record`: record the documents of a file, of a script, of a pipeline config or of a dbt project."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import click
 
 from fll_hbase import config
-from fll_hbase.cli import stores
-from fll_hbase.cli.batches import Placed, batches
-from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE, place_options
-from fll_hbase.cli.render import progress
-from fll_hbase.cli.render.progress import Bar
-from fll_hbase.cli.run_options import Script, script_options
-from fll_hbase.cli.sinks import Accepted, How, Outcome, ServerSink, Sink, StoreSink
-from fll_hbase.client.http import Server
-from fll_hbase.config import Settings
-from fll_hbase.errors import StoreUnavailable
-from fll_hbase.ingest.ndjson import documents
-from fll_hbase.sources import name_rules
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, target_options
+from fll_hbase.cli.render.console import ProgressBar, progress_bar
+from fll_hbase.cli.run_options import FileRun, run_options
+from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.ingest import RecordOutcome, RecordResult
+from fll_hbase.ingest.batches import LocatedDocument, batch_documents
+from fll_hbase.ingest.ndjson import InputLine, read_documents
+from fll_hbase.sources import dbt
 
 REFUSED = "refused"
+BATCH_DOCUMENTS = 500
 WARNINGS_MAX = 100
-"""Different warnings told; a job that gives one gives it in every document."""
+"""Distinct warnings that are printed; a job with one has it in every document."""
 
 
 @click.command(
@@ -38,103 +35,122 @@ Examples:
   fll record run.json --namespace shop --server http://localhost:8080
   fll record --sql nightly.sql --namespace shop --application shop --program nightly
   fll record --pipeline etl.json --namespace shop --application shop --program etl --argument day=monday
+  fll record --dbt target --namespace shop
 """,
 )
-@click.argument("file", metavar="FILE", type=click.File("rb"))
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
-@script_options
-@place_options
+@click.argument("file", metavar="FILE", type=click.File("rb"), required=False)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option(
+    "--dbt",
+    "dbt_target",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Record the target folder of a dbt project, in place of FILE.",
+)
+@run_options
+@target_options
 def record(
     *,
-    file: BinaryIO,
+    file: BinaryIO | None,
     namespace: str | None,
-    script: Script | None,
+    dbt_target: Path | None,
+    file_run: FileRun | None,
     store: str | None,
     server: str | None,
 ) -> None:
     """Record the documents of FILE, or with `-` of standard input.
 
-    A file holds one JSON document, OpenLineage event or DataHub proposal, or one a line (NDJSON), gzipped or
-    not; with --sql it is a script, with --pipeline a pipeline config, which is recorded as one run. Documents
-    that are refused are told with their line and every fault, and do not stop the others. Recording a file
-    again is
-    safe.
+    A file contains one JSON document, OpenLineage event or DataHub proposal, or one a line (NDJSON), gzipped
+    or not; with --sql it is a script, with --pipeline a pipeline config, which is recorded as one run.
+    A document that is refused is reported with its line and every error, and the others are recorded.
+    Recording a file again is safe.
     """
-    settings = config.from_environment(store=store)
-    counts = _Counts()
-    with _sink(settings, server) as sink, progress.bar(_size_bytes(file)) as bar:
-        bytes_max = settings.document_bytes_max
-        lines = script.documents(file, bytes_max) if script else documents(file, bytes_max=bytes_max)
-        for batch in batches(lines, namespace=namespace or ""):
+    context = click.get_current_context()
+    if dbt_target is not None and (file is not None or file_run is not None):
+        raise click.UsageError("Give FILE or --dbt, not both.", context)
+    if dbt_target is None and file is None:
+        raise click.UsageError("Missing argument 'FILE'.", context)
+    bytes_max = config.from_environment(store=store).document_bytes_max
+    lines = _read_lines(file, file_run, dbt_target, bytes_max=bytes_max)
+    report = _Report()
+    with open_target(store, server, create=True) as client, progress_bar(_size_bytes(file)) as bar:
+        for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             try:
-                outcomes = sink.record(batch)
+                results = client.record(batch)
             except StoreUnavailable as error:
-                before = f"documents before line {batch[0].line.number} are done: {counts}"
-                raise StoreUnavailable(f"{error}; {before}. Record the file again") from error
-            for placed, outcome in zip(batch, outcomes, strict=True):
-                counts.add(placed, outcome, bar)
-            bar.at(_position_bytes(file), str(counts))
-    click.echo(str(counts))
-    if counts.refused:
-        click.get_current_context().exit(FAILURE)
+                progress = f"documents before line {batch[0].line.number} are done: {report}"
+                raise StoreUnavailable(f"{error}; {progress}. Record the file again") from error
+            for document, result in zip(batch, results, strict=True):
+                report.add(document, result, bar)
+            bar.update(_position_bytes(file), str(report))
+    click.echo(str(report))
+    if report.refused:
+        context.exit(FAILURE)
 
 
-class _Counts:
-    """What became of the documents so far; tells of refusals, and of each warning once."""
+def _read_lines(
+    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, *, bytes_max: int
+) -> Iterator[InputLine]:
+    if dbt_target is not None:
+        return _read_dbt(dbt_target)
+    if file is None:
+        return iter(())
+    return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
+
+
+def _read_dbt(target: Path) -> Iterator[InputLine]:
+    """Yield the artifacts of a dbt project as one document, or why they cannot be read."""
+    try:
+        yield InputLine(1, json.dumps(dbt.read_target(target)).encode())
+    except LineageError as error:
+        yield InputLine(1, b"", error)
+
+
+class _Report:
+    """Counts of the documents so far; prints refusals, and each warning once."""
 
     def __init__(self) -> None:
-        self._numbers: Counter[str] = Counter()
-        self._warned: set[str] = set()
+        self._counts: Counter[str] = Counter()
+        self._warnings: set[str] = set()
 
     @property
     def refused(self) -> int:
-        return self._numbers[REFUSED]
+        return self._counts[REFUSED]
 
-    def add(self, placed: Placed, outcome: Outcome, bar: Bar) -> None:
-        if not isinstance(outcome, Accepted):
-            self._numbers[REFUSED] += 1
-            bar.tell(f"line {placed.line.number}: refused: {outcome}")
+    def add(self, document: LocatedDocument, result: RecordResult | LineageError, bar: ProgressBar) -> None:
+        """Count a result and print what it reports."""
+        line = document.line.number
+        if isinstance(result, LineageError):
+            self._counts[REFUSED] += 1
+            bar.print(f"line {line}: refused: {result}")
             return
-        self._numbers[outcome.how.value] += 1
-        for warning in map(str, outcome.warnings):
-            self._warn(f"line {placed.line.number}: warning", warning, bar)
+        self._counts[result.outcome.value] += 1
+        for warning in map(str, result.warnings):
+            self._warn(f"line {line}: warning", warning, bar)
 
-    def _warn(self, where: str, warning: str, bar: Bar) -> None:
-        if warning in self._warned or len(self._warned) > WARNINGS_MAX:
+    def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
+        if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return
-        self._warned.add(warning)
-        many = len(self._warned) > WARNINGS_MAX
-        bar.tell(f"{where}: {'there are others, no more are told' if many else warning}")
+        self._warnings.add(warning)
+        is_last = len(self._warnings) > WARNINGS_MAX
+        bar.print(f"{prefix}: {'there are others, which are not printed' if is_last else warning}")
 
     def __str__(self) -> str:
-        words = [*(how.value for how in How), REFUSED]
-        return ", ".join(f"{self._numbers[word]} {word}" for word in words)
+        words = [*(outcome.value for outcome in RecordOutcome), REFUSED]
+        return ", ".join(f"{self._counts[word]} {word}" for word in words)
 
 
-@contextmanager
-def _sink(settings: Settings, server: str | None) -> Iterator[Sink]:
-    rules = name_rules.parsed(settings.name_rules)
-    if server is None:
-        with stores.opened(settings, new=True) as store:
-            yield StoreSink(store, rules, now_ms=now_ms())
-        return
-    client = Server(server)
+def _size_bytes(file: BinaryIO | None) -> int | None:
+    """The size of a file on disk; None for a pipe and for no file."""
     try:
-        yield ServerSink(client, rules, now_ms=now_ms())
-    finally:
-        client.close()
-
-
-def _size_bytes(file: BinaryIO) -> int | None:
-    """The size of a file as it lies there; None for what has none, such as a pipe."""
-    try:
-        return os.fstat(file.fileno()).st_size or None
+        return os.fstat(file.fileno()).st_size or None if file else None
     except OSError:
         return None
 
 
-def _position_bytes(file: BinaryIO) -> int:
+def _position_bytes(file: BinaryIO | None) -> int:
     try:
-        return file.tell()
+        return file.tell() if file else 0
     except OSError:
         return 0

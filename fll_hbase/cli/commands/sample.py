@@ -1,18 +1,19 @@
-"""Load the sample."""
+"""`fll sample`: load lineage of a bank and a hospital to try the commands with."""
 
 from __future__ import annotations
+
+from contextlib import closing
 
 import click
 import msgspec
 
 from fll_hbase import config, time_window
 from fll_hbase import sample as samples
-from fll_hbase.cli import stores
-from fll_hbase.cli.clock import now_ms
-from fll_hbase.cli.options import STORE_HELP
-from fll_hbase.cli.render import progress
+from fll_hbase.cli.options import STORE_HELP, now_ms
+from fll_hbase.cli.render.console import progress_bar
+from fll_hbase.store.factory import open_store
 
-_NEXT = (
+_NEXT_COMMANDS = (
     "lineage bank DailyTransactions --direction forward --level 5",
     "field hospital PatientRecords patient_medical_score",
     "field myns mytableds id --view simple",
@@ -28,24 +29,24 @@ Examples:
 """,
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
-@click.option("--end", default="now", show_default=True, help="Where its ninety days end.")
-@click.option("--json", "as_json", is_flag=True, help="Print its documents, one a line, and load nothing.")
-@click.option("--if-empty", is_flag=True, help="Load nothing into a store that holds something.")
+@click.option("--end", metavar="TIME", default="now", show_default=True, help="End of its ninety days.")
+@click.option("--json", "as_json", is_flag=True, help="Print its documents, one a line; load nothing.")
+@click.option("--if-empty", is_flag=True, help="Load nothing into a store that has datasets.")
 def sample(*, store: str | None, end: str, as_json: bool, if_empty: bool) -> None:
-    """Load lineage to try: ninety days of a bank and a hospital.
+    """Load sample lineage: ninety days of a bank and a hospital.
 
     Loading it again only adds what is new.
     """
-    end_ms = time_window.window("0", end, now_ms=now_ms()).stop_ms
+    end_ms = time_window.parse_window("0", end, now_ms=now_ms()).stop_ms
     if as_json:
-        for said in samples.documents(end_ms):
-            click.echo(msgspec.json.encode(said))
+        for document in samples.documents(end_ms):
+            click.echo(msgspec.json.encode(document))
         return
     settings = config.from_environment(store=store)
-    with stores.opened(settings, new=True) as opened, progress.bar(samples.RUNS) as bar:
+    with closing(open_store(settings)) as opened, progress_bar(samples.RUNS) as bar:
         if if_empty and next(opened.catalogue.namespaces(), None) is not None:
             return
-        loaded = samples.load(opened, end_ms, lambda runs: bar.at(runs, f"{runs} runs"))
-    click.echo(f"{loaded.runs} runs in {settings.store}, {loaded.repeated} of them there already. Ask next:")
-    for command in _NEXT:
+        report = samples.load(opened, end_ms, lambda runs: bar.update(runs, f"{runs} runs"))
+    click.echo(f"{report.runs} runs in {settings.store}, {report.repeated} of them there already. Ask next:")
+    for command in _NEXT_COMMANDS:
         click.echo(f"  fll {command}" + (f" --store {store}" if store else ""))

@@ -8,7 +8,7 @@ import click
 
 from fll_hbase import config
 from fll_hbase.cli.options import STORE_HELP
-from fll_hbase.cli.render.console import note
+from fll_hbase.cli.render.console import print_err
 
 
 @click.command(
@@ -26,4 +26,4 @@ def serve(*, store: str | None, host: str | None, port: int | None, workers: int
     settings = config.from_environment(store=store, host=host, port=port, workers=workers)
     told = f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs"
     # api and cli stand side by side and import nothing of each other; this is where one starts the other.
-    import_module("api.server").serve(settings, begin=lambda: note(told))
+    import_module("api.server").serve(settings, begin=lambda: print_err(told))

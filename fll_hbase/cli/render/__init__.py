@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""Rendering of answers for terminals and pipes."""

@@ -1,43 +1,98 @@
-"""Where does output go: a terminal gets colours and its own width, a pipe plain lines of any length."""
+"""Console output: coloured and folded on a terminal, plain in a pipe; control characters are escaped."""
 
 from __future__ import annotations
 
 import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import click
 import msgspec
 from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
-_ANY_WIDTH = 1_000_000
+_UNLIMITED_WIDTH = 1_000_000
+_DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def console(stream: TextIO) -> Console:
-    """A console that takes texts as they are; where nobody watches it never wraps, cuts or colours."""
+def open_console(stream: TextIO) -> Console:
+    """Return a console that prints text unchanged, and in a pipe never wraps, truncates or colours it."""
     if stream.isatty():
         return Console(file=stream, markup=False, emoji=False, highlight=False)
     return Console(
-        file=stream, width=_ANY_WIDTH, color_system=None, markup=False, emoji=False, highlight=False
+        file=stream, width=_UNLIMITED_WIDTH, color_system=None, markup=False, emoji=False, highlight=False
     )
 
 
-def show(page: RenderableType) -> None:
-    """Print a page to be read."""
-    out = console(sys.stdout)
-    if out.is_terminal:
-        out.print(page)
+def print_renderable(page: RenderableType) -> None:
+    """Print a table or tree to standard output."""
+    console = open_console(sys.stdout)
+    if console.is_terminal:
+        console.print(page)
         return
-    with out.capture() as captured:
-        out.print(page)
+    with console.capture() as captured:
+        console.print(page)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())
 
 
-def show_json(body: Any) -> None:
-    """Print what the API answers, as it answers it."""
+def print_json(body: Any) -> None:
+    """Print the body of a response byte for byte as the API sends it."""
     click.echo(msgspec.json.encode(body))
 
 
-def note(text: str) -> None:
-    """Tell something about the output, beside it."""
+def print_err(text: str) -> None:
+    """Print a line to standard error, so that standard output has the answer alone."""
     click.echo(text, err=True)
+
+
+def escape_control(text: str) -> str:
+    """Escape every character that moves the cursor, hides text or changes its direction."""
+    return text if text.isprintable() else "".join(map(_escape, text))
+
+
+def _escape(character: str) -> str:
+    is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+    if is_control or character in _DIRECTION_CHARACTERS:
+        return character.encode("unicode_escape").decode()
+    return character
+
+
+def format_time(milliseconds: int) -> str:
+    """Format a time in UTC to the second, or to the millisecond if it is not a whole second."""
+    try:
+        time = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        # datetime ends with the year 9999, stored times do not.
+        return f"{milliseconds} ms"
+    fraction = f".{milliseconds % 1000:03d}" if milliseconds % 1000 else ""
+    return f"{time:%Y-%m-%d %H:%M:%S}{fraction}"
+
+
+class ProgressBar:
+    """A progress bar on a terminal, and lines printed above it."""
+
+    def __init__(self, progress: Progress, total: int | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total, status="")
+
+    def update(self, completed: int, status: str) -> None:
+        """Move to `completed` of the total and show a status."""
+        self._progress.update(self._task, completed=completed, status=status)
+
+    def print(self, line: str) -> None:
+        """Print a line that stays when the bar is gone."""
+        self._progress.console.print(Text(escape_control(line)), soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(total: int | None) -> Iterator[ProgressBar]:
+    """Show a bar on standard error if it is a terminal; without a total it only shows activity."""
+    console = open_console(sys.stderr)
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[status]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield ProgressBar(progress, total)

@@ -1,27 +1,27 @@
-"""What does the body of a detailed answer say: its nodes, operations and connections, to be walked."""
+"""View model of a field graph: the nodes, operations and connections of an answer, indexed for walking."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fll_hbase.cli.render.escape import shown
+from fll_hbase.cli.render.console import escape_control
 from fll_hbase.json_types import Json
 
 
 class Step(NamedTuple):
-    """One operation next to a node, the nodes beyond it, and whether it takes or gives them indirectly."""
+    """An operation next to a node, and the nodes beyond it, each with whether the influence is indirect."""
 
     operation: str
     nodes: tuple[tuple[str, bool], ...]
 
 
 class FieldGraph:
-    """A body in the words of a reader; ids are those of the body."""
+    """The body of a field answer; node ids are those of the body."""
 
     def __init__(self, body: Json) -> None:
         self.nodes: dict[str, Json] = {node["id"]: node for node in body["nodes"]}
-        self.operations: dict[str, Json] = {said["name"]: said for said in body["operations"]}
+        self.operations: dict[str, Json] = {operation["name"]: operation for operation in body["operations"]}
         self._into: dict[str, list[Json]] = {}
         self._out_of: dict[str, list[Json]] = {}
         self._connecting: set[str] = set()
@@ -31,84 +31,89 @@ class FieldGraph:
             self._out_of.setdefault(connection["from"], []).append(connection)
 
     def into(self, node: str) -> list[Json]:
-        """The connections that lead into a node."""
+        """Return the connections that end in a node."""
         return self._into.get(node, [])
 
     def out_of(self, node: str) -> list[Json]:
-        """The connections that lead on from a node."""
+        """Return the connections that begin in a node."""
         return self._out_of.get(node, [])
 
-    def before(self, node: str) -> Iterator[Step]:
-        """The operation that made a node, with what it took."""
-        taken = tuple((said["from"], "influence" in said) for said in self.into(node))
-        yield Step(_origin(node), taken)
+    def producers(self, node: str) -> Iterator[Step]:
+        """Yield the operation that produced a node, with its input nodes."""
+        inputs = tuple((connection["from"], "influence" in connection) for connection in self.into(node))
+        yield Step(_origin(node), inputs)
 
-    def after(self, node: str) -> Iterator[Step]:
-        """The operations that took a node, with what they made."""
-        made: dict[str, list[tuple[str, bool]]] = {}
-        for said in self.out_of(node):
-            made.setdefault(said["operation"], []).append((said["to"], "influence" in said))
-        for operation, nodes in made.items():
+    def consumers(self, node: str) -> Iterator[Step]:
+        """Yield the operations that have a node as input, each with its output nodes."""
+        outputs: dict[str, list[tuple[str, bool]]] = {}
+        for connection in self.out_of(node):
+            output = connection["to"], "influence" in connection
+            outputs.setdefault(connection["operation"], []).append(output)
+        for operation, nodes in outputs.items():
             yield Step(operation, tuple(nodes))
 
-    def of_type(self, kind: str) -> list[str]:
-        """The operations of a type: READ, TRANSFORM or WRITE."""
-        return [name for name, said in self.operations.items() if said["type"] == kind]
+    def of_type(self, operation_type: str) -> list[str]:
+        """Return the names of the operations of a type: READ, TRANSFORM or WRITE."""
+        return [name for name, operation in self.operations.items() if operation["type"] == operation_type]
 
-    def ending(self) -> list[str]:
-        """Sentences on what took the field, asked forward, and made no field of it: drops, filters, joins."""
-        written = {destination for node in self.written() for destination in self.destinations(node)}
+    def terminal_uses(self) -> list[str]:
+        """Describe the operations that used the field of a forward answer without producing a field of it.
+
+        These are drops, and writes that it shaped as a filter, join or similar.
+        """
+        written = {destination for node in self.written_nodes() for destination in self.destinations(node)}
         drops = [name for name in self.of_type("TRANSFORM") if name not in self._connecting]
         shaped = [
             name
             for name in self.of_type("WRITE")
-            if end_point(self.operations[name]["endPoint"]) not in written
+            if dataset_name(self.operations[name]["endPoint"]) not in written
         ]
         return [
-            *(f"{self.sentence(name)} (dropped)" for name in drops),
-            *(f"{self.sentence(name)} (indirect)" for name in shaped),
+            *(f"{self.describe_operation(name)} (dropped)" for name in drops),
+            *(f"{self.describe_operation(name)} (indirect)" for name in shaped),
         ]
 
     def read_by(self, operation: str) -> list[str]:
-        """The nodes that a Read made."""
+        """Return the nodes that a READ produced."""
         return [node for node in self.nodes if _origin(node) == operation]
 
-    def written(self) -> list[str]:
-        """The nodes that are written somewhere."""
-        return [node for node, said in self.nodes.items() if "destinationEndPoint" in said]
+    def written_nodes(self) -> list[str]:
+        """Return the nodes that are written to a dataset."""
+        return [node for node, members in self.nodes.items() if "destinationEndPoint" in members]
 
     def destinations(self, node: str) -> list[str]:
-        """Where a node is written."""
-        said = self.nodes[node]
-        several = said.get("destinationEndPoints", [said.get("destinationEndPoint")])
-        return [end_point(destination) for destination in several if destination]
+        """Return the datasets that a node is written to."""
+        members = self.nodes[node]
+        datasets = members.get("destinationEndPoints", [members.get("destinationEndPoint")])
+        return [dataset_name(dataset) for dataset in datasets if dataset]
 
     def source(self, node: str) -> str:
-        """Where a node was read; empty where an operation made it."""
-        said = self.nodes[node].get("sourceEndPoint")
-        return end_point(said) if said else ""
+        """Return the dataset that a node was read from; empty if an operation produced it."""
+        dataset = self.nodes[node].get("sourceEndPoint")
+        return dataset_name(dataset) if dataset else ""
 
     def label(self, node: str) -> str:
-        """The name of a field, with its type where that is known."""
-        said = self.nodes[node]
-        return shown(f"{said['label']}: {said['type']}" if said.get("type") else said["label"])
+        """Return the name of a field, with its type if that is known."""
+        members = self.nodes[node]
+        field_type = f": {members['type']}" if members.get("type") else ""
+        return escape_control(members["label"] + field_type)
 
-    def sentence(self, operation: str, *, again: bool = False) -> str:
-        """An operation with all that is known of it; without its description where it is told `again`."""
-        said = self.operations.get(operation)
-        if said is None:
-            return shown(operation)
-        verb = {"READ": "reads", "WRITE": "writes"}.get(said["type"], "")
-        where = f" ({verb} {end_point(said['endPoint'])})" if said.get("endPoint") else ""
-        what = f": {said['description']}" if said["description"] and not again else ""
-        return shown(f"{operation}{where}{what}")
+    def describe_operation(self, name: str, *, repeated: bool = False) -> str:
+        """Return an operation with its dataset and, unless `repeated`, its description."""
+        operation = self.operations.get(name)
+        if operation is None:
+            return escape_control(name)
+        verb = {"READ": "reads", "WRITE": "writes"}.get(operation["type"], "")
+        dataset = f" ({verb} {dataset_name(operation['endPoint'])})" if operation.get("endPoint") else ""
+        description = f": {operation['description']}" if operation["description"] and not repeated else ""
+        return escape_control(f"{name}{dataset}{description}")
 
 
 def _origin(node: str) -> str:
-    """The operation in an id `<origin>.<field>`, in whose field `.` is escaped."""
+    """The operation of a node id `<operation>.<field>`, in whose field `.` is escaped."""
     return node.rpartition(".")[0]
 
 
-def end_point(said: Json) -> str:
-    """An end point in one word."""
-    return shown(f"{said['namespace']}/{said['name']}")
+def dataset_name(dataset: Json) -> str:
+    """Return `namespace/name`, control characters escaped."""
+    return escape_control(f"{dataset['namespace']}/{dataset['name']}")

@@ -1,84 +1,131 @@
-"""Answers as tables to be read."""
+"""Answers rendered as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
-from fll_hbase.cli.options import WindowText
-from fll_hbase.cli.render.escape import moment, shown
-from fll_hbase.cli.render.text_table import Sheet
-from fll_hbase.client.queries import LineageAsked
+from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.client import LineageQuery, WindowText
 from fll_hbase.json_types import Json
 
-_TITLES = {"backward": "Where {of} comes from", "forward": "What is made of {of}"}
-_PAIRS = ("level", "source", "field", "destination", "field", "influence")
-_RUN = ("started (UTC)", "state", "direction", "namespace", "application", "program", "run")
+_TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}
+_PAIR_COLUMNS = ("level", "source", "field", "destination", "field", "influence")
+_RUN_COLUMNS = ("started (UTC)", "state", "direction", "namespace", "application", "program", "run")
+_GAP = "   "
 
 
-def lineage(entries: list[Json], asked: LineageAsked) -> RenderableType:
-    """High-level entries: one table for each direction, one row for each pair of fields."""
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Rows of names, control characters escaped; a row without cells is an empty line.
+
+    A terminal gets a table folded to its width, a pipe aligned lines of any length.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows = [[escape_control(cell) for cell in row] for row in self.rows]
+        if console.is_terminal:
+            yield self._table(rows)
+        else:
+            # A rich table takes a millisecond a row; an answer may have a quarter of a million.
+            yield from (Segment(f"{line}\n") for line in self._lines(rows))
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for column in self.columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        full = [self.columns, *(row for row in rows if row)]
+        widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
+        yield _align(self.columns, widths)
+        yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        for row in rows:
+            yield _align(row, widths)
+
+
+def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
+    return _GAP.join(padded).rstrip()
+
+
+def lineage_tables(entries: list[Json], query: LineageQuery) -> RenderableType:
+    """Render entries of dataset lineage: a table for each direction, a row for each pair of fields."""
     if not entries:
-        return nothing(asked.window)
+        return empty_message(query.window)
     parts: list[RenderableType] = []
     for direction, title in _TITLES.items():
-        some = [entry for entry in entries if entry["direction"] == direction]
-        if some:
+        matches = [entry for entry in entries if entry["direction"] == direction]
+        if matches:
             parts += [Text()] if parts else []
-            heading = title.format(of=shown(str(asked.end_point)))
-            parts += [Text(f"{heading}, {asked.window}", style="bold"), _pairs(some)]
+            heading = title.format(dataset=escape_control(str(query.dataset)))
+            parts += [Text(f"{heading}, {query.window}", style="bold"), _pair_table(matches)]
     return Group(*parts)
 
 
-def runs(body: Json, window: WindowText) -> RenderableType:
-    """Runs, newest first."""
+def runs_table(body: Json, window: WindowText) -> RenderableType:
+    """Render runs in the order of the answer, newest first."""
     if not body["runs"]:
-        return nothing(window)
-    names = ("state", "direction", "namespace", "application", "program", "run")
-    return Sheet(
-        _RUN, [[moment(run["startTime"]), *(run.get(name, "") for name in names)] for run in body["runs"]]
+        return empty_message(window)
+    members = ("state", "direction", "namespace", "application", "program", "run")
+    return TextTable(
+        _RUN_COLUMNS,
+        [
+            [format_time(run["startTime"]), *(run.get(member, "") for member in members)]
+            for run in body["runs"]
+        ],
     )
 
 
-def found(body: Json, text: str) -> RenderableType:
-    """Search results."""
+def search_table(body: Json, text: str) -> RenderableType:
+    """Render search results."""
     if not body["results"]:
-        return Text(f"No end point or field has {shown(text)!r} in its name.")
+        return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
     columns = ("namespace", "name", "field")
-    return Sheet(columns, [[result.get(name, "") for name in columns] for result in body["results"]])
+    return TextTable(columns, [[result.get(name, "") for name in columns] for result in body["results"]])
 
 
-def nothing(window: WindowText) -> Text:
-    """What to say of a window without an answer."""
+def empty_message(window: WindowText) -> Text:
+    """Return the message for a window without lineage."""
     return Text(f"Nothing from {window}; --start and --end ask another window.")
 
 
-def _pairs(entries: list[Json]) -> Sheet:
-    """A row for each pair; what it has in common with the one above is left out."""
+def _pair_table(entries: list[Json]) -> TextTable:
+    """A row for each pair of fields; level and datasets are in the first row of an entry alone."""
     rows: list[list[str]] = []
     for entry in entries:
         rows += [[]] if rows else []
-        level, source = str(entry["level"]), _end_point(entry["source"], "(generated)")
-        destination = _end_point(entry["destination"], "(dropped)")
-        for start, end, influence in _told(entry):
-            rows.append([level, source, start, destination, end, influence])
+        level, source = str(entry["level"]), _dataset_name(entry["source"], missing="(generated)")
+        destination = _dataset_name(entry["destination"], missing="(dropped)")
+        for source_field, destination_field, influence in _field_pairs(entry):
+            rows.append([level, source, source_field, destination, destination_field, influence])
             level = source = destination = ""
     if any(row and row[-1] for row in rows):
-        return Sheet(_PAIRS, rows)
-    return Sheet(_PAIRS[:-1], [row[:-1] for row in rows])
+        return TextTable(_PAIR_COLUMNS, rows)
+    return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows])
 
 
-def _told(entry: Json) -> Iterator[tuple[str, str, str]]:
-    """The fields of each pair, and how the one reached the other where that was not directly."""
+def _field_pairs(entry: Json) -> Iterator[tuple[str, str, str]]:
+    """Yield source field, destination field and the influence, which is empty for a direct dependency."""
     if entry.get("unknown"):
         yield "?", "?", "fields not known"
     for pair in entry["fieldmap"]:
-        influence = pair.get("influence", "")
-        where = ", on every row" if "scope" in pair else ""
-        yield pair["from"] or "", pair["to"] or "", influence + where
+        scope = ", on every row" if "scope" in pair else ""
+        yield pair["from"] or "", pair["to"] or "", pair.get("influence", "") + scope
 
 
-def _end_point(said: Json | None, otherwise: str) -> str:
-    return f"{said['namespace']}/{said['name']}" if said else otherwise
+def _dataset_name(dataset: Json | None, *, missing: str) -> str:
+    return f"{dataset['namespace']}/{dataset['name']}" if dataset else missing

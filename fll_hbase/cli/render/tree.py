@@ -1,4 +1,4 @@
-"""The graph of one field as a tree to be read: each operation in full once, afterwards by its name."""
+"""The graph of one field as a tree: each operation in full once, afterwards by its name."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from fll_hbase.cli.render import tables
-from fll_hbase.cli.render.escape import shown
+from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
-from fll_hbase.client.queries import FieldAsked
+from fll_hbase.cli.render.tables import empty_message
+from fll_hbase.client import FieldQuery
 from fll_hbase.json_types import Json
 
 
 class _Node(NamedTuple):
-    """A field at its origin, on one branch."""
+    """A node on one branch of the tree."""
 
     id: str
     indirect: bool = False
@@ -26,96 +26,97 @@ class _Node(NamedTuple):
 _Item: TypeAlias = _Node | Step
 
 
-def field(body: Json, asked: FieldAsked) -> RenderableType:
-    """A detailed answer, in either view."""
+def field_tree(body: Json, query: FieldQuery) -> RenderableType:
+    """Render a field answer, in either view."""
     if not body["operations"]:
-        return tables.nothing(asked.window)
+        return empty_message(query.window)
     graph = FieldGraph(body)
-    backward = asked.direction == "backward"
-    name = shown(f"{asked.field.dataset}.{asked.field.name}")
+    backward = query.direction == "backward"
+    name = escape_control(f"{query.field.dataset}.{query.field.name}")
     title = f"Where {name} comes from" if backward else f"What is made of {name}"
     tree = Tree(Text(name))
-    if asked.view == "simple":
-        lines = _simple_backward(graph) if backward else _simple_forward(graph)
-        for line in lines:
+    if query.view == "simple":
+        for line in _simple_backward(graph) if backward else _simple_forward(graph):
             tree.add(Text(line))
     else:
-        _Growing(graph, backward=backward).grow(tree, _starts(graph, backward=backward))
-    for sentence in () if backward else graph.ending():
-        tree.add(Text(sentence))
+        _TreeBuilder(graph, backward=backward).add(tree, _roots(graph, backward=backward))
+    for line in () if backward else graph.terminal_uses():
+        tree.add(Text(line))
     contents = Text(f"Contents, newest first: {', '.join(body['checksums'])}", style="dim")
-    return Group(Text(f"{title}, {asked.window}", style="bold"), tree, contents)
+    return Group(Text(f"{title}, {query.window}", style="bold"), tree, contents)
 
 
-def _starts(graph: FieldGraph, *, backward: bool) -> list[_Item]:
-    """Backward the Writes and the fields they take; forward the Reads."""
+def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
+    """Return the WRITEs and the nodes they write (backward), or the READs with their nodes (forward)."""
     if backward:
         writes: list[_Item] = [Step(name, ()) for name in graph.of_type("WRITE")]
-        return [*writes, *(_Node(node) for node in graph.written())]
-    reads = [
+        return [*writes, *(_Node(node) for node in graph.written_nodes())]
+    return [
         Step(name, tuple((node, False) for node in graph.read_by(name))) for name in graph.of_type("READ")
     ]
-    return [*reads]
 
 
-class _Growing:
-    """A tree while it grows, without recursion: chains of operations may be long."""
+class _TreeBuilder:
+    """Adds branches with a stack of its own: chains of operations may exceed the recursion limit."""
 
     def __init__(self, graph: FieldGraph, *, backward: bool) -> None:
         self._graph = graph
         self._backward = backward
-        self._told: set[str] = set()
+        self._described: set[str] = set()
 
-    def grow(self, tree: Tree, items: Sequence[_Item]) -> None:
+    def add(self, tree: Tree, items: Sequence[_Item]) -> None:
+        """Add items and everything beyond them, in order."""
         pending = [(tree, item) for item in reversed(items)]
         while pending:
             parent, item = pending.pop()
-            line, below = self._step(item) if isinstance(item, Step) else self._node(item)
+            line, children = self._step(item) if isinstance(item, Step) else self._node(item)
             branch = parent.add(Text(line))
-            pending += [(branch, next_item) for next_item in reversed(below)]
+            pending += [(branch, child) for child in reversed(children)]
 
     def _step(self, step: Step) -> tuple[str, list[_Item]]:
-        """The line of an operation, and what stands below it where it is met first."""
+        """Return the line of an operation, and its children the first time that it occurs."""
         indirect = not self._backward and any(indirect for _, indirect in step.nodes)
-        if step.operation in self._told:
-            above = ", as above" if step.nodes else ""
-            return self._graph.sentence(step.operation, again=True) + above, []
-        self._told.add(step.operation)
-        below: list[_Item] = [_Node(node, indirect and self._backward) for node, indirect in step.nodes]
-        return _marked(self._graph.sentence(step.operation), indirect=indirect), below
+        if step.operation in self._described:
+            reference = ", as above" if step.nodes else ""
+            return self._graph.describe_operation(step.operation, repeated=True) + reference, []
+        self._described.add(step.operation)
+        children: list[_Item] = [_Node(node, indirect and self._backward) for node, indirect in step.nodes]
+        return _mark(self._graph.describe_operation(step.operation), indirect=indirect), children
 
     def _node(self, node: _Node) -> tuple[str, list[_Item]]:
-        """The line of a field, and the operations next to it."""
-        below = self._graph.before(node.id) if self._backward else self._graph.after(node.id)
+        """Return the line of a node, and the operations next to it."""
         label = self._graph.label(node.id)
-        to = "" if self._backward else "".join(f" → {of}" for of in self._graph.destinations(node.id))
-        return _marked(label + to, indirect=node.indirect), [*below]
+        if self._backward:
+            return _mark(label, indirect=node.indirect), [*self._graph.producers(node.id)]
+        destinations = "".join(f" → {dataset}" for dataset in self._graph.destinations(node.id))
+        return _mark(label + destinations, indirect=node.indirect), [*self._graph.consumers(node.id)]
 
 
 def _simple_backward(graph: FieldGraph) -> Iterator[str]:
-    for node in graph.written():
+    for node in graph.written_nodes():
         if source := graph.source(node):
             yield f"{source}.{graph.label(node)}, as it is"
-        for said in graph.into(node):
-            by = f"{graph.source(said['from'])}.{graph.label(said['from'])}, by {_named(said)}"
-            yield _marked(by, indirect="influence" in said)
+        for connection in graph.into(node):
+            field = f"{graph.source(connection['from'])}.{graph.label(connection['from'])}"
+            yield _simple_line(field, connection)
         if not source and not graph.into(node):
             yield f"{graph.label(node)}, generated"
 
 
 def _simple_forward(graph: FieldGraph) -> Iterator[str]:
-    for node in graph.written():
+    for node in graph.written_nodes():
         for destination in graph.destinations(node):
-            name = f"{destination}.{graph.label(node)}"
+            field = f"{destination}.{graph.label(node)}"
             if graph.source(node):
-                yield f"{name}, as it is"
-            for said in graph.into(node):
-                yield _marked(f"{name}, by {_named(said)}", indirect="influence" in said)
+                yield f"{field}, as it is"
+            for connection in graph.into(node):
+                yield _simple_line(field, connection)
 
 
-def _named(connection: Json) -> str:
-    return shown(", ".join(connection["operations"]))
+def _simple_line(field: str, connection: Json) -> str:
+    operations = escape_control(", ".join(connection["operations"]))
+    return _mark(f"{field}, by {operations}", indirect="influence" in connection)
 
 
-def _marked(line: str, *, indirect: bool) -> str:
+def _mark(line: str, *, indirect: bool) -> str:
     return f"{line} (indirect)" if indirect else line

@@ -1,1 +1,33 @@
-"""TODO: docstring."""
+"""Commands that run jobs on Spark."""
+
+from __future__ import annotations
+
+import click
+
+from fll_hbase.cli.commands.spark import check, export, load, retention, stream
+
+
+@click.group(
+    name="spark",
+    epilog="""\b
+Examples:
+  fll spark load 'history/*.ndjson.gz' --rejects rejected
+  fll spark load hdfs:///lineage/2025 --rejects rejected --store hbase://gateway:9090/field_level_lineage
+  fll spark retention --before now-400d --dry-run
+""",
+)
+def spark() -> None:
+    """Run jobs on Spark: on all cores of this machine, or under spark-submit on a cluster.
+
+    They need PySpark, which is the extra `spark`, and a JDK.
+    """
+
+
+for _command in (
+    load.load,
+    stream.stream,
+    retention.retention,
+    check.check,
+    export.export,
+):
+    spark.add_command(_command)

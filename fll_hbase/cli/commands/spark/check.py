@@ -1,4 +1,4 @@
-"""Look whether a table agrees with itself, and mend it."""
+"""`fll spark check`: check the consistency of a table, and repair it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Examples:
   fll spark check --repair --store hbase://gateway:9090/field_level_lineage
 """,
 )
-@click.option("--repair", is_flag=True, help="Mend what can be mended; nothing is deleted.")
+@click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
 @common.job_options
 def check(*, repair: bool, settings: Settings, master: str) -> None:
-    """Look at every row of the table: what it needs of others, and whether it is what its key says.
+    """Check every row of the table: its references to other rows, and its value against its key.
 
-    Tells what is wrong by kind, with examples; and what is left for the sweep, which is not wrong. Ends
-    with 1 where something is wrong and was not mended. Safe beside running writers.
+    Reports inconsistencies by kind, with examples, and what garbage collection will remove, which is not an
+    inconsistency. The exit code is 1 if something is wrong and was not repaired. Safe while writers run.
     """
-    with common.running("check", master) as spark:
+    with common.spark_job("check", master) as spark:
         from fll_hbase.spark.jobs import check as job
 
-        checked = job.check(spark, settings, repair=repair)
-    common.summary(checked.summary(), lambda: str(checked))
-    if checked.errors_left:
+        report = job.check(spark, settings, repair=repair)
+    common.print_summary(report.summary(), lambda: str(report))
+    if report.errors_left:
         click.get_current_context().exit(FAILURE)

@@ -1,4 +1,4 @@
-"""What do jobs on Spark share on the command line: where they run, the store, and how they end."""
+"""What commands of Spark jobs share: options, the session, the report at the end."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _CAUSE = re.compile("(Caused by)?: ")
 
 
 def job_options(command: Command) -> Command:
-    """--store and --master, given to the command as `settings` and `master`."""
+    """Add --store and --master, which the command receives as `settings` and `master`."""
 
     @click.option("--store", metavar="URL", help=STORE_HELP)
     @click.option(
-        "--master", metavar="MASTER", default="", help="Of Spark; by default all cores of this machine."
+        "--master", metavar="MASTER", default="", help="Spark master URL (default: local, all cores)."
     )
     @functools.wraps(command)
-    def placed(*, store: str | None, **said: Any) -> None:
-        command(settings=settings.job_settings(store), **said)
+    def with_settings(*, store: str | None, **others: Any) -> None:
+        command(settings=settings.job_settings(store), **others)
 
-    return placed
+    return with_settings
 
 
 @contextmanager
-def running(
+def spark_job(
     name: str, master: str, spark_settings: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """A session for one job, with its settings; what fails on a worker is told as it was raised there."""
+    """Open the session of one job; an error of a worker is reported by its innermost cause."""
     spark = session(name, master=master, settings=spark_settings)
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -53,21 +53,21 @@ def running(
     except (PySparkException, Py4JError) as error:
         raise click.ClickException(_reason(str(error))) from error
     except ConnectionError as error:
-        raise click.ClickException(_reason("the JVM of Spark is gone")) from error
+        raise click.ClickException(_reason("the JVM of Spark has ended")) from error
 
 
-def summary(said: Mapping[str, Any], words: Callable[[], str]) -> None:
-    """One line at the end: for people on a terminal, as JSON elsewhere."""
-    click.echo(words() if sys.stdout.isatty() else json.dumps(said))
+def print_summary(members: Mapping[str, Any], text: Callable[[], str]) -> None:
+    """Print the report of a job: as text on a terminal, else as one line of JSON."""
+    click.echo(text() if sys.stdout.isatty() else json.dumps(members))
 
 
 def _reason(text: str) -> str:
-    """The innermost errors of a trace: what our own code raised, else Spark's last two."""
+    """Return the innermost error of a Java trace: one of this package, else Spark's last two causes."""
     lines = text.splitlines()
-    ours = [line for line in lines if line.startswith("fll_hbase.errors.")]
-    if ours:
-        said = ours[-1].removeprefix("fll_hbase.errors.")
+    own_errors = [line for line in lines if line.startswith("fll_hbase.errors.")]
+    if own_errors:
+        reason = own_errors[-1].removeprefix("fll_hbase.errors.")
     else:
         causes = [line.removeprefix("Caused by").removeprefix(": ") for line in lines if _CAUSE.match(line)]
-        said = ": ".join(causes[-2:]) or text.partition("\n")[0]
-    return f"the job ended: {said}; start it again when that is mended"
+        reason = ": ".join(causes[-2:]) or text.partition("\n")[0]
+    return f"the job ended: {reason}; start it again when that is corrected"

@@ -1,13 +1,12 @@
-"""Take all lineage along, as files that anything reads."""
+"""`fll spark export`: all lineage as Parquet, CSV or OpenLineage files."""
 
 from __future__ import annotations
 
 import click
 
 from fll_hbase import time_window
-from fll_hbase.cli.clock import now_ms
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.cli.options import NAMESPACE, now_ms
 from fll_hbase.config import Settings
 from fll_hbase.model.window import START_LIMIT_MS
 
@@ -24,20 +23,23 @@ Examples:
 )
 @click.argument("out", metavar="OUT")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="parquet", show_default=True, help="Of the files."
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    default="parquet",
+    show_default=True,
+    help="Output format.",
 )
-@click.option(
-    "--start", metavar="TIME", default="0", help="Runs that start at TIME or later; by default all."
-)
-@click.option("--end", metavar="TIME", help="Runs that start before TIME; by default all.")
-@click.option("--namespace", metavar="NS", type=NAMESPACE, help="What touches end points of NS.")
-@click.option("--distinct", is_flag=True, help="Each edge once, with its runs counted.")
-@click.option("--overwrite", is_flag=True, help="Replace what an earlier export wrote to OUT.")
+@click.option("--start", metavar="TIME", default="0", help="Runs that start at TIME or later (default: all).")
+@click.option("--end", metavar="TIME", help="Runs that start before TIME (default: all).")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, help="Only lineage of datasets of NS.")
+@click.option("--distinct", is_flag=True, help="Write each edge once, with the number of its runs.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier export in OUT.")
 @common.job_options
 def export(
     *,
     out: str,
-    form: str,
+    file_format: str,
     start: str,
     end: str | None,
     namespace: str | None,
@@ -46,16 +48,16 @@ def export(
     settings: Settings,
     master: str,
 ) -> None:
-    """Write runs, edges from field to field and the catalogue to folders of OUT, any path that Spark knows.
+    """Write runs, edges between fields and the catalogue to folders of OUT, any path that Spark writes.
 
-    Parquet is parted by day. OpenLineage is one event a line, which recorded again gives the same answers.
+    Parquet is partitioned by day. OpenLineage is one event a line; recorded again it gives the same answers.
     """
-    if distinct and form == FORMATS[0]:
-        raise click.UsageError("--distinct is of edges: give --format parquet or csv.")
+    if distinct and file_format == FORMATS[0]:
+        raise click.UsageError("--distinct needs edges: give --format parquet or csv.")
     window = time_window.parse_window(start, end or str(START_LIMIT_MS), now_ms=now_ms())
-    with common.running("export", master) as spark:
+    with common.spark_job("export", master) as spark:
         from fll_hbase.spark.jobs import export as job
 
-        wanted = job.ExportSpec(settings, window, namespace or "", distinct)
-        exported = job.export(spark, wanted, out, form=job.Format(form), overwrite=overwrite)
-    common.summary(exported.summary(), lambda: str(exported))
+        spec = job.ExportSpec(settings, window, namespace or "", distinct)
+        report = job.export(spark, spec, out, form=job.Format(file_format), overwrite=overwrite)
+    common.print_summary(report.summary(), lambda: str(report))

@@ -1,16 +1,16 @@
-"""Load files by the million lines."""
+"""`fll spark load`: record files with millions of lines."""
 
 from __future__ import annotations
 
 import click
 
-from fll_hbase.cli import stores
 from fll_hbase.cli.commands.spark import common
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP
 from fll_hbase.config import Settings
+from fll_hbase.store.factory import open_store
 
-FORMS = ("text", "parquet")
+FORMATS = ("text", "parquet")
 
 
 @click.command(
@@ -21,33 +21,39 @@ Examples:
 """,
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
-@click.option("--rejects", metavar="DIR", required=True, help="Where rejected lines go; DIR is replaced.")
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
+@click.option("--rejects", metavar="DIR", required=True, help="Directory for rejected lines; it is replaced.")
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
 @click.option(
     "--format",
-    "form",
-    type=click.Choice(FORMS),
-    default=FORMS[0],
+    "input_format",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
     show_default=True,
-    help="Lines of text, or the column `value` of Parquet.",
+    help="Input format: lines of text, or the column `value` of Parquet.",
 )
 @common.job_options
 def load(
-    *, paths: tuple[str, ...], rejects: str, namespace: str | None, form: str, settings: Settings, master: str
+    *,
+    paths: tuple[str, ...],
+    rejects: str,
+    namespace: str | None,
+    input_format: str,
+    settings: Settings,
+    master: str,
 ) -> None:
-    """Record every line of INPUT: documents, OpenLineage events, DataHub proposals, told apart per line.
+    """Record every line of INPUT: documents, OpenLineage events and DataHub proposals, detected line by line.
 
-    INPUT is any path that Spark reads: files, folders, patterns; gzip, zstd. A line that is rejected stands
-    in DIR with its file, its number and every fault, and stops no other. Loading again is safe, whatever
-    ended it before.
+    INPUT is any path that Spark reads: files, folders, patterns; gzip, zstd. A line that is rejected is
+    written to DIR with its file, its number and every error, and the others are recorded. Loading again is
+    safe, however an earlier load ended.
     """
-    with stores.opened(settings, new=True):
-        pass
-    with common.running("load", master) as spark:
+    # A store that cannot be opened is reported before Spark starts.
+    open_store(settings).close()
+    with common.spark_job("load", master) as spark:
         from fll_hbase.spark.jobs import load as job
         from fll_hbase.spark.worker_ingest import Target
 
-        loaded = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=form)
-    common.summary(loaded.summary(), lambda: str(loaded))
-    if loaded.counts.rejected:
+        report = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=input_format)
+    common.print_summary(report.summary(), lambda: str(report))
+    if report.counts.rejected:
         click.get_current_context().exit(FAILURE)

@@ -1,4 +1,4 @@
-"""Follow lineage as it comes, from a folder or from Kafka."""
+"""`fll spark stream`: record documents as they arrive in a folder or in Kafka."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fll_hbase.cli import stores
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP
 from fll_hbase.config import Settings
 from fll_hbase.spark.shutdown import StopFlag, stop_on_signals
+from fll_hbase.store.factory import open_store
 
 if TYPE_CHECKING:
-    from fll_hbase.spark.stream_stats import BatchReport
+    from fll_hbase.spark.stats import BatchReport
 
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",
 }
-"""Counting a batch takes few partitions, and Spark does not find that out for streams as it does elsewhere.
-Batches tell how far it is; a bar of Spark's would run through their lines."""
+"""Counts of a batch need few partitions, and Spark does not coalesce partitions of streams by itself.
+Every batch is reported on a line, which Spark's progress bar would overwrite."""
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, said: tuple[str, ...]) -> Mapping[str, str]:
-    """NAME=VALUE, each."""
-    for one in said:
-        if not one.partition("=")[1]:
-            raise click.BadParameter(f"{one!r} is not NAME=VALUE.", ctx, param)
-    return {name: value for name, _, value in (one.partition("=") for one in said)}
+def _split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+    """Split NAME=VALUE of every occurrence of an option."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)
+    return dict(value.split("=", 1) for value in values)
 
 
 @click.command(
@@ -42,38 +42,47 @@ Examples:
 """,
 )
 @click.argument("source", metavar="SOURCE")
-@click.option("--rejects", metavar="DIR", required=True, help="Where lines go that cannot be recorded.")
-@click.option("--checkpoint", metavar="DIR", required=True, help="Where is kept how far the stream is.")
-@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Of documents that name none.")
-@click.option("--once", is_flag=True, help="Take all that is there, batch by batch, and end.")
+@click.option("--rejects", metavar="DIR", required=True, help="Directory for lines that cannot be recorded.")
+@click.option(
+    "--checkpoint", metavar="DIR", required=True, help="Directory for the Spark streaming checkpoint."
+)
+@click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
+@click.option("--once", is_flag=True, help="Record everything available now, batch by batch, and end.")
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     default=1.0,
     show_default=True,
-    help="From the begin of a batch to that of the next, at least.",
+    help="Minimum seconds between batch starts.",
 )
-@click.option("--files-max", metavar="N", type=click.IntRange(min=1), help="Files a batch; by default 100.")
 @click.option(
-    "--offsets-max", metavar="N", type=click.IntRange(min=1), help="Messages a batch; by default 100,000."
+    "--files-max", metavar="N", type=click.IntRange(min=1), help="Maximum files of a batch (default: 100)."
+)
+@click.option(
+    "--offsets-max",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Maximum messages of a batch (default: 100,000).",
 )
 @click.option(
     "--option",
     "options",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pairs,
-    help="Of Spark's source, such as kafka.security.protocol=SSL; can be given many times.",
+    callback=_split_pairs,
+    help="Option of Spark's source, such as kafka.security.protocol=SSL; can be repeated.",
 )
 @click.option(
     "--package",
     "packages",
     metavar="GROUP:NAME:VERSION",
     multiple=True,
-    help="From Maven, with all it needs.",
+    help="Maven package to load with its dependencies; can be repeated.",
 )
-@click.option("--jar", "jars", metavar="FILE", multiple=True, help="In place of a package.")
+@click.option(
+    "--jar", "jars", metavar="FILE", multiple=True, help="Jar to load in place of a package; can be repeated."
+)
 @common.job_options
 def stream(
     *,
@@ -91,35 +100,37 @@ def stream(
     settings: Settings,
     master: str,
 ) -> None:
-    """Record documents, events and proposals as they come into SOURCE, until SIGTERM or Ctrl-C.
+    """Record documents, events and proposals as they arrive in SOURCE, until SIGTERM or Ctrl-C.
 
     SOURCE is a folder into which NDJSON files are moved, gzipped or not, or
-    kafka://HOST:PORT[,HOST:PORT]/TOPIC[,TOPIC]. Ended in any way and started again with the same checkpoint
-    it goes on where it was: no line is lost, none counts twice. A batch is told on one line, as JSON where
-    nobody watches; so are all of them at the end.
+    kafka://HOST:PORT[,HOST:PORT]/TOPIC[,TOPIC]. However it ended, a stream started again with the same
+    checkpoint continues where it was: no line is lost, none is counted twice. Each batch is reported on one
+    line, and all of them at the end: as text on a terminal, else as JSON.
     """
     shipped = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
-    asked = _SETTINGS | {name: value for name, value in shipped.items() if value}
+    spark_settings = _SETTINGS | {name: value for name, value in shipped.items() if value}
     stop = StopFlag()
-    with common.running("stream", master, asked) as spark, stop_on_signals(stop):
+    with common.spark_job("stream", master, spark_settings) as spark, stop_on_signals(stop):
         from fll_hbase.spark import stream_sources
         from fll_hbase.spark.jobs import stream as job
         from fll_hbase.spark.worker_ingest import Target
 
-        found = stream_sources.parse_source(source, files_max=files_max, offsets_max=offsets_max, options=options)
-        with stores.opened(settings, new=True):
-            pass
-        streamed = job.stream(
+        stream_source = stream_sources.parse_source(
+            source, files_max=files_max, offsets_max=offsets_max, options=options
+        )
+        # A store that cannot be opened is reported before the stream starts.
+        open_store(settings).close()
+        stream_report = job.stream(
             spark,
-            found,
+            stream_source,
             Target(settings, namespace or ""),
             paths=job.StreamPaths(checkpoint, rejects),
             trigger=job.Trigger(interval, once),
-            report=_told,
+            report=_print_batch,
             stop=stop,
         )
-    common.summary(streamed.summary(), lambda: str(streamed))
+    common.print_summary(stream_report.summary(), lambda: str(stream_report))
 
 
-def _told(batch: BatchReport) -> None:
-    common.summary(batch.summary(), lambda: str(batch))
+def _print_batch(batch: BatchReport) -> None:
+    common.print_summary(batch.summary(), lambda: str(batch))

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from client.scripted_server import Reply, serving
 from fll_hbase.client.errors import Refused
-from fll_hbase.client.http import Server
+from fll_hbase.client.http_session import HttpSession
 from fll_hbase.errors import (
     ChecksumConflict,
     ConfigurationError,
@@ -25,7 +26,6 @@ from fll_hbase.errors import (
     TooLarge,
     UnreadableDocument,
 )
-from recorder.scripted import Reply, serving
 
 KIND = "urn:fll-hbase:problem:"
 GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')
@@ -36,12 +36,12 @@ def problem(kind: str, status: int, **also: Any) -> Reply:
     return Reply(status, json.dumps(told).encode(), {"Content-Type": "application/problem+json"})
 
 
-def record(url: str, patience_seconds: float = 5.0, answer_seconds: float = 5.0) -> dict[str, Any]:
-    server = Server(url, patience_seconds=patience_seconds, answer_seconds=answer_seconds)
+def record(url: str, timeout_seconds: float = 5.0, read_seconds: float = 5.0) -> dict[str, Any]:
+    session = HttpSession(url, timeout_seconds=timeout_seconds, read_seconds=read_seconds)
     try:
-        return server.record(b'{"a": 1}', namespace="my/ns %")
+        return session.post("v3", "namespaces", "my/ns %", "lineage", body=b'{"a": 1}')
     finally:
-        server.close()
+        session.close()
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
@@ -79,7 +79,7 @@ def test_a_wait_beyond_its_patience_is_not_begun() -> None:
 def test_patience_ends() -> None:
     begun = time.monotonic()
     with serving(Reply(503)) as server, pytest.raises(StoreUnavailable, match="is busy: 503"):
-        record(server.url, patience_seconds=1)
+        record(server.url, timeout_seconds=1)
     assert 0.2 < time.monotonic() - begun < 2
     assert len(server.asked) > 1
 
@@ -96,7 +96,7 @@ def test_no_server_is_told_with_its_address_and_never_its_password() -> None:
         with pytest.raises(
             StoreUnavailable, match=f"http://127.0.0.1:{port} does not answer: .*refused"
         ) as told:
-            record(f"http://user:secret@127.0.0.1:{port}", patience_seconds=0.3)
+            record(f"http://user:secret@127.0.0.1:{port}", timeout_seconds=0.3)
     assert "secret" not in str(told.value)
 
 
@@ -105,7 +105,7 @@ def test_a_silent_server_is_given_up() -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         with pytest.raises(StoreUnavailable, match="timed out"):
-            record(f"http://127.0.0.1:{silent.getsockname()[1]}", patience_seconds=0.3, answer_seconds=0.3)
+            record(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_seconds=0.3, read_seconds=0.3)
 
 
 @pytest.mark.parametrize("url", ["hppt://localhost:1", "localhost", "http://"])
@@ -163,12 +163,12 @@ def line(status: int, **also: Any) -> bytes:
     return json.dumps({"status": status, **also}).encode() + b"\n"
 
 
-def batch(url: str, lines: list[bytes], patience_seconds: float = 5.0) -> list[dict[str, Any]]:
-    server = Server(url, patience_seconds=patience_seconds)
+def batch(url: str, lines: list[bytes], timeout_seconds: float = 5.0) -> list[dict[str, Any]]:
+    session = HttpSession(url, timeout_seconds=timeout_seconds)
     try:
-        return server.record_batch(lines, namespace="ns")
+        return session.post_lines("v3", "namespaces", "ns", "lineage", "batch", lines=lines)
     finally:
-        server.close()
+        session.close()
 
 
 def test_a_batch_is_one_line_each() -> None:
@@ -193,4 +193,4 @@ def test_lines_that_are_no_answer_to_a_batch_are_told(body: bytes) -> None:
 def test_a_batch_whose_store_stays_away_is_told() -> None:
     reply = Reply(200, line(503, detail="the disk is full"))
     with serving(reply) as server, pytest.raises(StoreUnavailable, match="the disk is full"):
-        batch(server.url, [b"1"], patience_seconds=0.5)
+        batch(server.url, [b"1"], timeout_seconds=0.5)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 import requests
 
+from cli.commands import WINDOW, complaint, fll, printed
 from cli.documents import NAMES
-from cli.running import WINDOW, complaint, fll, printed
 
 QUESTIONS = [
     ("lineage", "bank", "DailyTransactions", *WINDOW),

@@ -1,17 +1,19 @@
-"""Are the documents of a file those that were put in, however it is written, packed and cut into reads?"""
+"""Documents of files in every form, compression and chunking, and their batches."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fll_hbase.cli.batches import BATCH_BYTES_MAX, BATCH_RUNS, batches
-from fll_hbase.ingest.ndjson import Line, documents
+from fll_hbase.cli.commands.record import BATCH_DOCUMENTS
+from fll_hbase.ingest.batches import BATCH_BYTES_MAX, LocatedDocument, batch_documents
+from fll_hbase.ingest.ndjson import InputLine, read_documents
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -37,9 +39,9 @@ class Trickle(io.RawIOBase):
         return self._raw.read(self._size if size < 0 else min(size, self._size))
 
 
-def read(raw: bytes, *, packed: bool = False, size: int = 7) -> list[Line]:
+def read(raw: bytes, *, packed: bool = False, size: int = 7) -> list[InputLine]:
     stream: Any = Trickle(gzip.compress(raw) if packed else raw, size)
-    return list(documents(stream, bytes_max=BYTES_MAX))
+    return list(read_documents(stream, bytes_max=BYTES_MAX))
 
 
 @given(st.lists(st.tuples(objects, blanks), min_size=1, max_size=5), st.booleans(), st.integers(2, 50))
@@ -67,7 +69,7 @@ def test_any_bytes_give_documents_or_refusals(raw: bytes, packed: bool) -> None:
 def test_cut_gzip_is_told_and_what_came_before_is_kept(count: int, kept: int) -> None:
     packed = gzip.compress(b"".join(b'{"a": %d}\n' % number for number in range(count)))
     cut = packed[: min(kept, len(packed) - 1)]
-    *good, last = [*documents(io.BytesIO(cut), bytes_max=BYTES_MAX)] or [Line(0, b"")]
+    *good, last = [*read_documents(io.BytesIO(cut), bytes_max=BYTES_MAX)] or [InputLine(0, b"")]
     assert [json.loads(line.raw) for line in good] == [{"a": number} for number in range(len(good))]
     assert last.error is not None or len(cut) < 2
 
@@ -87,17 +89,22 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
     assert (after.number, after.raw) == (2, b"{}\n")
 
 
+def batches(raws: Iterable[bytes]) -> list[list[LocatedDocument]]:
+    lines = [InputLine(number, raw) for number, raw in enumerate(raws)]
+    return list(batch_documents(lines, namespace="", documents_max=BATCH_DOCUMENTS))
+
+
 def test_batches_are_bounded_and_lose_nothing() -> None:
-    lines = [Line(number, b'{"run": {"run": "%d"}}' % number) for number in range(2 * BATCH_RUNS + 1)]
-    found = list(batches(lines, namespace=""))
-    assert [len(batch) for batch in found] == [BATCH_RUNS, BATCH_RUNS, 1]
-    assert [placed.line for batch in found for placed in batch] == lines
-    large = [Line(number, b" " * (BATCH_BYTES_MAX // 2 + 1)) for number in range(3)]
-    assert [len(batch) for batch in batches(large, namespace="")] == [1, 1, 1]
+    raws = [b'{"run": {"run": "%d"}}' % number for number in range(2 * BATCH_DOCUMENTS + 1)]
+    result = batches(raws)
+    assert [len(batch) for batch in result] == [BATCH_DOCUMENTS, BATCH_DOCUMENTS, 1]
+    assert [document.line.raw for batch in result for document in batch] == raws
+    large = [b" " * (BATCH_BYTES_MAX // 2 + 1)] * 3
+    assert [len(batch) for batch in batches(large)] == [1, 1, 1]
 
 
 def test_a_run_is_never_twice_in_a_batch() -> None:
     names = ["a", "b", "a", "c", "c", ""]
-    lines = [Line(number, json.dumps({"run": {"run": name}}).encode()) for number, name in enumerate(names)]
-    found = [[placed.run for placed in batch] for batch in batches(lines, namespace="")]
-    assert found == [["a", "b"], ["a", "c"], ["c", ""]]
+    result = batches(json.dumps({"run": {"run": name}}).encode() for name in names)
+    runs = [[document.head.run for document in batch] for batch in result]
+    assert runs == [["a", "b"], ["a", "c"], ["c", ""]]

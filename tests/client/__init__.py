@@ -1,0 +1,1 @@
+"""Tests of the client: HTTP sessions, and equal answers of both clients."""
