@@ -1,6 +1,6 @@
-"""How does one value become bytes that sort as it does: names, times and days.
+"""Order-preserving encodings of names, times and days in row keys.
 
-The format is written down in docs/row-keys.md.
+docs/row-keys.md specifies the format.
 """
 
 from __future__ import annotations
@@ -13,82 +13,84 @@ from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
 
 SEPARATOR = b"|"
 KEY_BYTES_MAX = 32_767
-"""HBase refuses longer row keys, and says no more than "Internal error"."""
+"""HBase refuses longer row keys, with no better message than "Internal error"."""
 
 DAY_MAX = 2**32 - 1
-"""Days since 1970 that eight hex digits can tell; later ones share the last."""
+"""The largest day since 1970 that fits eight hex digits; later days share it."""
 
 _SAFE = "-/:@=,"
 
 
 @lru_cache(maxsize=65_536)
 def escape(name: str) -> bytes:
-    """A name as it stands in keys."""
+    """Return a name in the form that keys have it."""
     return escape_bytes(name.encode())
 
 
 @lru_cache(maxsize=65_536)
-def unescape(piece: bytes) -> str:
-    """The name that `escaped` made the piece of. Raises CorruptRow for any other bytes."""
+def unescape(segment: bytes) -> str:
+    """Invert `escape`. Raises CorruptRow for any other bytes."""
     try:
-        return unescape_bytes(piece).decode()
+        return unescape_bytes(segment).decode()
     except UnicodeDecodeError as error:
-        raise CorruptRow(f"{piece!r} is not an escaped name") from error
+        raise CorruptRow(f"{segment!r} is not an escaped name") from error
 
 
 def escape_bytes(name: bytes) -> bytes:
-    """Every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
+    """Encode every byte outside `A-Z a-z 0-9 . _ ~ - / : @ = ,` as `%XX`."""
     return quote_from_bytes(name, safe=_SAFE).encode("ascii")
 
 
-def unescape_bytes(piece: bytes) -> bytes:
-    """The bytes that `escaped_bytes` made the piece of. Raises CorruptRow for any other piece."""
-    name = unquote_to_bytes(piece)
-    if escape_bytes(name) != piece:
-        raise CorruptRow(f"{piece!r} is not an escaped name")
+def unescape_bytes(segment: bytes) -> bytes:
+    """Invert `escape_bytes`. Raises CorruptRow for any other bytes."""
+    name = unquote_to_bytes(segment)
+    # Compared again, because unquoting accepts what escaping never writes: %41, %7e, a lone %.
+    if escape_bytes(name) != segment:
+        raise CorruptRow(f"{segment!r} is not an escaped name")
     return name
 
 
-def join_key(*pieces: bytes) -> bytes:
-    """A key of pieces. Raises TooLarge where HBase would refuse it."""
-    return check_key_length(SEPARATOR.join(pieces))
+def join_key(*segments: bytes) -> bytes:
+    """Join segments to a key. Raises TooLarge if HBase would refuse it."""
+    return check_key_length(SEPARATOR.join(segments))
 
 
 def check_key_length(key: bytes) -> bytes:
-    """The key itself. Raises TooLarge where HBase would refuse it."""
+    """Return the key. Raises TooLarge if HBase would refuse it."""
     if len(key) > KEY_BYTES_MAX:
         raise TooLarge(f"names too long: a key of {len(key)} bytes, at most {KEY_BYTES_MAX} are stored")
     return key
 
 
 def inverted_start(start_ms: int) -> bytes:
-    """16 hex digits that sort newest first."""
+    """Return 16 hex digits that sort newest first."""
     return b"%016x" % (START_LIMIT_MS - start_ms)
 
 
-def parse_inverted_start(piece: bytes) -> int:
-    """The start that `inverted_start` made the piece of."""
-    return START_LIMIT_MS - _number(piece, digits=16, largest=START_LIMIT_MS)
+def parse_inverted_start(segment: bytes) -> int:
+    """Invert `inverted_start`. Raises CorruptRow for any other bytes."""
+    return START_LIMIT_MS - _number(segment, digits=16, largest=START_LIMIT_MS)
 
 
 def day_of(start_ms: int) -> int:
-    """Days since 1970, at most DAY_MAX."""
+    """Return the day since 1970, at most DAY_MAX."""
     return min(start_ms // DAY_MS, DAY_MAX)
 
 
 def inverted_day(day: int) -> bytes:
-    """8 hex digits that sort newest first."""
+    """Return 8 hex digits that sort newest first."""
     return b"%08x" % (DAY_MAX - day)
 
 
-def parse_inverted_day(piece: bytes) -> int:
-    """The day that `inverted_day` made the piece of."""
-    return DAY_MAX - _number(piece, digits=8, largest=DAY_MAX)
+def parse_inverted_day(segment: bytes) -> int:
+    """Invert `inverted_day`. Raises CorruptRow for any other bytes."""
+    return DAY_MAX - _number(segment, digits=8, largest=DAY_MAX)
 
 
-def _number(piece: bytes, *, digits: int, largest: int) -> int:
-    if len(piece) == digits and not piece.strip(b"0123456789abcdef"):
-        number = int(piece, 16)
+def _number(segment: bytes, *, digits: int, largest: int) -> int:
+    # int() alone would also accept upper case, signs, blanks and underscores.
+    if len(segment) == digits and not segment.strip(b"0123456789abcdef"):
+        number = int(segment, 16)
         if number <= largest:
             return number
-    raise CorruptRow(f"{piece!r} is not {digits} hex digits of at most {largest:x}")
+    raise CorruptRow(f"{segment!r} is not {digits} hex digits of at most {largest:x}")

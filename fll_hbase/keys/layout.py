@@ -1,6 +1,6 @@
-"""Which row and which column holds it: every key, key range and column name of the table.
+"""Row keys, key ranges and column names of the table.
 
-`start` of a range is in, `stop` is out. The format is written down in docs/row-keys.md, whose vectors are
+The start of a range is included, the stop excluded. docs/row-keys.md specifies the format; its vectors are
 tested against this module.
 """
 
@@ -30,233 +30,233 @@ Range: TypeAlias = tuple[bytes, bytes]
 CHECKSUM_DIGITS = 32
 
 LIGHT, HEAVY = b"d:", b"o:"
-"""The column families: what high-level questions read, and operations with their graphs."""
+"""The column families: what dataset-level queries read, and operations with their graphs."""
 
+# Columns of content rows.
 VERSION = b"d:v"
 SOURCES, DESTINATIONS = b"d:s", b"d:t"
 FIELD_MAP = b"d:m"
 OPERATION_NAMES = b"o:n"
 OPERATION = b"o:op|"
 
+# Columns of run rows, then of event bodies, references and index rows.
 DOCUMENT = b"d:v|"
 EVENT = b"d:ev|"
 COMMIT = b"d:z|"
-
 EVENT_BODY = b"o:d"
-
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 SAMPLE_RUN, FAILED_SAMPLE_RUN = b"d:w", b"d:x"
 
+# Columns of catalogue rows and of alias rows.
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
 DECLARED, ALIAS, HORIZON = b"d:s|", b"d:a|", b"d:h|"
 
 CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
 REFERENCES, INDEX = (b"b|", b"f|"), b"i|"
-"""What all data rows begin with, all run rows, and all catalogue rows; then come namespace and name."""
+"""Key prefixes of the kinds of rows."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
 
 class Reference(NamedTuple):
-    """What a reference key, or the tail of one, tells."""
+    """The run of a reference key or of its tail."""
 
     start_ms: int
     run: str
 
 
 def content_row(checksum: str) -> bytes:
-    """The content of one distinct set of operations."""
+    """Return the key of one distinct set of operations."""
     return b"c|" + checksum.encode()
 
 
 def run_row(run: str) -> bytes:
-    """The truth about one run, salted so that runs in order of time do not heat one region."""
+    """Return the key of a run, salted so that run ids that grow with time do not all write to one region."""
     return join_key(b"r", salt(run.encode()), escape(run))
 
 
 def salt(run: bytes) -> bytes:
-    """What comes before a run, unescaped, in the key of its row."""
+    """Return the salt in the key of an unescaped run id: the first byte of its 64-bit xxh3, in hex."""
     return b"%02x" % (xxhash.xxh3_64_intdigest(run) >> 56)
 
 
-def reference_prefix(direction: Direction, end_point: Dataset) -> bytes:
-    """What all references of an end point begin with."""
-    return join_key(_LETTER[direction], escape(end_point.namespace), escape(end_point.name), b"")
+def reference_prefix(direction: Direction, dataset: Dataset) -> bytes:
+    """Return the key prefix of all references of a dataset."""
+    return join_key(_LETTER[direction], escape(dataset.namespace), escape(dataset.name), b"")
 
 
 def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
-    """What all references of one direction begin with, or those of a namespace."""
+    """Return the key prefix of all references of a direction, or of a namespace in it."""
     return join_key(_LETTER[direction], *([escape(namespace)] if namespace else []), b"")
 
 
 def reference_tail(start_ms: int, run: str) -> bytes:
-    """The end of a reference key, and what a witness holds."""
+    """Return the end of a reference key, which is also the value of a sample run."""
     return escaped_reference_tail(start_ms, escape(run))
 
 
 def escaped_reference_tail(start_ms: int, run: bytes) -> bytes:
-    """The end of a reference key of a run that is escaped already."""
+    """Return `reference_tail` of a run id that is escaped already."""
     return b"%b|%b" % (inverted_start(start_ms), run)
 
 
 def parse_reference_tail(tail: bytes) -> Reference:
-    """The inverse of `reference_tail`. Raises CorruptRow for any other bytes."""
+    """Invert `reference_tail`. Raises CorruptRow for any other bytes."""
     start, separator, run = tail.partition(SEPARATOR)
     if not separator:
         raise CorruptRow(f"{tail!r} is not the tail of a reference key")
     return Reference(parse_inverted_start(start), unescape(run))
 
 
-def window_range(direction: Direction, end_point: Dataset, asked: Window) -> Range:
-    """The references of an end point whose runs start in the window, newest first."""
-    prefix = reference_prefix(direction, end_point)
-    start, stop = start_bounds(asked)
+def window_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
+    """Return the range of the references of a dataset whose runs start in the window, newest first."""
+    prefix = reference_prefix(direction, dataset)
+    start, stop = start_bounds(window)
     return prefix + start, prefix + stop
 
 
-def start_bounds(asked: Window) -> Range:
-    """Between which bytes the tails of references lie whose runs start in the window."""
-    if asked.empty:
+def start_bounds(window: Window) -> Range:
+    """Return the range of the tails of references whose runs start in the window."""
+    if window.empty:
         return b"", b""
-    return inverted_start(asked.stop_ms - 1), b"%016x" % (int(inverted_start(asked.start_ms), 16) + 1)
+    return inverted_start(window.stop_ms - 1), b"%016x" % (int(inverted_start(window.start_ms), 16) + 1)
 
 
-def index_prefix(direction: Direction, end_point: Dataset) -> bytes:
-    """What all index rows of an end point begin with."""
-    return join_key(b"i", _LETTER[direction], escape(end_point.namespace), escape(end_point.name), b"")
+def index_prefix(direction: Direction, dataset: Dataset) -> bytes:
+    """Return the key prefix of all index rows of a dataset."""
+    return join_key(b"i", _LETTER[direction], escape(dataset.namespace), escape(dataset.name), b"")
 
 
 def index_tail(day: int, checksum: str) -> bytes:
-    """The end of a key of the day index."""
+    """Return the end of the key of an index row."""
     return inverted_day(day) + SEPARATOR + checksum.encode()
 
 
-def index_range(direction: Direction, end_point: Dataset, asked: Window) -> Range:
-    """The index rows of all days that the window touches, newest first."""
-    prefix = index_prefix(direction, end_point)
-    if asked.empty:
+def index_range(direction: Direction, dataset: Dataset, window: Window) -> Range:
+    """Return the range of the index rows of all days that overlap the window, newest first."""
+    prefix = index_prefix(direction, dataset)
+    if window.empty:
         return prefix, prefix
-    newest, oldest = inverted_day(day_of(asked.stop_ms - 1)), inverted_day(day_of(asked.start_ms))
+    newest, oldest = inverted_day(day_of(window.stop_ms - 1)), inverted_day(day_of(window.start_ms))
     return prefix + newest, prefix + oldest + b"}"
 
 
 def index_checksum(index_key: bytes) -> bytes:
-    """The content that a key of the day index names."""
+    """Return the checksum at the end of an index row's key, not validated."""
     return index_key[-CHECKSUM_DIGITS:]
 
 
 def decode_checksum(checksum: bytes) -> str:
-    """What `checksum_in` found, as text. Raises CorruptRow where it is no checksum."""
+    """Return the checksum as text. Raises CorruptRow if it is not 32 hex digits."""
     if len(checksum) != CHECKSUM_DIGITS or checksum.strip(b"0123456789abcdef"):
-        raise CorruptRow(f"{checksum!r} at the end of an index key is no checksum")
+        raise CorruptRow(f"{checksum!r} is not a checksum")
     return checksum.decode()
 
 
 def index_day(index_key: bytes) -> int:
-    """The day that a key of the day index is of. Raises CorruptRow."""
+    """Return the day of an index row's key. Raises CorruptRow."""
     return parse_inverted_day(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
-def dataset_row(end_point: Dataset) -> bytes:
-    """The catalogue row of an end point."""
-    return join_key(b"e", escape(end_point.namespace), escape(end_point.name))
+def dataset_row(dataset: Dataset) -> bytes:
+    """Return the key of the catalogue row of a dataset."""
+    return join_key(b"e", escape(dataset.namespace), escape(dataset.name))
 
 
 def dataset_prefix(namespace: str) -> bytes:
-    """What the catalogue rows of one namespace begin with."""
+    """Return the key prefix of the catalogue rows of a namespace."""
     return join_key(b"e", escape(namespace), b"")
 
 
 def operation_column(name: str) -> bytes:
-    """The cell of one operation in a data row."""
+    """Return the column of an operation in a content row."""
     return OPERATION + escape(name)
 
 
-def graph_column(direction: Direction, end_point: Dataset, field: str) -> bytes:
-    """The cell of one field's graph in a data row."""
+def graph_column(direction: Direction, dataset: Dataset, field: str) -> bytes:
+    """Return the column of a field's graph in a content row."""
     head = b"o:" + _LETTER[direction]
-    return join_key(head, escape(end_point.namespace), escape(end_point.name), escape(field))
+    return join_key(head, escape(dataset.namespace), escape(dataset.name), escape(field))
 
 
 def document_column(number: int, digest: str) -> bytes:
-    """The cell of one whole document in a run row."""
+    """Return the column of a whole document in a run row; documents are numbered as they come."""
     return DOCUMENT + b"%08x|" % number + digest.encode()
 
 
 def event_column(time_ms: int, digest: str) -> bytes:
-    """The cell of one event in a run row."""
+    """Return the column of an event in a run row."""
     return EVENT + b"%016x|" % time_ms + digest.encode()
 
 
 def event_time_ms(column: bytes) -> int:
-    """The time in an event's column. Raises CorruptRow for any other column."""
-    said = column[len(EVENT) : len(EVENT) + 16]
+    """Return the time of an event's column. Raises CorruptRow for any other column."""
     try:
-        return int(said, 16)
+        return int(column[len(EVENT) : len(EVENT) + 16], 16)
     except ValueError as error:
         raise CorruptRow(f"{column!r} is not the column of an event") from error
 
 
 def event_body_row(digest: str) -> bytes:
-    """What events say, once however many say it."""
+    """Return the key of an event body, which all events with equal bodies share."""
     return b"p|" + digest.encode()
 
 
 def commit_column(count: int, digest: str) -> bytes:
-    """The cell of what a pass derived from `count` cells of a run row."""
+    """Return the column of a commit record computed from `count` documents and events of a run row."""
     return COMMIT + b"%08x|" % count + digest.encode()
 
 
 def field_column(direction: Direction, field: str) -> bytes:
-    """The catalogue cell of a field written (backward) or read (forward)."""
+    """Return the catalogue column of a field that was written (backward) or read (forward)."""
     return (WRITTEN if direction is Direction.BACKWARD else READ) + escape(field)
 
 
 def declared_field_column(field: str) -> bytes:
-    """The catalogue cell of a field that a schema names, whatever runs did to it."""
+    """Return the catalogue column of a field that a schema declares, apart from what runs did to it."""
     return DECLARED + escape(field)
 
 
 def horizon_column(start_ms: int) -> bytes:
-    """The catalogue cell that says that references of runs which started earlier were purged."""
+    """Return the catalogue column that marks references of runs started before `start_ms` as purged."""
     return HORIZON + b"%016x" % start_ms
 
 
 def parse_horizon(column: bytes) -> int:
-    """The inverse of `horizon_column`. Raises CorruptRow for any other column."""
-    said = column[len(HORIZON) :]
-    if not column.startswith(HORIZON) or len(said) != 16 or said.strip(b"0123456789abcdef"):
+    """Invert `horizon_column`. Raises CorruptRow for any other column."""
+    digits = column[len(HORIZON) :]
+    if not column.startswith(HORIZON) or len(digits) != 16 or digits.strip(b"0123456789abcdef"):
         raise CorruptRow(f"{column!r} is not the column of a horizon")
-    return int(said, 16)
+    return int(digits, 16)
 
 
-def alias_row(end_point: Dataset) -> bytes:
-    """Under which further names an end point is known."""
-    return join_key(b"a", escape(end_point.namespace), escape(end_point.name))
+def alias_row(dataset: Dataset) -> bytes:
+    """Return the key of the aliases of a dataset."""
+    return join_key(b"a", escape(dataset.namespace), escape(dataset.name))
 
 
-def alias_column(end_point: Dataset) -> bytes:
-    """The cell of one further name of an end point."""
-    return ALIAS + join_key(escape(end_point.namespace), escape(end_point.name))
+def alias_column(dataset: Dataset) -> bytes:
+    """Return the column of one alias."""
+    return ALIAS + join_key(escape(dataset.namespace), escape(dataset.name))
 
 
 def parse_alias(column: bytes) -> Dataset:
-    """The inverse of `alias_column`. Raises CorruptRow for any other column."""
+    """Invert `alias_column`. Raises CorruptRow for any other column."""
     if not column.startswith(ALIAS):
-        raise CorruptRow(f"{column!r} is not the column of a further name")
+        raise CorruptRow(f"{column!r} is not the column of an alias")
     namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
     return Dataset(unescape(namespace), unescape(name))
 
 
 def typed_value_column(field: bytes, digest: str) -> bytes:
-    """The catalogue cell of one type that a field was said to have."""
+    """Return the catalogue column of one type of a field; the digest is that of the type."""
     return field + SEPARATOR + digest.encode()
 
 
 def parse_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:
-    """Direction and name of a field's catalogue cell, and whether it holds a type; None for others.
+    """Return direction and name of a field's catalogue column and whether the cell holds a type.
 
-    A field that only a schema names has no direction.
+    The direction of a field that only a schema declares is None. Returns None for other columns.
     """
     for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ), (None, DECLARED)):
         if column.startswith(head):

@@ -1,4 +1,4 @@
-"""Which part of the table is it: ranges over many rows, cut where they may be, and keys read back."""
+"""Key ranges over many rows, points where they may be split, and the parts of a key read back."""
 
 from __future__ import annotations
 
@@ -19,49 +19,52 @@ _PLAIN_RUN_ROW = re.compile(re.escape(layout.RUNS) + rb"[0-9a-f]{2}\|[A-Za-z0-9.
 
 
 def prefix_range(prefix: bytes) -> Range:
-    """All keys that begin with the prefix, which ends with the separator."""
+    """Return the range of all keys that begin with the prefix, which ends with the separator."""
     return prefix, prefix_end(prefix)
 
 
 def prefix_end(prefix: bytes) -> bytes:
-    """After all keys that begin with the prefix, which ends with the separator, and before any other."""
+    """Return the smallest bound above all keys with the prefix, which ends with the separator."""
+    # "}" follows "|" in ASCII and is in no key, because names have it escaped.
     return prefix[:-1] + b"}"
 
 
-def split_range(whole: Range, cuts: list[bytes]) -> list[Range]:
-    """The range in parts, from one cut to the next."""
-    bounds = [whole[0], *(cut for cut in sorted(set(cuts)) if whole[0] < cut < whole[1]), whole[1]]
+def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
+    """Split a range at those of the points that lie inside it, in key order."""
+    start, stop = whole_range
+    bounds = [start, *(point for point in sorted(set(points)) if start < point < stop), stop]
     return list(pairwise(bounds))
 
 
 def split_point(key: bytes) -> bytes | None:
-    """Where references may be parted near a key: those of one millisecond stay together; None for nowhere."""
-    pieces = key.split(SEPARATOR, 4)
-    if len(pieces) < 4:
+    """Return a split point near `key` that does not separate references of one millisecond, or None."""
+    segments = key.split(SEPARATOR, 4)
+    if len(segments) < 4:
         return key
-    start = pieces[3][:_START_DIGITS]
+    start = segments[3][:_START_DIGITS]
     try:
-        parse_inverted_start(_filled(start))
+        parse_inverted_start(_padded(start))
     except CorruptRow:
         return None
-    return SEPARATOR.join((*pieces[:3], start))
+    return SEPARATOR.join((*segments[:3], start))
 
 
-def restrict_window(direction: Direction, end_point: Dataset, asked: Window, part: Range) -> Window:
-    """As much of the window as lies in a part of references, between cuts or ends of windows."""
-    prefix = layout.reference_prefix(direction, end_point)
+def restrict_window(direction: Direction, dataset: Dataset, window: Window, part: Range) -> Window:
+    """Return the part of the window whose references lie in a range between two split points."""
+    prefix = layout.reference_prefix(direction, dataset)
     if part[1] <= prefix or prefix_end(prefix) <= part[0]:
-        return Window(asked.stop_ms, asked.stop_ms)
+        return Window(window.stop_ms, window.stop_ms)
+    # References sort newest first: the start of the key range bounds the end of the window.
     stop_ms, start_ms = (
-        _start_beyond(bound[len(prefix) :]) if bound.startswith(prefix) else None for bound in part
+        _start_limit(bound[len(prefix) :]) if bound.startswith(prefix) else None for bound in part
     )
-    stop_ms = asked.stop_ms if stop_ms is None else min(asked.stop_ms, stop_ms)
-    start_ms = asked.start_ms if start_ms is None else max(asked.start_ms, start_ms)
+    stop_ms = window.stop_ms if stop_ms is None else min(window.stop_ms, stop_ms)
+    start_ms = window.start_ms if start_ms is None else max(window.start_ms, start_ms)
     return Window(min(start_ms, stop_ms), stop_ms)
 
 
 def escaped_run_of(key: bytes) -> bytes:
-    """The run that a run row is of, escaped. Raises CorruptRow for any other key."""
+    """Return the escaped run id of a run row's key. Raises CorruptRow for any other key."""
     run = key[_SALTED:]
     if not _PLAIN_RUN_ROW.fullmatch(key):
         run_of(key)
@@ -71,7 +74,7 @@ def escaped_run_of(key: bytes) -> bytes:
 
 
 def run_of(key: bytes) -> str:
-    """The run that a run row is of. Raises CorruptRow for any other key."""
+    """Return the run id of a run row's key. Raises CorruptRow for any other key."""
     run = unescape(key.split(SEPARATOR, 2)[-1])
     if layout.run_row(run) != key:
         raise CorruptRow(f"{key!r} is not the key of a run row")
@@ -79,22 +82,22 @@ def run_of(key: bytes) -> str:
 
 
 def dataset_of(key: bytes) -> Dataset:
-    """The end point that a catalogue row or a reference is of. Raises CorruptRow for any other key."""
-    pieces = key.split(SEPARATOR, 3)
-    if len(pieces) < 3:
-        raise CorruptRow(f"{key!r} names no end point")
-    return Dataset(unescape(pieces[1]), unescape(pieces[2]))
+    """Return the dataset of a catalogue row or a reference. Raises CorruptRow for any other key."""
+    segments = key.split(SEPARATOR, 3)
+    if len(segments) < 3:
+        raise CorruptRow(f"{key!r} has no dataset")
+    return Dataset(unescape(segments[1]), unescape(segments[2]))
 
 
 def checksum_of(key: bytes) -> str:
-    """The checksum that a data row is of. Raises CorruptRow for any other key."""
+    """Return the checksum of a content row's key. Raises CorruptRow for any other key."""
     return layout.decode_checksum(key[len(layout.CONTENTS) :])
 
 
-def _start_beyond(bound: bytes) -> int:
-    """The last start of what comes before a bound; what comes from there on starts earlier."""
-    return START_LIMIT_MS + 1 - int(_filled(bound), 16)
+def _start_limit(bound: bytes) -> int:
+    """Return the smallest start of references before a bound; those from the bound on start earlier."""
+    return START_LIMIT_MS + 1 - int(_padded(bound), 16)
 
 
-def _filled(start: bytes) -> bytes:
+def _padded(start: bytes) -> bytes:
     return start.ljust(_START_DIGITS, b"0")

@@ -26,7 +26,9 @@ def build_operations(part: EventLineage) -> list[Operation]:
     used = _used(part, outputs)
     names = UniqueNames()
     origins = {place: names.assign(f"read {part.datasets[place][1]}") for place in sorted(used)}
-    types = {mention.dataset_index: dict(mention.fields or ()) for mention in part.mentions if not mention.written}
+    types = {
+        mention.dataset_index: dict(mention.fields or ()) for mention in part.mentions if not mention.written
+    }
     made: list[Operation] = [
         _read(origins[place], part.datasets[place], fields, types.get(place, {}))
         for place, fields in used.items()
@@ -61,19 +63,30 @@ def _with_rename(part: EventLineage, mention: DatasetMention) -> DatasetMention:
     if mention.lifecycle != RENAME or mention.previous not in part.datasets or mention.columns is not None:
         return mention
     place = part.datasets.index(mention.previous)
-    columns = tuple(OutputColumn(name, (InputColumn(place, name, True, "", RENAME),)) for name, _ in mention.fields or ())
+    columns = tuple(
+        OutputColumn(name, (InputColumn(place, name, True, "", RENAME),)) for name, _ in mention.fields or ()
+    )
     return DatasetMention(
-        dataset_index=mention.dataset_index, written=True, fields=mention.fields, columns=columns, lifecycle=RENAME
+        dataset_index=mention.dataset_index,
+        written=True,
+        fields=mention.fields,
+        columns=columns,
+        lifecycle=RENAME,
     )
 
 
 def _used(part: EventLineage, outputs: Iterable[DatasetMention]) -> dict[int, set[str]]:
     """The fields that were taken of each source; none where it was only mentioned."""
-    used: dict[int, set[str]] = {mention.dataset_index: set() for mention in part.mentions if not mention.written}
+    used: dict[int, set[str]] = {
+        mention.dataset_index: set() for mention in part.mentions if not mention.written
+    }
     for mention in outputs:
         if mention.lifecycle == RENAME and mention.previous in part.datasets:
             used.setdefault(part.datasets.index(mention.previous), set())
-        for taken in (*mention.dataset_inputs, *(taken for column in mention.columns or () for taken in column.inputs)):
+        for taken in (
+            *mention.dataset_inputs,
+            *(taken for column in mention.columns or () for taken in column.inputs),
+        ):
             used.setdefault(taken.dataset_index, set()).add(taken.field)
     return dict(sorted(used.items()))
 
@@ -98,7 +111,9 @@ def _written(
     yield Write(name, mention.lifecycle, Dataset(*end_point), "", tuple(inputs))
 
 
-def _taken(takes: Iterable[InputColumn], origins: dict[int, str], *, whole: bool = False) -> tuple[InputField, ...]:
+def _taken(
+    takes: Iterable[InputColumn], origins: dict[int, str], *, whole: bool = False
+) -> tuple[InputField, ...]:
     """The inputs that the takes are, each once."""
     inputs = (
         InputField(origins[taken.dataset_index], taken.field)
@@ -111,7 +126,9 @@ def _taken(takes: Iterable[InputColumn], origins: dict[int, str], *, whole: bool
 
 def _described(takes: Sequence[InputColumn]) -> str:
     """What was done with the source fields: once where it is the same with all."""
-    said = sorted({(taken.field, taken.transformation) for taken in takes if taken.direct and taken.transformation})
+    said = sorted(
+        {(taken.field, taken.transformation) for taken in takes if taken.direct and taken.transformation}
+    )
     if len({how for _, how in said}) <= 1:
         return said[0][1] if said else ""
     return "; ".join(f"{field}: {how}" for field, how in said)

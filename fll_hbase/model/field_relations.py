@@ -168,9 +168,7 @@ def _factors(field_map: FieldMap, mask: int = -1) -> Iterator[_Factor]:
         yield _Factor(destination, None, 0, bits & mask)
 
 
-def _factors_into(
-    field_map: FieldMap, destination: Dataset | None, mask: int = -1
-) -> Iterator[_Factor]:
+def _factors_into(field_map: FieldMap, destination: Dataset | None, mask: int = -1) -> Iterator[_Factor]:
     return (factor for factor in _factors(field_map, mask) if factor.destination == destination)
 
 

@@ -57,7 +57,9 @@ class OperationPath:
             else:
                 union.insert(place, name)
         both = {self.influence, older.influence}
-        return OperationPath(tuple(union), Influence.DIRECT if Influence.DIRECT in both else Influence.INDIRECT)
+        return OperationPath(
+            tuple(union), Influence.DIRECT if Influence.DIRECT in both else Influence.INDIRECT
+        )
 
 
 @dataclass(frozen=True, slots=True)

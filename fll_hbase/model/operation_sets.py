@@ -45,7 +45,9 @@ def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[Da
 
 def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
     downstream = dict(bit)
-    by_output = {(operation.name, output.name): 0 for operation in ordered for output in outputs_of(operation)}
+    by_output = {
+        (operation.name, output.name): 0 for operation in ordered for output in outputs_of(operation)
+    }
     for operation in reversed(ordered):
         for field in inputs_of(operation):
             downstream[field.origin] |= downstream[operation.name]

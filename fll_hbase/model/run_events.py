@@ -116,7 +116,9 @@ class IncomingEvent:
     bodies: dict[str, bytes]
 
 
-def make_event(run: str, time_ms: int, kind: EventType, part: EventLineage, facts: EventRunFacts) -> IncomingEvent:
+def make_event(
+    run: str, time_ms: int, kind: EventType, part: EventLineage, facts: EventRunFacts
+) -> IncomingEvent:
     """The event that says this of a run."""
     texts = [msgspec.json.encode(part), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
@@ -135,7 +137,9 @@ def decode_run_facts(text: bytes) -> EventRunFacts:
 
 def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
     """As they happened, whenever they came."""
-    return sorted(events, key=lambda one: (one.time_ms, _RANKS[one.type], one.lineage_digest, one.facts_digest))
+    return sorted(
+        events, key=lambda one: (one.time_ms, _RANKS[one.type], one.lineage_digest, one.facts_digest)
+    )
 
 
 def merge_lineage(parts: Sequence[EventLineage]) -> EventLineage:
@@ -162,7 +166,9 @@ def merge_lineage(parts: Sequence[EventLineage]) -> EventLineage:
     )
 
 
-def program_run(run: str, events: Sequence[RunEvent], part: EventLineage, facts: Sequence[EventRunFacts]) -> ProgramRun:
+def program_run(
+    run: str, events: Sequence[RunEvent], part: EventLineage, facts: Sequence[EventRunFacts]
+) -> ProgramRun:
     """The run that the events tell of, given in order, each with its facts."""
     start_ms, state = start_and_state(events)
     parent = next((said.parent for said in reversed(facts) if said.parent), None)
@@ -225,11 +231,18 @@ def remap_positions(mention: DatasetMention, places: Sequence[int]) -> DatasetMe
     """The mention with its places counted in another list of end points."""
 
     def there(takes: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
-        return tuple(sorted(msgspec.structs.replace(taken, dataset_index=places[taken.dataset_index]) for taken in takes))
+        return tuple(
+            sorted(
+                msgspec.structs.replace(taken, dataset_index=places[taken.dataset_index]) for taken in takes
+            )
+        )
 
     columns = mention.columns
     if columns is not None:
         columns = tuple(OutputColumn(column.name, there(column.inputs)) for column in columns)
     return msgspec.structs.replace(
-        mention, dataset_index=places[mention.dataset_index], columns=columns, whole=there(mention.dataset_inputs)
+        mention,
+        dataset_index=places[mention.dataset_index],
+        columns=columns,
+        whole=there(mention.dataset_inputs),
     )

@@ -27,7 +27,9 @@ from fll_hbase.model.operations import (
 DerivationSignature: TypeAlias = frozenset[object]
 
 
-def upstream_simple_view(operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True) -> OperationGraph:
+def upstream_simple_view(
+    operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True
+) -> OperationGraph:
     """The ultimate sources of a destination field, and the transforms on any way from each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)
@@ -45,7 +47,9 @@ def upstream_simple_view(operations: Iterable[Operation], target: DatasetField, 
     return view.graph()
 
 
-def downstream_simple_view(operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True) -> OperationGraph:
+def downstream_simple_view(
+    operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True
+) -> OperationGraph:
     """The ultimate destinations of a source field, and the transforms on any way to each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from strategies import descriptions, end_points, few_fields, names, operation_sets, starts, texts, types
 
-from fll_hbase.model.checksum import described
+from fll_hbase.model.checksum import operation_to_dict
 
 Json = dict[str, Any]
 
@@ -67,7 +67,7 @@ def runs(draw: st.DrawFn) -> Json:
 @st.composite
 def lineage_documents(draw: st.DrawFn) -> Json:
     """A run with its operations; the shape is right, and mostly the lineage too."""
-    operations = [described(operation) for operation in draw(operation_sets(transforms_max=2))]
+    operations = [operation_to_dict(operation) for operation in draw(operation_sets(transforms_max=2))]
     return _named(draw, {"run": draw(runs()), "operations": operations})
 
 

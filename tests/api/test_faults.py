@@ -310,8 +310,8 @@ class TestWhatCannotBeStored:
 
 def forge(table: Table, checksum: str, other: str) -> None:
     """Put the content of another checksum where the first has its own."""
-    cells = table.get(layout.data_row(other))
-    row = layout.data_row(checksum)
+    cells = table.get(layout.content_row(other))
+    row = layout.content_row(checksum)
     table.write([[Put(row, column, cell.value) for column, cell in cells.items()]])
 
 

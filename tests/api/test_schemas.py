@@ -15,10 +15,10 @@ from api.openapi.schemas import FirstDesignDocumentSchema, LineageDocumentSchema
 from fll_hbase.errors import InvalidLineage, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
-from fll_hbase.sources.native.cached_reader import DocumentReader
+from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 from fll_hbase.sources.native.document import Reading
 
-READER = DocumentReader()
+READER = CachedDocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""
 
 Outcome = tuple[type[Any], Any]

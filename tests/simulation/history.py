@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fll_hbase.model.run_events import ToldEvent
+from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import RecordedRun
 
 
-def run_of(document: RecordedRun | ToldEvent) -> str:
+def run_of(document: RecordedRun | IncomingEvent) -> str:
     """The run that a document or an event tells of."""
-    return document.run if isinstance(document, ToldEvent) else document.run.run
+    return document.run if isinstance(document, IncomingEvent) else document.run.run
 
 
 @dataclass(slots=True, eq=False)
 class Statement:
     """One document or event, sent until it was acknowledged, or not; moments are ticks of the scheduler."""
 
-    document: RecordedRun | ToldEvent
+    document: RecordedRun | IncomingEvent
     begun: int
     over: int | None = None
     """From then on none of its puts lands that could count."""
@@ -48,7 +48,7 @@ class History:
         self.horizon_ms = 0
         """Runs that may have started before may be purged at any time."""
 
-    def begin(self, documents: Sequence[RecordedRun | ToldEvent], moment: int) -> list[Statement]:
+    def begin(self, documents: Sequence[RecordedRun | IncomingEvent], moment: int) -> list[Statement]:
         """Documents that are about to be sent in one call, in order."""
         sent: dict[str, Statement] = {}
         statements = []

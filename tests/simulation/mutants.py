@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fll_hbase.errors import LineageError
 from fll_hbase.keys import layout
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.read.window_query import Asked, WindowReader
-from fll_hbase.store.run_rows import Truth
-from fll_hbase.store.write.commit import Recorded, Recording
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.write.commit import RunCommitter
+from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table
 from fll_hbase.tables.base import Columns
 
@@ -72,7 +73,7 @@ class CatalogueAfterData(Through):
     """Others find the content there, and rely on a catalogue that is not."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        return sorted(batches, key=lambda batch: any(put.row.startswith(layout.END_POINTS) for put in batch))
+        return sorted(batches, key=lambda batch: any(put.row.startswith(layout.DATASETS) for put in batch))
 
 
 class DataAfterTruth(Through):
@@ -95,7 +96,7 @@ class OneTruthCell(Through):
     """The last writer wins, however late it comes."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        only = layout.truth_column(0, "")
+        only = layout.commit_column(0, "")
         return [[put._replace(column=only) if _is_truth(put) else put for put in batch] for batch in batches]
 
 
@@ -153,43 +154,45 @@ class DocumentsAreTruths(Through):
 
     def _said(self, row: Row) -> Row:
         latest = max(column for column in row if column.startswith(layout.DOCUMENT))
-        return {layout.truth_column(1, ""): row[latest]}
+        return {layout.commit_column(1, ""): row[latest]}
 
 
 class ReferencesAreTruths(WindowReader):
     """A reader that never asks the run rows."""
 
-    def checksums(self, asked: Asked) -> frozenset[str]:
-        start, stop = layout.window(asked.direction, asked.end_point, asked.window)
+    def checksums(self, asked: WindowQuery) -> frozenset[str]:
+        start, stop = layout.window_range(asked.direction, asked.dataset, asked.window)
         kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if asked.failed else (layout.REFERENCE,)
         columns = (column for _, row in self._table.scan(start, stop) for column in row)
         return frozenset(column[4:].decode() for column in columns if column.startswith(kinds))
 
-    def newest_first(self, asked: Asked, checksums: Iterable[str]) -> list[str]:
+    def newest_first(self, asked: WindowQuery, checksums: Iterable[str]) -> list[str]:
         return sorted(checksums)
 
 
 class ResendsAnsweredAtOnce(LineageStore):
     """What was said before is not said again, though the pass that said it may have died."""
 
-    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
+    def record(self, runs: Sequence[RecordedRun]) -> list[CommitResult | LineageError]:
         if all(map(self._said, runs)):
-            return [Recorded(run.info.checksum, run.run.run, False, False) for run in runs]
+            return [CommitResult(run.info.checksum, run.run.run, False, False) for run in runs]
         return super().record(runs)
 
     def _said(self, run: RecordedRun) -> bool:
         latest = run_rows.latest_document(self._table.get(layout.run_row(run.run.run)))
-        return latest is not None and latest.value == run_rows.encoded(Truth(run.info.checksum, run.run))
+        return latest is not None and latest.value == run_rows.encode_run(
+            CommittedRun(run.info.checksum, run.run)
+        )
 
 
-class NoDeadline(Recording):
+class NoDeadline(RunCommitter):
     """A pass may take any time, though what it relies on is swept meanwhile."""
 
     def _late(self, began: int) -> bool:
         return False
 
 
-def recording(kind: type[Recording]) -> Make:
+def recording(kind: type[RunCommitter]) -> Make:
     """The store with another way to record."""
 
     def make(table: Table, clock: Callable[[], int]) -> LineageStore:
@@ -202,8 +205,8 @@ def recording(kind: type[Recording]) -> Make:
 
 def sweeping_young(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     """What nothing needs goes at once, though somebody may be about to need it."""
-    horizons = Horizons(horizon_ms)
-    found = garbage_collection.found(table, horizons, until_ms=clock())
+    horizons = RetentionPolicy(horizon_ms)
+    found = garbage_collection.find_garbage(table, horizons, until_ms=clock())
     garbage_collection.remove(table, found, horizons, until_ms=clock())
 
 
@@ -223,7 +226,7 @@ def answering_resends(table: Table, clock: Callable[[], int]) -> LineageStore:
 
 
 def _is_truth(put: Put) -> bool:
-    return put.column.startswith(layout.TRUTH)
+    return put.column.startswith(layout.COMMIT)
 
 
 def _is_data(put: Put) -> bool:

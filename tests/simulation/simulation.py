@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeAlias
 
 from fll_hbase.errors import StoreUnavailable
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import Limits, LineageStore
 from fll_hbase.store.maintenance import garbage_collection
@@ -60,11 +60,11 @@ def open_store(
 
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     """The sweep as it is."""
-    horizons = Horizons(horizon_ms)
-    garbage_collection.purge(table, horizons, until_ms=garbage_collection.until_ms(clock(), GRACE_MS))
-    until_ms = garbage_collection.until_ms(clock(), GRACE_MS)
+    horizons = RetentionPolicy(horizon_ms)
+    garbage_collection.purge(table, horizons, until_ms=garbage_collection.safe_until_ms(clock(), GRACE_MS))
+    until_ms = garbage_collection.safe_until_ms(clock(), GRACE_MS)
     garbage_collection.remove(
-        table, garbage_collection.found(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms
+        table, garbage_collection.find_garbage(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms
     )
 
 

@@ -8,9 +8,18 @@ from itertools import chain, combinations
 from random import Random
 
 from fll_hbase.model import event_operations, lineage, run_events
-from fll_hbase.model.run_events import Column, Event, Facts, Kind, Mention, Part, Taken, ToldEvent
+from fll_hbase.model.run_events import (
+    DatasetMention,
+    EventLineage,
+    EventRunFacts,
+    EventType,
+    IncomingEvent,
+    InputColumn,
+    OutputColumn,
+    RunEvent,
+)
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.pending_run import CommitResult
 
 from .actors import Client
 from .checks import Violation
@@ -19,45 +28,50 @@ from .simulation import GRACE_MS, Simulation
 from .world import BY_CHECKSUM, COMMON, OWN_FIELDS, RUNS, STARTS_MS, A, B, C, World
 
 KINDS = (
-    Kind.START,
-    Kind.START,
-    Kind.RUNNING,
-    Kind.OTHER,
-    Kind.COMPLETE,
-    Kind.COMPLETE,
-    Kind.FAIL,
-    Kind.ABORT,
+    EventType.START,
+    EventType.START,
+    EventType.RUNNING,
+    EventType.OTHER,
+    EventType.COMPLETE,
+    EventType.COMPLETE,
+    EventType.FAIL,
+    EventType.ABORT,
 )
 EVENTS_OF_RUN_MAX = 7
 """Their subsets are all looked at."""
 
 
-def _part(number: int) -> Part:
+def _part(number: int) -> EventLineage:
     """Every part is about the same end points, and has a field of its own beside the common one."""
     names = sorted((COMMON, f"told-{number}"))
-    columns = tuple(Column(name, (Taken(0, name, True, "", ""),)) for name in names)
-    written = tuple(Mention(place, True, columns=columns) for place in (1, 2))
+    columns = tuple(OutputColumn(name, (InputColumn(0, name, True, "", ""),)) for name in names)
+    written = tuple(DatasetMention(place, True, columns=columns) for place in (1, 2))
     ends = tuple((end_point.namespace, end_point.name) for end_point in (A, B, C))
-    return Part("n", "p", "t", ends, (Mention(0, False), *written))
+    return EventLineage("n", "p", "t", ends, (DatasetMention(0, False), *written))
 
 
 PARTS = tuple(map(_part, range(3)))
-INFOS = {part: lineage.partial(event_operations.operations(part)) for part in PARTS}
-BY_DIGEST = {run_events.told("", 0, Kind.START, part, Facts()).event.part: part for part in PARTS}
+INFOS = {part: lineage.build_lineage_lenient(event_operations.build_operations(part)) for part in PARTS}
+BY_DIGEST = {
+    run_events.make_event("", 0, EventType.START, part, EventRunFacts()).event.lineage_digest: part
+    for part in PARTS
+}
 BY_CHECKSUM |= {info.checksum: info for info in INFOS.values()}
 OWN_FIELDS |= {info.checksum: f"told-{number}" for number, info in enumerate(INFOS.values())}
 
 
-def come_to(said: Sequence[ToldEvent]) -> RecordedRun:
+def come_to(said: Sequence[IncomingEvent]) -> RecordedRun:
     """What events of one run come to, without the store."""
     return _come_to(said[0].run, frozenset(one.event for one in said))
 
 
 @lru_cache(maxsize=100_000)
-def _come_to(run: str, said: frozenset[Event]) -> RecordedRun:
-    ordered = run_events.in_order(said)
-    last = BY_DIGEST[ordered[-1].part]
-    return RecordedRun(run_events.program_run(run, ordered, last, [Facts()] * len(ordered)), INFOS[last])
+def _come_to(run: str, said: frozenset[RunEvent]) -> RecordedRun:
+    ordered = run_events.sort_events(said)
+    last = BY_DIGEST[ordered[-1].lineage_digest]
+    return RecordedRun(
+        run_events.program_run(run, ordered, last, [EventRunFacts()] * len(ordered)), INFOS[last]
+    )
 
 
 class TellingWorld(World):
@@ -69,9 +83,11 @@ class TellingWorld(World):
         self._told_runs = RUNS[: random.randint(1, 2)]
         self._times = random.sample(STARTS_MS, random.randint(2, 4))
 
-    def document(self) -> ToldEvent:
+    def document(self) -> IncomingEvent:
         pick = self._random.choice
-        return run_events.told(pick(self._told_runs), pick(self._times), pick(KINDS), pick(PARTS), Facts())
+        return run_events.make_event(
+            pick(self._told_runs), pick(self._times), pick(KINDS), pick(PARTS), EventRunFacts()
+        )
 
 
 class TellingHistory(History):
@@ -101,7 +117,7 @@ class TellingClient(Client):
     def _record(self, statements: Sequence[Statement]) -> None:
         said = [statement.document for statement in statements]
         answers = self._store.record(said)
-        if [a.run if isinstance(a, Recorded) else a for a in answers] != [one.run for one in said]:
+        if [a.run if isinstance(a, CommitResult) else a for a in answers] != [one.run for one in said]:
             raise Violation("refused", f"{said} were answered by {answers}")
         self._history.acknowledge(statements, self._scheduler.note(f"acknowledged {len(said)} events"))
 
@@ -124,4 +140,4 @@ class Telling(Simulation):
 
 def _key(statement: Statement) -> object:
     event = statement.document
-    return event.event if isinstance(event, ToldEvent) else event
+    return event.event if isinstance(event, IncomingEvent) else event

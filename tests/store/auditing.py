@@ -7,39 +7,39 @@ from collections.abc import Iterable
 
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
-from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FOUND, TOLD, Said, differs, mark
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Mend
-from fll_hbase.store.maintenance.audit.recheck import Confirming, Differing
-from fll_hbase.store.maintenance.audit.row_facts import Auditor, pages
+from fll_hbase.store.maintenance.audit.expectations import EXPECTED, PRESENT, FAULT, RowFacts, is_mismatch, text_hash
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.recheck import Rechecker, Mismatches
+from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table
 
 WHOLE = b"", b"\xff"
 
 
-def differing(table: Table) -> Differing:
+def differing(table: Table) -> Mismatches:
     """The marks of a table that do not agree."""
-    auditor, said = Auditor(table, once=True), Said()
+    auditor, said = FactCollector(table, once=True), RowFacts()
     for page in pages(table.scan(*WHOLE)):
-        auditor.tell(page, said)
+        auditor.collect(page, said)
     sides: dict[int, int] = defaultdict(int)
-    for side, texts in said.sides():
+    for side, texts in said.texts_by_flag():
         for text in texts:
-            sides[mark(text)] |= side
-    wrong = {number: side for number, side in sides.items() if differs(side)}
-    return Differing(
-        {number for number, side in wrong.items() if side & (EXPECTED | FOUND | TOLD) == EXPECTED},
-        {number for number, side in wrong.items() if side == FOUND},
-        {number for number, side in wrong.items() if side & TOLD},
+            sides[text_hash(text)] |= side
+    wrong = {number: side for number, side in sides.items() if is_mismatch(side)}
+    return Mismatches(
+        {number for number, side in wrong.items() if side & (EXPECTED | PRESENT | FAULT) == EXPECTED},
+        {number for number, side in wrong.items() if side == PRESENT},
+        {number for number, side in wrong.items() if side & FAULT},
     )
 
 
-def confirmed(table: Table, marks: Differing) -> list[Finding]:
+def confirmed(table: Table, marks: Mismatches) -> list[Finding]:
     """What the marks stand for, one finding each."""
-    confirming = Confirming(table, marks)
+    confirming = Rechecker(table, marks)
     found: dict[int, Finding] = {}
     for page in pages(table.scan(*WHOLE)):
         for number, one in confirming.findings(page):
-            found[number] = max(one, found.get(number, one), key=lambda finding: finding.mend)
+            found[number] = max(one, found.get(number, one), key=lambda finding: finding.repair)
     return sorted(found.values(), key=lambda finding: (finding.kind.value, finding.row))
 
 
@@ -55,10 +55,10 @@ def kinds(table: Table) -> set[Kind]:
 
 def repaired(table: Table) -> list[Finding]:
     """Mend what can be mended; what is found then."""
-    tried: set[Mend] = set()
+    tried: set[Repair] = set()
     left = findings(table)
-    while mends := repair.due(left, tried):
-        repair.mend(table, LineageStore(table), mends)
+    while mends := repair.next_repairs(left, tried):
+        repair.apply_repairs(table, LineageStore(table), mends)
         tried |= mends
         left = findings(table)
     return left
@@ -66,4 +66,4 @@ def repaired(table: Table) -> list[Finding]:
 
 def wrong(found: Iterable[Finding]) -> set[Kind]:
     """The kinds of what is wrong."""
-    return {one.kind for one in found if one.kind.wrong}
+    return {one.kind for one in found if one.kind.is_error}

@@ -11,7 +11,7 @@ from simulation.mutants import Through
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from store.test_recording import copying
 
@@ -71,7 +71,7 @@ def test_a_call_sent_again_is_known_whole(call: list[RecordedRun]) -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     store.record(call)
     again = store.record(call)
-    assert [answer.recorded for answer in again if isinstance(answer, Recorded)] == [False] * len(call)
+    assert [answer.recorded for answer in again if isinstance(answer, CommitResult)] == [False] * len(call)
 
 
 def test_an_older_document_sent_alone_is_said_anew() -> None:
@@ -79,6 +79,6 @@ def test_an_older_document_sent_alone_is_said_anew() -> None:
     first, second = copying("a", field="f"), copying("a", field="g")
     store.record([first, second])
     (answer,) = store.record([first])
-    assert isinstance(answer, Recorded)
+    assert isinstance(answer, CommitResult)
     assert (answer.recorded, answer.replaced) == (True, True)
-    assert store.run("a").truth.checksum == first.info.checksum
+    assert store.run("a").committed.checksum == first.info.checksum

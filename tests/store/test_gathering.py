@@ -12,8 +12,8 @@ from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, TooLarg
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write import group_commit
-from fll_hbase.store.write.commit import Recorded
-from fll_hbase.store.write.group_commit import GATHERED_MAX, Gathering
+from fll_hbase.store.write.group_commit import GATHERED_MAX, GroupCommit
+from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
 
 from .test_recording import DAY, DESTINATION, copying
@@ -42,7 +42,7 @@ def test_a_run_that_no_row_holds_is_refused_alone() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         kinds = list(threads.map(kind, runs))
-    assert kinds == [TooLarge if number % 5 == 0 else Recorded for number in range(40)]
+    assert kinds == [TooLarge if number % 5 == 0 else CommitResult for number in range(40)]
 
 
 class Door:
@@ -55,18 +55,18 @@ class Door:
         self._error = error
         self._of = of
 
-    def record(self, runs: Sequence[RecordedRun]) -> list[Recorded | LineageError]:
+    def record(self, runs: Sequence[RecordedRun]) -> list[CommitResult | LineageError]:
         self.together.append(len(runs))
         self.entered.set()
         self.open.wait()
         if self._error is not None and any(run.run.run == self._of for run in runs):
             raise self._error
-        return [Recorded(run.info.checksum, run.run.run, True, False) for run in runs]
+        return [CommitResult(run.info.checksum, run.run.run, True, False) for run in runs]
 
 
 def asked(door: Door, count: int) -> list[object]:
     """What `count` threads are answered, the first of them alone at the door when the others come."""
-    gathered = Gathering(door.record)
+    gathered = GroupCommit(door.record)
     with ThreadPoolExecutor(count) as threads:
         futures = [threads.submit(gathered.record, copying("run0"))]
         door.entered.wait()
@@ -99,7 +99,7 @@ def test_what_no_run_is_at_fault_for_is_told_to_all(error: BaseException) -> Non
 def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "STUCK_SECONDS", 0.05)
     door = Door()
-    gathered = Gathering(door.record)
+    gathered = GroupCommit(door.record)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(gathered.record, copying("run0"))
         door.entered.wait()
