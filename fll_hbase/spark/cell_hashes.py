@@ -1,4 +1,4 @@
-"""Rows of the table told as 64-bit marks with what is said of them, so that no key has to travel."""
+"""64-bit hashes of cells and rows, with flags: workers compare whole tables without sending any key."""
 
 from __future__ import annotations
 
@@ -14,60 +14,61 @@ from pyspark.sql import functions as f
 from fll_hbase.config import Settings
 from fll_hbase.keys.layout import Range
 from fll_hbase.spark import range_scan
+from fll_hbase.spark.worker_store import worker_table
 from fll_hbase.tables import Table
 
-CELL_HASHES = "mark bigint, said bigint"
-"""A mark, and bits that are said of it."""
+CELL_HASHES = "hash bigint, flags bigint"
+"""A hash, and flags that the job defines."""
 
 BATCH_HASHES = 50_000
-"""About so many marks leave a worker at once."""
+"""About as many hashes leave a worker in one batch."""
 
-_NUMBERS = 2**64
+_HASHES = 2**64
 
 HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
-"""What a worker says of the rows of a range, from `start` (in) to `stop` (out), as MARKS."""
+"""Hashes the rows from `start` (included) to `stop` (excluded) on a worker, as CELL_HASHES."""
 
 
 def merge_flags(
-    spark: SparkSession, settings: Settings, wholes: Sequence[Range], *, tell: HashRange
+    spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, hash_range: HashRange
 ) -> DataFrame:
-    """All that is said of each mark of the ranges.
-
-    Marks of one worker are hardly ever the same: they meet in as many parts as they come from, not before.
-    """
-    ranges = range_scan.split_ranges(spark, settings, wholes)
-    marked = ranges.mapInArrow(partial(_told, settings=settings, tell=tell), CELL_HASHES)
-    apart = marked.repartition(ranges.rdd.getNumPartitions(), "mark")
-    return apart.groupBy("mark").agg(f.bit_or("said").alias("said"))
+    """Hash all ranges; a lazy frame of CELL_HASHES with one row for each hash, its flags or-ed."""
+    ranges = range_scan.split_ranges(spark, settings, key_ranges)
+    hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
+    # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.
+    shuffled = hashes.repartition(ranges.rdd.getNumPartitions(), "hash")
+    return shuffled.groupBy("hash").agg(f.bit_or("flags").alias("flags"))
 
 
-def flagged_batch(sides: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
-    """Marks as MARKS; those of one side share what is said of them."""
-    sides = list(sides)
-    marks = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in sides]
-    return hash_batch(np.concatenate(marks), np.repeat([said for said, _ in sides], list(map(len, marks))))
-
-
-def hash_batch(marks: Any, said: Any) -> pa.RecordBatch:
-    """Signed marks, and what is said of each, as MARKS."""
-    return pa.RecordBatch.from_arrays(
-        [pa.array(marks, pa.int64()), pa.array(said, pa.int64())], ["mark", "said"]
+def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
+    """A batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them."""
+    groups = list(groups)
+    hashes = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in groups]
+    return hash_batch(
+        np.concatenate(hashes), np.repeat([flags for flags, _ in groups], list(map(len, hashes)))
     )
 
 
-def to_signed(mark: int) -> int:
-    """A mark as Spark has it."""
-    return mark - _NUMBERS if mark >= _NUMBERS // 2 else mark
+def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
+    """A batch of CELL_HASHES from signed hashes and the flags of each."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array(hashes, pa.int64()), pa.array(flags, pa.int64())], ["hash", "flags"]
+    )
 
 
-def to_unsigned(mark: int) -> int:
-    """The inverse of `signed`."""
-    return mark % _NUMBERS
+def to_signed(number: int) -> int:
+    """An unsigned 64-bit hash as Spark's signed bigint."""
+    return number - _HASHES if number >= _HASHES // 2 else number
 
 
-def _told(
-    batches: Iterator[pa.RecordBatch], *, settings: Settings, tell: HashRange
+def to_unsigned(number: int) -> int:
+    """The inverse of `to_signed`."""
+    return number % _HASHES
+
+
+def _hash_ranges(
+    batches: Iterator[pa.RecordBatch], *, settings: Settings, hash_range: HashRange
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for part in batch.to_pylist():
-            yield from tell(range_scan.worker_table(settings), part["start"], part["stop"])
+        for piece in batch.to_pylist():
+            yield from hash_range(worker_table(settings), piece["start"], piece["stop"])

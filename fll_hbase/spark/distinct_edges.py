@@ -26,9 +26,8 @@ EDGE_COLUMNS = (
     "destination_field",
     "influence",
 )
-_EDGES = ", ".join(
-    (*(f"{name} string" for name in EDGE_COLUMNS), "runs bigint, first_ms bigint, last_ms bigint")
-)
+_RUN_COLUMNS = "runs bigint, first_ms bigint, last_ms bigint"
+_EDGES = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMNS))
 
 
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:

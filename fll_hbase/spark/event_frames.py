@@ -51,7 +51,7 @@ def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> It
 
 def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[str]) -> Iterable[Json]:
     """Events of the runs, without those deleted since they were listed."""
-    details = store.committer.run_details(runs)
+    details = store.events.run_details(runs)
     contents = (
         (details[run], _content(store, cache, run, details[run].committed.checksum))
         for run in runs

@@ -1,4 +1,4 @@
-"""Lines of files as a frame: each with where it stands, runs of one id together and in order."""
+"""Frames of input lines, with their position in the file; lines of one run together and in file order."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-LINE = "value binary, file string, block bigint, place bigint, time_ms bigint"
-"""One line: its bytes, the file and the byte where its block of the file begins, its place among the lines
-of the block, which grows but not one by one, and when the file was last changed."""
+LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
+"""One line: its bytes, its file, the offset in the file of the block that Spark read it from, a number that
+grows from line to line within the block (with gaps), and the modification time of the file."""
 
 RUN_BYTES_MAX = 2**28
-"""So much of one run is kept until all its lines are there; its documents beyond that are as of another."""
+"""Lines of one run that are recorded in one call; documents beyond are recorded as by a later call."""
 
-_SEEN = "run struct<run string, runId string, startTime bigint>, eventTime string"
-"""What of a line says which run it tells of, and when; a line that says neither is a run of its own."""
+_RUN_MEMBERS = "run struct<run string, runId string, startTime bigint>, eventTime string"
+"""The members that identify the run of a line and its start; a line without them is a run of its own."""
 
 _NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
-VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "place", "time_ms"
-KEY, SAID_MS = "key", "said_ms"
+VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "position", "time_ms"
+KEY, START_MS = "key", "start_ms"
 
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The lines of text files: any path and compression that Spark reads."""
+    """Read text files as lines: any path, glob and compression that Spark reads."""
     text = spark.read.option("lineSep", "\n").text(list(paths))
     return text.select(
         f.col("value").cast("binary").alias(VALUE),
@@ -36,7 +36,7 @@ def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The column `value` of Parquet files, text or binary."""
+    """Read the column `value`, string or binary, of Parquet files as lines."""
     rows = spark.read.parquet(*paths)
     return rows.select(
         f.col("value").cast("binary").alias(VALUE),
@@ -48,59 +48,65 @@ def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 
 def drop_blank(lines: DataFrame) -> DataFrame:
-    """Without lines of blanks alone, which tell nothing."""
+    """Drop lines of white space."""
+    # The first byte of nearly every line decides; the regular expression is the slow way.
     document = f.substring(f.col(VALUE), 1, 1) == f.lit(b"{")
     return lines.where(document | f.col(VALUE).cast("string").rlike(_NOT_BLANK))
 
 
 def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
-    """Lines of one run in one partition, side by side and in the order of the files; runs in order of time.
+    """Repartition lines so that those of one run are adjacent and in file order; adds KEY and START_MS.
 
-    Partitions take an even share of the runs. What is recorded together then lies together in the table,
-    whose references stand in order of time.
+    Partitions have about equally many runs, sorted by the run's first start: what is recorded together is
+    then adjacent in the table, whose references are in order of time.
     """
-    seen = lines.withColumn("seen", f.from_json(f.col(VALUE).cast("string"), _SEEN))
-    run = f.coalesce("seen.run.run", "seen.run.runId", f.col(VALUE).cast("string"))
-    time_ms = f.coalesce("seen.run.startTime", f.unix_millis(f.try_to_timestamp("seen.eventTime")))
-    keyed = (
-        seen.withColumns({KEY: f.xxhash64(run), SAID_MS: time_ms}).drop("seen").repartition(partitions, KEY)
+    parsed = lines.withColumn("members", f.from_json(f.col(VALUE).cast("string"), _RUN_MEMBERS))
+    run = f.coalesce("members.run.run", "members.run.runId", f.col(VALUE).cast("string"))
+    start_ms = f.coalesce("members.run.startTime", f.unix_millis(f.try_to_timestamp("members.eventTime")))
+    keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("members")
+    first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
+    return (
+        keyed.repartition(partitions, KEY)
+        .withColumn(START_MS, first_ms)
+        .sortWithinPartitions(START_MS, KEY, FILE, BLOCK, POSITION)
     )
-    first_ms = f.min(SAID_MS).over(Window.partitionBy(KEY))
-    return keyed.withColumn(SAID_MS, first_ms).sortWithinPartitions(SAID_MS, KEY, FILE, BLOCK, POSITION)
 
 
 def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
-    """Rejected lines with `line`, their number in the file from 1 on: the lines before them are counted."""
+    """Add `line` to rejected lines: their number in the file, from 1. Counts all `lines` of each block."""
     blocks = lines.groupBy(FILE, BLOCK).agg(f.count("*").alias("lines"), f.min(POSITION).alias("first"))
-    earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("before"))
-    begins = (
+    earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("offset"))
+    offsets = (
         blocks.join(earlier, FILE)
         .where(f.col("earlier") < f.col(BLOCK))
         .groupBy(FILE, BLOCK)
-        .agg(f.sum("before").alias("before"))
+        .agg(f.sum("offset").alias("offset"))
     )
-    placed = rejected.join(blocks.select(FILE, BLOCK, "first"), [FILE, BLOCK]).join(
-        begins, [FILE, BLOCK], "left"
+    located = rejected.join(blocks.select(FILE, BLOCK, "first"), [FILE, BLOCK]).join(
+        offsets, [FILE, BLOCK], "left"
     )
-    number = f.col(POSITION) - f.col("first") + f.coalesce(f.col("before"), f.lit(0)) + 1
-    return placed.withColumn("line", number)
+    number = f.col(POSITION) - f.col("first") + f.coalesce(f.col("offset"), f.lit(0)) + 1
+    return located.withColumn("line", number)
 
 
 def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Lines that met, in batches that end where the lines of a run do."""
-    kept: list[pa.RecordBatch] = []
+    """Regroup batches of a partition of `group_by_run` so that none ends in the middle of a run.
+
+    Only a run of more than RUN_BYTES_MAX is split.
+    """
+    pending: list[pa.RecordBatch] = []
     for batch in (batch for batch in batches if batch.num_rows):
         keys = batch.column(KEY)
-        last = keys.index(keys[-1]).as_py()
-        goes_on = bool(kept) and kept[-1].column(KEY)[-1] == keys[-1]
-        if not goes_on or sum(part.nbytes for part in kept) > RUN_BYTES_MAX:
-            yield from _whole([*kept, batch.slice(0, last)])
-            kept = []
-        kept.append(batch.slice(last))
-    yield from _whole(kept)
+        last_run = keys.index(keys[-1]).as_py()
+        continues = bool(pending) and pending[-1].column(KEY)[-1] == keys[-1]
+        if not continues or sum(part.nbytes for part in pending) > RUN_BYTES_MAX:
+            yield from _concat([*pending, batch.slice(0, last_run)])
+            pending = []
+        pending.append(batch.slice(last_run))
+    yield from _concat(pending)
 
 
-def _whole(parts: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All parts as one batch, if there is anything in them."""
-    if any(part.num_rows for part in parts):
-        yield pa.concat_batches(parts)
+def _concat(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One batch of all rows; none for no rows."""
+    if any(batch.num_rows for batch in batches):
+        yield pa.concat_batches(batches)

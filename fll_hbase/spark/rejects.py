@@ -1,4 +1,4 @@
-"""Can rejected lines go to a folder: one that is written anew each time, and must hold nothing else."""
+"""Rejected lines: the directory they are written to, and the files in it."""
 
 from __future__ import annotations
 
@@ -7,60 +7,97 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark import line_frames
+from fll_hbase.spark.worker_ingest import REJECTED
 
-_WRITTEN = ("part-", "_", ".")
-"""What Spark writes begins so."""
+_SPARK_PREFIXES = ("part-", "_", ".")
+"""Prefixes of the names that Spark writes."""
 
 
 def prepare_directory(
-    spark: SparkSession, folder: str, *, inputs: Iterable[str], written: tuple[str, ...] = _WRITTEN
+    spark: SparkSession, path: str, *, inputs: Iterable[str], prefixes: tuple[str, ...] = _SPARK_PREFIXES
 ) -> None:
-    """Make the folder if there is none. Raises ConfigurationError where it cannot be written or holds other files.
+    """Create the directory if it does not exist.
 
-    `written` is how names begin that may be there.
+    Raises ConfigurationError if it cannot be written, contains a name with none of the prefixes, or contains
+    an input file.
     """
     java: Any = spark._jvm
     try:
-        path = java.org.apache.hadoop.fs.Path(folder)
-        files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-        files.mkdirs(path)
-        files.access(path, java.org.apache.hadoop.fs.permission.FsAction.WRITE)
-        held = [str(status.getPath().getName()) for status in files.listStatus(path)]
+        hadoop_path = java.org.apache.hadoop.fs.Path(path)
+        file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+        file_system.mkdirs(hadoop_path)
+        file_system.access(hadoop_path, java.org.apache.hadoop.fs.permission.FsAction.WRITE)
+        names = [str(status.getPath().getName()) for status in file_system.listStatus(hadoop_path)]
     except Py4JJavaError as error:
-        said = str(error.java_exception.toString()).partition("\n")[0]
-        raise ConfigurationError(f"rejected lines cannot be written to {folder!r}: {said}") from error
-    others = [name for name in held if not name.startswith(written)]
-    if others:
+        reason = str(error.java_exception.toString()).partition("\n")[0]
+        raise ConfigurationError(f"rejected lines cannot be written to {path!r}: {reason}") from error
+    foreign = [name for name in names if not name.startswith(prefixes)]
+    if foreign:
         raise ConfigurationError(
-            f"{folder!r} holds {others[0]!r}, which no such job wrote; name a folder of its own"
+            f"{path!r} contains {foreign[0]!r}, which was not written by a previous load;"
+            " use an empty directory"
         )
-    whole = _place(str(files.makeQualified(path).toUri()))
-    if any(_is_below(_place(file), whole) for file in inputs):
-        raise ConfigurationError(
-            f"{folder!r} holds what is to be loaded; name another folder for rejected lines"
-        )
+    directory = _split_uri(str(file_system.makeQualified(hadoop_path).toUri()))
+    if any(_is_below(_split_uri(file), directory) for file in inputs):
+        raise ConfigurationError(f"{path!r} contains input files; use another directory for rejected lines")
 
 
-def is_subdirectory(spark: SparkSession, folder: str, other: str) -> bool:
-    """Whether a folder is another one, or is in it."""
+def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
+    """Whether a directory is the other one, or below it; neither has to exist."""
+    directory, other = _qualify(spark, path), _qualify(spark, parent)
+    return directory == other or _is_below(directory, other)
+
+
+def remove_directory(spark: SparkSession, path: str) -> None:
+    """Remove a directory of any file system that Spark supports, with its files; none is no error."""
     java: Any = spark._jvm
-
-    def place(name: str) -> tuple[str, str]:
-        path = java.org.apache.hadoop.fs.Path(name)
-        files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-        return _place(str(files.makeQualified(path).toUri()))
-
-    return place(folder) == place(other) or _is_below(place(folder), place(other))
+    hadoop_path = java.org.apache.hadoop.fs.Path(path)
+    hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(hadoop_path, True)
 
 
-def _place(uri: str) -> tuple[str, str]:
-    """Host or bucket, and path."""
+def rejected_lines(outcomes: DataFrame) -> DataFrame:
+    """The outcomes of rejected lines."""
+    return outcomes.where(f.col("outcome") == REJECTED)
+
+
+def write_rejects(outcomes: DataFrame, lines: DataFrame, path: str, *, count: int) -> None:
+    """Replace the directory by the rejected lines of the outcomes; `count` is how many there are."""
+    rejected = rejected_lines(outcomes)
+    if count:
+        numbered = line_frames.with_line_numbers(rejected, lines)
+    else:
+        numbered = rejected.withColumn("line", f.lit(0).cast("bigint"))
+    write_rejected_lines(numbered, path)
+
+
+def write_rejected_lines(rejected: DataFrame, path: str) -> None:
+    """Write rejected lines as NDJSON with `file`, `line`, `faults` and the line itself as `value`.
+
+    In a line that is not UTF-8, `value` has U+FFFD for the invalid bytes and `bytes` the line in base64.
+    """
+    text = f.col("value").cast("string")
+    raw = f.when(~f.is_valid_utf8(text), f.base64("value"))
+    columns = rejected.select("file", "line", "faults", text.alias("value"), raw.alias("bytes"))
+    columns.coalesce(1).sort("file", "line").write.mode("overwrite").json(path)
+
+
+def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
+    java: Any = spark._jvm
+    hadoop_path = java.org.apache.hadoop.fs.Path(path)
+    file_system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    return _split_uri(str(file_system.makeQualified(hadoop_path).toUri()))
+
+
+def _split_uri(uri: str) -> tuple[str, str]:
+    """Host or bucket, and path without a slash at its end."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path).rstrip("/")
 
 
-def _is_below(file: tuple[str, str], folder: tuple[str, str]) -> bool:
-    return file[0] == folder[0] and file[1].startswith(folder[1] + "/")
+def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
+    return file[0] == directory[0] and file[1].startswith(directory[1] + "/")

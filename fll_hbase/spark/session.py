@@ -1,4 +1,4 @@
-"""Which Spark do jobs run on: the one that submitted them, else one of this machine's own."""
+"""Spark sessions of jobs: that of spark-submit, or a local one."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*, 4]"
-"""All cores of this machine; a task that fails is run again, as on a cluster."""
+"""All cores of this machine; a failed task is run up to four times, as on a cluster."""
 
 _INSTALL = "pip install '.[spark]' in the source tree, or the wheel with [spark] behind its name"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
-_PACKAGES = "above is which package cannot be had, if it is that; else " + _JDK
+_PACKAGES = "if a package could not be downloaded, it is named above; otherwise " + _JDK
 
 _LOG = Path(__file__).with_name("log4j2.properties")
-_HERE = {
+_LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG}",
 }
-"""Of a Spark of this machine's own: nobody else can reach it, and it says no more than it must."""
+"""Settings of a local Spark: reachable from this machine only, and it logs errors only."""
 
-_ALWAYS = {
+_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -38,9 +38,10 @@ _ALWAYS = {
 
 
 def session(name: str, *, master: str = "", settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session for a job, with its settings; that of spark-submit where that runs it.
+    """Create the session of a job; under spark-submit and without `master`, on the cluster it names.
 
-    Raises ConfigurationError that says what to install where there is no PySpark or no JDK.
+    `settings` override those of all jobs. Raises ConfigurationError with what to install if PySpark or a JDK
+    is missing.
     """
     try:
         from pyspark.errors import PySparkRuntimeError
@@ -50,25 +51,21 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
             f"jobs on Spark need {error.name}, which is not installed: {_INSTALL}"
         ) from error
     builder = SparkSession.builder.appName(f"fll {name}")
-    own = master or ("" if _submitted() else LOCAL)
-    if own:
+    master = master or ("" if _is_submitted() else LOCAL)
+    if master:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = builder.master(own)
-    here = {**_HERE, "spark.ui.showConsoleProgress": _watched()} if own.startswith("local") else {}
-    for key, value in {**here, **_ALWAYS, **(settings or {})}.items():
+        builder = builder.master(master)
+    progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    local = {**_LOCAL_SETTINGS, **progress} if master.startswith("local") else {}
+    for key, value in {**local, **_SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
-        mend = _PACKAGES if settings and "spark.jars.packages" in settings else _JDK
-        raise ConfigurationError(f"Spark does not start: {error}; {mend}") from error
+        advice = _PACKAGES if settings and "spark.jars.packages" in settings else _JDK
+        raise ConfigurationError(f"Spark does not start: {error}; {advice}") from error
 
 
-def _watched() -> str:
-    """Whether somebody looks at Spark's own progress bar."""
-    return str(sys.stderr.isatty()).lower()
-
-
-def _submitted() -> bool:
-    """Whether spark-submit runs this process: it says so, and with which settings."""
+def _is_submitted() -> bool:
+    """Whether spark-submit runs this process: it sets one of these, and has its own master and settings."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_ENV_LOADED" in os.environ

@@ -1,4 +1,4 @@
-"""Which settings do jobs have: those of the environment, with more patience."""
+"""Settings of jobs: those of the environment, with a longer store timeout."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 
 STORE_TIMEOUT_MS = 60_000
-"""Jobs may wait longer for the store than questions do."""
+"""Jobs may wait longer for the store than queries."""
 
 
 def job_settings(store: str | None) -> Settings:
-    """The settings, with that store. Raises ConfigurationError for one that other processes cannot share."""
+    """Read the settings for a job on `store`. Raises ConfigurationError for a store in memory."""
     settings = config.from_environment(store=store)
     if settings.store.endswith(":memory:"):
         raise ConfigurationError(
-            "a store in memory is of one process; jobs on Spark need sqlite:///FILE or hbase://…"
+            "a store in memory belongs to one process; jobs on Spark need sqlite:///FILE or hbase://…"
         )
     return replace(settings, store_timeout_ms=max(settings.store_timeout_ms, STORE_TIMEOUT_MS))

@@ -1,4 +1,4 @@
-"""When does a stream end: asked at any time, it ends between two batches."""
+"""Graceful stop of a stream on SIGTERM or SIGINT, between two batches."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopFlag:
-    """Whether to end. Threads and signal handlers may share it."""
+    """Whether to stop after the current batch. Threads and signal handlers may share it."""
 
     def __init__(self) -> None:
-        self._asked = Event()
+        self._event = Event()
 
     @property
     def is_set(self) -> bool:
-        return self._asked.is_set()
+        """Whether `set` was called."""
+        return self._event.is_set()
 
     def set(self) -> None:
-        """End after the batch that is under way."""
-        self._asked.set()
+        """Stop after the current batch."""
+        self._event.set()
 
 
 @contextmanager
 def stop_on_signals(stop: StopFlag) -> Iterator[None]:
-    """The first SIGTERM or SIGINT asks to stop; a second of its kind does what it did before."""
+    """Set the flag on the first SIGTERM or SIGINT; a second one has its previous effect.
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, before[signal.Signals(number)])
+    Restores the previous handlers at the end. To be called in the main thread.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, previous[signal.Signals(number)])
         stop.set()
 
-    before = {number: signal.signal(number, ask) for number in SIGNALS}
+    previous = {number: signal.signal(number, handle) for number in SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)

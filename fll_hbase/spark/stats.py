@@ -1,4 +1,4 @@
-"""What became of lines, in numbers for programs and in words for people."""
+"""Statistics of jobs that record lines: JSON members for programs, sentences for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """How many lines there were, and what became of them; those recorded in another's place are recorded."""
+    """Lines by their outcome; `replaced` are included in `recorded`."""
 
     recorded: int = 0
     repeated: int = 0
@@ -16,11 +16,12 @@ class LineCounts:
 
     @property
     def read(self) -> int:
+        """All lines."""
         return self.recorded + self.repeated + self.rejected
 
     def __str__(self) -> str:
-        told = f"{self.recorded:,} recorded ({self.replaced:,} in another's place)"
-        return f"{self.read:,} read: {told}, {self.repeated:,} repeated, {self.rejected:,} rejected"
+        recorded = f"{self.recorded:,} recorded ({self.replaced:,} replaced)"
+        return f"{self.read:,} read: {recorded}, {self.repeated:,} duplicates, {self.rejected:,} rejected"
 
     def __add__(self, other: LineCounts) -> LineCounts:
         return LineCounts(
@@ -31,16 +32,66 @@ class LineCounts:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """Counts and duration of a load, and the directory of rejected lines."""
+
+    counts: LineCounts
+    seconds: float
+    rejects: str
+
+    def summary(self) -> dict[str, int | float | str]:
+        """The report as JSON members."""
+        return {"job": "load", **to_members(self.counts, self.seconds), "rejects": self.rejects}
+
+    def __str__(self) -> str:
+        return describe(self.counts, self.seconds, rejects=self.rejects)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """Counts and duration of one batch of a stream; a batch that is run again counts duplicates."""
+
+    number: int
+    counts: LineCounts
+    seconds: float
+
+    def summary(self) -> dict[str, int | float]:
+        """The report as JSON members."""
+        return {"batch": self.number, **to_members(self.counts, self.seconds)}
+
+    def __str__(self) -> str:
+        return f"batch {self.number}: {describe(self.counts, self.seconds)}"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    """Counts of all batches of a stream; `seconds` include waiting for input."""
+
+    batches: int
+    counts: LineCounts
+    seconds: float
+    rejects: str
+
+    def summary(self) -> dict[str, int | float | str]:
+        """The report as JSON members."""
+        members = to_members(self.counts, self.seconds)
+        return {"job": "stream", "batches": self.batches, **members, "rejects": self.rejects}
+
+    def __str__(self) -> str:
+        return f"{self.batches} batches: {describe(self.counts, self.seconds, rejects=self.rejects)}"
+
+
 def to_members(counts: LineCounts, seconds: float) -> dict[str, int | float]:
-    """For a program: lines read are recorded, repeated and rejected ones."""
-    said = {"read": counts.read, **asdict(counts)}
-    return {**said, "seconds": round(seconds, 1), "per_second": round(_per_second(counts, seconds), 1)}
+    """Counts, duration and rate as JSON members."""
+    members = {"read": counts.read, **asdict(counts)}
+    return {**members, "seconds": round(seconds, 1), "per_second": round(_per_second(counts, seconds), 1)}
 
 
 def describe(counts: LineCounts, seconds: float, *, rejects: str = "") -> str:
-    """For people, with where rejected lines are, if there are any."""
-    told = f"{counts} in {seconds:.1f} s, {_per_second(counts, seconds):,.0f} a second"
-    return f"{told}; rejected lines are in {rejects}" if counts.rejected and rejects else told
+    """Counts, duration and rate as a sentence; names the directory of rejected lines if there are any."""
+    text = f"{counts} in {seconds:.1f} s, {_per_second(counts, seconds):,.0f} per second"
+    return f"{text}; rejected lines are in {rejects}" if counts.rejected and rejects else text
 
 
 def _per_second(counts: LineCounts, seconds: float) -> float:

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cli.documents import document
 from cli.commands import FLL, fll
+from cli.documents import document
 
 from fll_hbase.tables import Table, open_table
 

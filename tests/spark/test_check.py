@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fll_hbase.store.write.batching import RunInput
 from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 from store.test_audit import HISTORIES, essential
@@ -24,6 +23,7 @@ from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import open_table
 
 
@@ -61,7 +61,7 @@ def whole(url: str) -> object:
 
 @pytest.fixture(autouse=True)
 def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fll_hbase.spark.range_scan.PARTS_A_CORE", 1)
+    monkeypatch.setattr("fll_hbase.spark.range_scan.PARTITIONS_PER_CORE", 1)
 
 
 def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: str) -> None:
@@ -71,7 +71,7 @@ def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: 
     assert checked.first_audit.findings == ()
     assert checked.first_audit.total == rows
     assert set(checked.first_audit.rows) == set("bcefir")
-    assert str(checked).endswith("nothing is wrong")
+    assert str(checked).endswith("no errors")
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -103,7 +103,7 @@ def test_all_damage_that_can_be_mended_is(spark: SparkSession, url: str) -> None
     for statement, _ in DAMAGE:
         damaged(url, statement)
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert set(checked.first_audit.counts(wrong=True)) >= {kind for _, kind in DAMAGE}
+    assert set(checked.first_audit.count_errors()) >= {kind for _, kind in DAMAGE}
     assert checked.errors_left == 0
     assert whole(url) == before
 
@@ -120,29 +120,29 @@ def test_what_is_lost_is_said_to_be_and_left_alone(spark: SparkSession, url: str
         damaged(url, statement)
     before = whole(url)
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.last_audit.counts(wrong=True) == {kind: 1 for _, kind in LOSSES}
+    assert checked.last_audit.count_errors() == {kind: 1 for _, kind in LOSSES}
     assert len(checked.summary()["not_mended"]) == len(LOSSES)
-    assert "nothing here says what it was" in str(checked)
+    assert "no other copy" in str(checked)
     assert whole(url) == before
 
 
 def test_a_content_of_documents_that_is_gone_is_told_once(spark: SparkSession, url: str) -> None:
     damaged(url, f"DELETE FROM cells WHERE row IN (SELECT row FROM cells WHERE {first('c|')})")
     checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.last_audit.counts(wrong=True) == {"missing content": 1}
-    assert "reference without content" in checked.last_audit.counts(wrong=False)
+    assert checked.last_audit.count_errors() == {"missing content": 1}
+    assert "reference without content" in checked.last_audit.count_notes()
 
 
 def test_of_very_much_that_differs_the_rest_is_counted(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "DIFFERING_MAX", 600)
+    monkeypatch.setattr(job, "MISMATCHES_MAX", 600)
     damaged(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
     checked = job.check(spark, Settings(store=url), repair=False)
     assert 0 < checked.errors_left < 600
     assert checked.first_audit.unexplained > 0
     assert all(len(some) <= job.EXAMPLES for some in checked.first_audit.examples().values())
-    assert "were not looked at" in str(checked)
+    assert "were not examined" in str(checked)
     assert job.check(spark, Settings(store=url), repair=True).errors_left == 0
 
 
@@ -175,7 +175,7 @@ def writing(tmp_path: Path) -> Iterator[str]:
 def test_running_writers_cause_no_alarm(spark: SparkSession, writing: str) -> None:
     for repair in (False, True):
         checked = job.check(spark, Settings(store=writing), repair=repair)
-        assert checked.first_audit.counts(wrong=True) == {}
+        assert checked.first_audit.count_errors() == {}
         assert checked.errors_left == 0
 
 

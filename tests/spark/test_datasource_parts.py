@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from fll_hbase.spark.datasource.worker_store import build_worker_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.datasource import (
@@ -43,7 +44,6 @@ from fll_hbase.spark.datasource.options import (
     parse_options,
 )
 from fll_hbase.spark.datasource.pushdown import push_down
-from fll_hbase.spark.datasource.worker_store import build_worker_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable

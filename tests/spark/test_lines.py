@@ -139,6 +139,6 @@ def test_batches_end_where_runs_do(keys: list[int], cuts: list[int]) -> None:
 
 
 def test_of_a_run_without_end_no_more_is_kept_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_frames, "KEPT_BYTES_MAX", 2 * batch([1]).nbytes)
+    monkeypatch.setattr(line_frames, "RUN_BYTES_MAX", 2 * batch([1]).nbytes)
     sizes = [part.num_rows for part in line_frames.batch_by_run(iter([batch([1])] * 7))]
     assert sizes == [3, 3, 1]

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pytest
 from cases.openlineage.recorded import events
-from cli.documents import AWKWARD, document
 from cli.commands import END_MS, fll, serving
+from cli.documents import AWKWARD, document
 from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession

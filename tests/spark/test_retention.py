@@ -21,7 +21,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.spark.jobs import retention
-from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
 
@@ -107,13 +107,13 @@ def test_a_dry_run_takes_nothing(spark: SparkSession, tmp_path: Path) -> None:
 def test_nothing_that_is_being_written_is_lost(spark: SparkSession, tmp_path: Path) -> None:
     """Writers replace runs all the time; of the grace period, two seconds here, nothing goes."""
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    limits = Limits(grace_ms=2_000)
+    settings = Settings(grace_ms=2_000)
     true: dict[str, RecordedRun] = {}
     stop = threading.Event()
 
     def write(number: int) -> None:
         with table(url) as opened:
-            store = LineageStore(opened, limits=limits)
+            store = LineageStore(opened, settings)
             for turn in range(1_000_000):
                 if stop.is_set():
                     return

@@ -19,9 +19,8 @@ from fll_hbase.spark import stream_sources
 from fll_hbase.spark.jobs import stream
 from fll_hbase.spark.jobs.stream import StreamPaths, Trigger
 from fll_hbase.spark.shutdown import StopFlag
-from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stats import BatchReport, LineCounts
 from fll_hbase.spark.stream_sources import FolderSource, KafkaSource
-from fll_hbase.spark.stats import BatchReport
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.tables import open_table
 from spark.stream_process import Following, documents, online, put, rejected, rows

@@ -1,4 +1,4 @@
-"""How does Spark read: what was asked for as parts, each part as batches of rows, in any worker."""
+"""Spark's reader of the data source: plans partitions on the driver, reads each on a worker."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from fll_hbase.spark.datasource import partitions as plan
+from fll_hbase.spark.arrow_batches import to_batches
 from fll_hbase.spark.datasource import rows, schemas
 from fll_hbase.spark.datasource.options import ReadRequest
+from fll_hbase.spark.datasource.partitions import IdPartition, plan_partitions
 from fll_hbase.spark.datasource.pushdown import push_down
-from fll_hbase.spark.datasource.worker_store import worker_store
+from fll_hbase.spark.worker_store import worker_store
 
 
 class LineageReader(DataSourceReader):
-    """Reads within the bounds of the options alone."""
+    """Reads within the bounds of the options."""
 
-    def __init__(self, asked: ReadRequest) -> None:
-        self.request = asked
+    def __init__(self, request: ReadRequest) -> None:
+        self.request: ReadRequest = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        found = plan.plan_partitions(self.request, worker_store(self.request.settings).table)
-        return [InputPartition(part) for part in found or [plan.IdPartition(())]]
+        """Plan the partitions; at least one, since Spark refuses a reader without any."""
+        partitions = plan_partitions(self.request, worker_store(self.request.settings).table)
+        return [InputPartition(partition) for partition in partitions or [IdPartition(())]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        found = rows.read_rows(worker_store(self.request.settings), self.request, partition.value)
-        return schemas.to_batches(found, schemas.SCHEMAS[self.request.table])
+        """Read a partition as Arrow batches in the columns of the table. Raises CorruptRow."""
+        table_rows = rows.read_rows(worker_store(self.request.settings), self.request, partition.value)
+        return to_batches(table_rows, schemas.SCHEMAS[self.request.table])
 
 
 class PushingReader(LineageReader):
-    """Reads within the bounds of the WHERE clause, too.
+    """Reads within the bounds of the options and of the WHERE clause.
 
     A class of its own, because Spark refuses readers with this method unless
     `spark.sql.python.filterPushdown.enabled` is set.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
-        """Narrows what is read, and leaves every filter to Spark all the same."""
-        bounds = push_down(self.asked.bounds, filters, self.asked.table)
-        self.asked = replace(self.asked, bounds=bounds)
+        """Narrow the bounds of the read, and return every filter for Spark to apply again."""
+        bounds = push_down(self.request.bounds, filters, self.request.table)
+        self.request = replace(self.request, bounds=bounds)
         return filters

@@ -83,7 +83,7 @@ def _referenced_runs(
 
 
 def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[CommittedRun]:
-    """The runs of a window; resumes after the last one when garbage collection deletes a content meanwhile."""
+    """The runs of a window; resumes after the last one if garbage collection deletes a content."""
     last_tail = b""
     for attempts_left in reversed(range(ATTEMPTS_MAX)):
         try:

@@ -1,4 +1,4 @@
-"""What is `spark.read.format("fll")`: lineage as tables of Spark."""
+"""The data source `spark.read.format("fll")`: lineage as Spark tables."""
 
 from __future__ import annotations
 
@@ -17,42 +17,47 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class LineageSource(DataSource):
-    """Tables of a store; what is read is narrowed by options."""
+    """Tables of a store, read within the bounds of the options; documents are written to it row by row."""
 
     _reader: type[LineageReader] = LineageReader
 
     @classmethod
     def name(cls) -> str:
+        """The name of the format."""
         return FORMAT
 
     def schema(self) -> str:
+        """The columns of the table that the options name, as DDL. Raises ConfigurationError, InvalidQuery."""
         return SCHEMAS[parse_options(self.options).table]
 
     def reader(self, schema: StructType) -> LineageReader:
-        wanted = parse_options(self.options)
-        said = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
-        if said != SCHEMAS[wanted.table]:
-            raise ConfigurationError(f"table {wanted.table.value} has its own columns; leave out the schema")
-        return self._reader(wanted)
+        """A reader of the table. Raises ConfigurationError for a schema other than the table's."""
+        request = parse_options(self.options)
+        ddl = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
+        if ddl != SCHEMAS[request.table]:
+            raise ConfigurationError(f"table {request.table.value} has its own columns; leave out the schema")
+        return self._reader(request)
 
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
+        """A writer of documents. Raises ConfigurationError for mode overwrite or without a column `value`."""
         if overwrite:
-            raise ConfigurationError('lineage is only ever added to: write with mode("append")')
+            raise ConfigurationError('lineage is append-only: write with mode("append")')
         return LineageWriter(write_target(self.options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LineageStreamWriter:  # noqa: N802  # Spark's
+        """A writer of a stream of documents. Raises ConfigurationError as `writer` does."""
         if overwrite:
-            raise ConfigurationError('lineage is only ever added to: write with outputMode("append")')
+            raise ConfigurationError('lineage is append-only: write with outputMode("append")')
         return LineageStreamWriter(write_target(self.options, schema))
 
 
 class PushingSource(LineageSource):
-    """The same, narrowed by WHERE clauses, too."""
+    """The same, with filter pushdown."""
 
     _reader = PushingReader
 
 
 def register(spark: SparkSession) -> None:
-    """Let the session read and write `fll`; once more after the setting PUSHDOWN was changed."""
+    """Register the format `fll` with the session; call it again after the setting PUSHDOWN has changed."""
     pushes = spark.conf.get(PUSHDOWN, "false") == "true"
     spark.dataSource.register(PushingSource if pushes else LineageSource)

@@ -1,4 +1,4 @@
-"""How does Spark write: every row's document, event or proposal is recorded, or the write fails with why."""
+"""Spark's writers of the data source: each row is a document; the write fails if any is rejected."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fll_hbase.spark.settings import job_settings
 from fll_hbase.spark.worker_ingest import REJECTED, Target, ingest_batches
 
 OPTIONS = ("store", "namespace")
-FAULTS_MAX = 100
+ERRORS_MAX = 100
 SHOWN_BYTES = 60
 
 
 @dataclass(frozen=True)
 class TaskResult(WriterCommitMessage):
-    """What became of the rows of one task."""
+    """Rows of one task by their outcome; none was rejected."""
 
     recorded: int
     replaced: int
@@ -37,88 +37,93 @@ class TaskResult(WriterCommitMessage):
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """Where rows are recorded; `time_ms` is when proposals were made that do not say."""
+    """Where rows are recorded; `time_ms` is the time of proposals without one."""
 
     target: Target
     time_ms: int
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Record all rows. A task that is run again records the same once more, which changes nothing.
+        """Record all rows of a task. Idempotent: a task that is run again changes nothing.
 
-        Raises InputError with the faults of every row of the first batch that has any; other rows of it, and
-        those before it, are recorded.
+        Raises InputError with the errors of every rejected row of the first batch that has any; its other
+        rows and earlier batches are recorded.
         """
         counts: Counter[str] = Counter()
-        for told in ingest_batches(self._lines(batches), target=self.target):
-            outcomes = told.to_pylist()
-            faults = [fault for one in outcomes if one["outcome"] == REJECTED for fault in _faults(one)]
-            if faults:
-                raise InputError(_few(faults))
-            counts.update({one["outcome"]: one["count"] for one in outcomes})
+        for outcomes in ingest_batches(self._lines(batches), target=self.target):
+            rows = outcomes.to_pylist()
+            errors = [error for row in rows if row["outcome"] == REJECTED for error in _row_errors(row)]
+            if errors:
+                raise InputError(_limit(errors))
+            counts.update({row["outcome"]: row["count"] for row in rows})
         return TaskResult(counts["recorded"], counts["replaced"], counts["repeated"])
 
     def _lines(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The values of rows, each with its number from 1 in its partition; a row without one is empty."""
+        """The rows as lines, numbered from 1 in their partition; null is an empty line."""
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
-        before = 0
+        lines = 0
         for batch in batches:
             count = batch.num_rows
             columns = {
                 VALUE: batch.column(VALUE).cast(pa.binary()).fill_null(b""),
                 FILE: pa.repeat("", count),
                 BLOCK: pa.repeat(partition, count),
-                POSITION: pa.array(range(before + 1, before + count + 1), pa.int64()),
+                POSITION: pa.array(range(lines + 1, lines + count + 1), pa.int64()),
                 TIME_MS: pa.repeat(self.time_ms, count),
             }
-            before += count
+            lines += count
             yield pa.RecordBatch.from_pydict(columns)
 
 
 class LineageWriter(DataSourceArrowWriter):
     """Writes a frame."""
 
-    def __init__(self, sink: WriteTarget) -> None:
-        self._sink = sink
+    def __init__(self, target: WriteTarget) -> None:
+        self._target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        return self._sink.write(iterator)
+        """Record the rows of one partition. Raises InputError."""
+        return self._target.write(iterator)
 
 
 class LineageStreamWriter(DataSourceStreamArrowWriter):
-    """Writes a stream; a batch that is written again changes nothing."""
+    """Writes the batches of a stream; a batch that is written again changes nothing."""
 
-    def __init__(self, sink: WriteTarget) -> None:
-        self._sink = sink
+    def __init__(self, target: WriteTarget) -> None:
+        self._target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        return self._sink.write(iterator)
+        """Record the rows of one partition. Raises InputError."""
+        return self._target.write(iterator)
 
 
 def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
-    """Where rows of those columns go. Raises ConfigurationError where there is no column `value`."""
-    said = {key.lower(): value for key, value in options.items()}
-    unknown = sorted(said.keys() - {*OPTIONS, "path", "checkpointlocation"})
+    """Parse the options of a writer. Raises ConfigurationError, also for a frame without a column `value`."""
+    values = {key.lower(): value for key, value in options.items()}
+    # Spark itself adds `path`, and for streams `checkpointLocation`.
+    unknown = sorted(values.keys() - {*OPTIONS, "path", "checkpointlocation"})
     if unknown:
-        raise ConfigurationError(f"option {unknown[0]!r} is none for writing; there are {', '.join(OPTIONS)}")
+        raise ConfigurationError(
+            f"unknown option {unknown[0]!r} for writing; valid options: {', '.join(OPTIONS)}"
+        )
     if VALUE not in schema.names or not isinstance(schema[VALUE].dataType, (StringType, BinaryType)):
         raise ConfigurationError(
-            "what is written has a column `value`, string or binary: a document or event a row"
+            "the frame needs a column `value`, string or binary, with one document or event a row"
         )
-    return WriteTarget(Target(job_settings(said.get("store")), said.get("namespace", "")), clock.now_ms())
+    return WriteTarget(Target(job_settings(values.get("store")), values.get("namespace", "")), clock.now_ms())
 
 
-def _faults(outcome: Mapping[str, object]) -> list[FieldError]:
+def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:
     value = outcome["value"]
     shown = value[:SHOWN_BYTES].decode(errors="backslashreplace") if isinstance(value, bytes) else ""
-    at = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"
-    faults = outcome["faults"]
-    return [FieldError(at, str(fault)) for fault in (faults if isinstance(faults, list) else ())]
+    path = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"
+    texts = outcome["faults"]
+    return [FieldError(path, str(text)) for text in (texts if isinstance(texts, list) else ())]
 
 
-def _few(faults: list[FieldError]) -> list[FieldError]:
-    """As many as a message may hold."""
-    more = len(faults) - FAULTS_MAX
-    return (
-        faults if more <= 0 else [*faults[:FAULTS_MAX], FieldError("", f"and {more} more in the same batch")]
-    )
+def _limit(errors: list[FieldError]) -> list[FieldError]:
+    """At most ERRORS_MAX errors, then how many more there are."""
+    more = len(errors) - ERRORS_MAX
+    if more <= 0:
+        return errors
+    return [*errors[:ERRORS_MAX], FieldError("", f"and {more} more in the same batch")]

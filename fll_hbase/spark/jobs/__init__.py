@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""Spark jobs: load, stream, retention, check and export."""

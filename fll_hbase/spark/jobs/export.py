@@ -1,4 +1,4 @@
-"""Lineage out of a store into files that anything reads: runs, edges and the catalogue, or events of them."""
+"""Export of lineage to files: runs, edges and the catalogue as Parquet or CSV, or OpenLineage events."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
-from fll_hbase import clock
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.model.window import Window
@@ -20,11 +20,11 @@ from fll_hbase.spark.datasource.options import ALWAYS, TableName
 from fll_hbase.spark.distinct_edges import EDGE_COLUMNS, distinct_edges
 
 RUNS, EDGES, CATALOGUE, EVENTS = "runs", "edges", "catalogue", "events"
-"""The folders of an export."""
+"""The directories of an export."""
 
 DAY = "day"
-_TIMES = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
-"""In UTC as Parquet says it; by default Spark writes a form that others take for a time of no zone."""
+# By default Spark writes INT96, which other readers take for a local time.
+_TIMESTAMPS = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
 
 _CSV = {
     "header": "true",
@@ -35,7 +35,7 @@ _CSV = {
 
 
 class Format(Enum):
-    """What files are written."""
+    """Formats of the files."""
 
     OPENLINEAGE = "openlineage"
     PARQUET = "parquet"
@@ -44,9 +44,9 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ExportSpec:
-    """What is exported: of runs that start in the window, and with a namespace what touches it.
+    """What to export: runs that start in the window; with a namespace, those with a dataset in it.
 
-    `distinct`: each edge once, instead of once for each run.
+    `distinct` exports each edge once, instead of once for each run.
     """
 
     settings: Settings
@@ -57,7 +57,7 @@ class ExportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written where: rows by folder, and how long it took."""
+    """The rows written to each directory of `out`, and the duration."""
 
     out: str
     format: Format
@@ -65,9 +65,9 @@ class ExportReport:
     seconds: float
 
     def summary(self) -> dict[str, Any]:
-        """For a program."""
-        told = {"job": "export", "format": self.format.value, "out": self.out}
-        return {**told, **self.rows, "seconds": round(self.seconds, 1)}
+        """The report as JSON members."""
+        members = {"job": "export", "format": self.format.value, "out": self.out}
+        return {**members, **self.rows, "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} in {name}" for name, count in self.rows.items())
@@ -75,30 +75,35 @@ class ExportReport:
 
 
 def export(
-    spark: SparkSession, wanted: ExportSpec, out: str, *, form: Format, overwrite: bool = False
+    spark: SparkSession, spec: ExportSpec, out: str, *, form: Format, overwrite: bool = False
 ) -> ExportReport:
-    """Write the files. Raises ConfigurationError where something is at `out` already, unless it may be replaced."""
-    began = time.monotonic()
-    _make_room(spark, out, overwrite=overwrite)
+    """Write the files below the directory `out`.
+
+    Raises ConfigurationError if `out` is not empty, unless with `overwrite`, which replaces earlier exports.
+    """
+    started = time.monotonic()
+    _prepare_directory(spark, out, overwrite=overwrite)
     datasource.register(spark)
-    spark.conf.set(*_TIMES)
-    runs, catalogue = _table(spark, wanted, TableName.RUNS), _table(spark, wanted, TableName.FIELDS)
+    spark.conf.set(*_TIMESTAMPS)
+    runs, catalogue = _table(spark, spec, TableName.RUNS), _table(spark, spec, TableName.FIELDS)
     if form is Format.OPENLINEAGE:
-        rows = {EVENTS: _write_events(runs, catalogue, wanted, f"{out}/{EVENTS}")}
+        events = event_frames.run_events(runs, spec.settings)
+        datasets = event_frames.dataset_events(catalogue, spec.settings, time_ms=now_ms())
+        rows = {EVENTS: _write(events.unionByName(datasets), f"{out}/{EVENTS}", form)}
     else:
         frames = {
             RUNS: sort_by_start(runs, form),
-            EDGES: _edges(spark, runs, wanted, form),
+            EDGES: _edges(spark, runs, spec, form),
             CATALOGUE: catalogue.orderBy("namespace", "name", "field"),
         }
         rows = {name: _write(frame, f"{out}/{name}", form) for name, frame in frames.items()}
-    return ExportReport(out, form, rows, time.monotonic() - began)
+    return ExportReport(out, form, rows, time.monotonic() - started)
 
 
 def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """In the order of starts within each file; for Parquet a file is of one day.
+    """Sort by start within each file; for Parquet, add the column DAY and have one file a day.
 
-    An order over all files would read the store twice, to learn which starts there are.
+    A global order would read the store twice, since Spark samples the starts first.
     """
     if form is Format.CSV:
         return frame.sortWithinPartitions("start_ms", "run")
@@ -106,59 +111,46 @@ def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
     return dated.repartition(DAY).sortWithinPartitions(DAY, "start_ms", "run")
 
 
-def _edges(spark: SparkSession, runs: DataFrame, wanted: ExportSpec, form: Format) -> DataFrame:
-    if not wanted.distinct:
-        return sort_by_start(_table(spark, wanted, TableName.EDGES), form)
-    return distinct_edges(runs, wanted.settings, namespace=wanted.namespace).orderBy(*EDGE_COLUMNS)
+def _edges(spark: SparkSession, runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
+    if not spec.distinct:
+        return sort_by_start(_table(spark, spec, TableName.EDGES), form)
+    return distinct_edges(runs, spec.settings, namespace=spec.namespace).orderBy(*EDGE_COLUMNS)
 
 
-def _table(spark: SparkSession, wanted: ExportSpec, table: TableName) -> DataFrame:
-    options = {"store": wanted.settings.store, "table": table.value}
-    if table is not TableName.FIELDS and wanted.window != ALWAYS:
-        options |= {"start": _seconds(wanted.window.start_ms), "end": _seconds(wanted.window.stop_ms)}
-    if wanted.namespace:
-        options["namespace"] = wanted.namespace
+def _table(spark: SparkSession, spec: ExportSpec, table: TableName) -> DataFrame:
+    options = {"store": spec.settings.store, "table": table.value}
+    if table is not TableName.FIELDS and spec.window != ALWAYS:
+        options |= {"start": _seconds(spec.window.start_ms), "end": _seconds(spec.window.stop_ms)}
+    if spec.namespace:
+        options["namespace"] = spec.namespace
     return spark.read.format(datasource.FORMAT).options(**options).load()
 
 
-def _write(frame: DataFrame, folder: str, form: Format) -> int:
-    """Write a table; returns its rows."""
-    seen = Observation()
-    writer = frame.observe(seen, f.count(f.lit(1)).alias("rows")).write
-    if form is Format.CSV:
-        writer.options(**_CSV).csv(folder)
+def _write(frame: DataFrame, path: str, form: Format) -> int:
+    """Write the frame; returns the number of rows, without computing the frame twice."""
+    observation = Observation()
+    writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
+    if form is Format.OPENLINEAGE:
+        writer.text(path)
+    elif form is Format.CSV:
+        writer.options(**_CSV).csv(path)
+    elif DAY in frame.columns:
+        writer.partitionBy(DAY).parquet(path)
     else:
-        _by_day(writer, frame).parquet(folder)
-    return int(seen.get["rows"])
+        writer.parquet(path)
+    return int(observation.get["rows"])
 
 
-def _by_day(writer: DataFrameWriter, frame: DataFrame) -> DataFrameWriter:
-    return writer.partitionBy(DAY) if DAY in frame.columns else writer
-
-
-def _write_events(runs: DataFrame, catalogue: DataFrame, wanted: ExportSpec, folder: str) -> int:
-    """One event a line: of runs, and of what is known of end points without any."""
-    of_runs = event_frames.run_events(runs, wanted.settings)
-    of_all = of_runs.unionByName(
-        event_frames.dataset_events(catalogue, wanted.settings, time_ms=clock.now_ms())
-    )
-    seen = Observation()
-    of_all.observe(seen, f.count(f.lit(1)).alias("rows")).write.text(folder)
-    return int(seen.get["rows"])
-
-
-def _make_room(spark: SparkSession, out: str, *, overwrite: bool) -> None:
-    """An empty folder, or none yet; of what is there only earlier exports are removed."""
+def _prepare_directory(spark: SparkSession, out: str, *, overwrite: bool) -> None:
+    """Refuse a directory that is not empty, or remove earlier exports from it; other files stay."""
     java: Any = spark._jvm
     path = java.org.apache.hadoop.fs.Path(out)
-    files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    if not overwrite and files.exists(path) and len(files.listStatus(path)):
-        raise ConfigurationError(
-            f"{out} is not empty; --overwrite replaces what an earlier export wrote there"
-        )
-    for folder in (RUNS, EDGES, CATALOGUE, EVENTS):
-        files.delete(java.org.apache.hadoop.fs.Path(path, folder), True)
+    file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    if not overwrite and file_system.exists(path) and len(file_system.listStatus(path)):
+        raise ConfigurationError(f"{out} is not empty; --overwrite replaces an earlier export")
+    for name in (RUNS, EDGES, CATALOGUE, EVENTS):
+        file_system.delete(java.org.apache.hadoop.fs.Path(path, name), True)
 
 
-def _seconds(moment_ms: int) -> str:
-    return f"{moment_ms // 1000}.{moment_ms % 1000:03d}"
+def _seconds(time_ms: int) -> str:
+    return f"{time_ms // 1000}.{time_ms % 1000:03d}"

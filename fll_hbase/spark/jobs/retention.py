@@ -1,14 +1,14 @@
-"""What is too old goes, and what nothing needs: purge and sweep of a table by all workers.
+"""Distributed retention: delete expired runs, then collect unreferenced cells and rows.
 
-The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process. Here what run rows keep
-and what is old meet as marks; only where an old mark is kept by none a second scan tells which cell it is.
-Two cells of one mark keep each other.
+The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process.
+Live cells and old cells are compared as 64-bit hashes; only where an old hash is not live, a second scan
+finds the cell. Two cells of one hash keep each other alive.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -23,24 +23,26 @@ from pyspark.sql import functions as f
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.layout import Range
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.spark import cell_hashes, range_scan
-from fll_hbase.store.maintenance import garbage_collection
-from fll_hbase.store.maintenance import liveness as store_marks
+from fll_hbase.spark.arrow_batches import to_batch
+from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import CellKey, Row, Table
 
-NAMED = "mark bigint, row binary, column binary, bytes bigint"
-"""A cell of references or index rows, or a row of contents or parts, by its mark."""
+GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
+"""A cell of references or index rows, or a row of contents or event bodies (empty column), and its size."""
 
-END = "mark bigint, end_point binary"
-"""A data row by its mark, and the catalogue row of an end point that it names."""
+CONTENT_DATASETS = "hash bigint, dataset binary"
+"""The hash of a content row, and the catalogue row of a dataset in it."""
 
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 LIVE, CUT = 1, 2
-"""What is said of a mark: a run row needs it; or it is the row of an end point whose past is cut."""
+"""Flags of a hash: a run row needs the cell; the catalogue row of a dataset that loses references."""
 
 _KINDS = {
     **dict.fromkeys(layout.REFERENCES, "references"),
@@ -48,18 +50,21 @@ _KINDS = {
     layout.CONTENTS: "contents",
     layout.EVENT_BODIES: "parts",
 }
-OLD = {kind: 4 << number for number, kind in enumerate(_KINDS)}
-"""What is said of a mark that is old enough to go, by what its row begins with."""
+_DATASETS = "end points"
+"""Members of the report's `counts`, by key prefix; the names are those of the first release."""
 
-_ROWS = (layout.CONTENTS, layout.EVENT_BODIES)
-"""Kinds that go by rows, not by cells."""
+_LABELS = {"parts": "event bodies", _DATASETS: "datasets"}
 
-_END_POINTS = "end points"
+OLD = {prefix: 4 << number for number, prefix in enumerate(_KINDS)}
+"""Flags of a hash that is old enough to be deleted, by key prefix."""
+
+_ROW_KINDS = (layout.CONTENTS, layout.EVENT_BODIES)
+"""Prefixes of rows that are deleted as a whole, not cell by cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
-    """What went, or with a dry run would go, in rows or cells by kind; bytes before any compression."""
+    """Deleted rows or cells by kind, and their bytes before compression; with `dry_run`, what would be."""
 
     dry_run: bool
     counts: dict[str, int] = field(default_factory=dict)
@@ -67,248 +72,256 @@ class RetentionReport:
     seconds: float = 0.0
 
     def summary(self) -> dict[str, Any]:
-        """For a program."""
+        """The report as JSON members."""
         return {"job": "retention", **asdict(self), "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count) or "nothing"
-        verb = "would go" if self.dry_run else "gone"
-        return f"{verb}: {told}; about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
-
-
-def apply_retention(
-    spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, dry_run: bool
-) -> RetentionReport:
-    """Purge what started before its horizon, then sweep what nothing needs. Raises CorruptRow.
-
-    Safe beside running writers. Whatever ends it, the next one goes on.
-    """
-    began = time.monotonic()
-    runs = _purge(spark, settings, horizons, dry_run=dry_run)
-    until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
-    due = _due(spark, settings, horizons, until_ms=until_ms, due_until_ms=until_ms if dry_run else 0)
-    due = due.persist(StorageLevel.DISK_ONLY)
-    try:
-        counts, size = _swept(spark, _Sweep(settings, until_ms, horizons), due, dry_run=dry_run)
-    finally:
-        due.unpersist()
-    return RetentionReport(
-        dry_run, {"runs": runs.rows, **counts}, runs.bytes + size, time.monotonic() - began
-    )
+        counts = [f"{count:,} {_LABELS.get(kind, kind)}" for kind, count in self.counts.items() if count]
+        verb = "would delete" if self.dry_run else "deleted"
+        size = f"about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
+        return f"{verb} {', '.join(counts) or 'nothing'}; {size}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Sweep:
-    """What removing takes."""
+class _Collection:
+    """Parameters of a collection: cells put after `until_ms` are spared."""
 
     settings: Settings
     until_ms: int
-    horizons: RetentionPolicy
+    policy: RetentionPolicy
 
 
-def _swept(spark: SparkSession, act: _Sweep, due: DataFrame, *, dry_run: bool) -> tuple[dict[str, int], int]:
-    """What is due, by kind, and its bytes; it is gone unless that is a dry run."""
-    kinds = _kinds(due)
-    if not kinds:
-        return dict.fromkeys((*_KINDS.values(), _END_POINTS), 0), 0
-    named = _named(spark, act.settings, kinds, act.until_ms).join(due, "mark").persist(StorageLevel.DISK_ONLY)
+def apply_retention(
+    spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
+) -> RetentionReport:
+    """Delete runs that started before their horizon, then everything that no run references.
+
+    Safe beside running writers; after an interruption, the next call continues. Raises CorruptRow, before
+    anything is collected: an unreadable run row could reference any cell.
+    """
+    started = time.monotonic()
+    runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
+    # The horizon of the collection is taken after the purge, which deletes what it no longer protects.
+    collection = _Collection(settings, garbage_collection.safe_until_ms(now_ms(), settings.grace_ms), policy)
+    garbage = _find_garbage(spark, collection, expired_too=dry_run).persist(StorageLevel.DISK_ONLY)
     try:
-        counts, size = _counted(named)
-        dead = _dead(spark, act.settings, due) if layout.CONTENTS in kinds else []
-        if not dry_run:
-            _remove(act, named, dead)
+        counts, size_bytes = _collect_garbage(spark, collection, garbage, dry_run=dry_run)
     finally:
-        named.unpersist()
-    return {**counts, _END_POINTS: len(dead)}, size
-
-
-def _purge(spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, dry_run: bool) -> Removed:
-    if horizons == RetentionPolicy():
-        return NONE_REMOVED
-    until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
-    read = partial(_purged, horizons=horizons, until_ms=until_ms, dry_run=dry_run)
-    return _total(
-        range_scan.scan_ranges(spark, settings, [ranges.under(layout.RUNS)], read=read, schema=REMOVED)
+        garbage.unpersist()
+    return RetentionReport(
+        dry_run, {"runs": runs.rows, **counts}, runs.bytes + size_bytes, time.monotonic() - started
     )
 
 
-def _purged(
-    table: Table, start: bytes, stop: bytes, *, horizons: RetentionPolicy, until_ms: int, dry_run: bool
+def _purge_runs(
+    spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
+) -> Removed:
+    if policy == RetentionPolicy():
+        return NONE_REMOVED
+    until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
+    read = partial(_purge_range, policy=policy, until_ms=until_ms, dry_run=dry_run)
+    return _sum(
+        range_scan.scan_ranges(spark, settings, _key_ranges([layout.RUNS]), read=read, schema=REMOVED)
+    )
+
+
+def _purge_range(
+    table: Table, start: bytes, stop: bytes, *, policy: RetentionPolicy, until_ms: int, dry_run: bool
 ) -> Iterator[Removed]:
-    marking = LivenessScanner(table, horizons)
+    scanner = LivenessScanner(table, policy)
     for page in garbage_collection.pages(table, start, stop):
-        due = list(marking.expired_runs(page, until_ms=until_ms))
+        expired = list(scanner.expired_runs(page, until_ms=until_ms))
         if dry_run:
-            yield garbage_collection.size_of({key: page[key] for key in due})
+            yield garbage_collection.size_of({key: page[key] for key in expired})
         else:
-            yield garbage_collection.remove_runs(table, due, until_ms=until_ms)
+            yield garbage_collection.remove_runs(table, expired, until_ms=until_ms)
 
 
-def _due(
-    spark: SparkSession, settings: Settings, horizons: RetentionPolicy, *, until_ms: int, due_until_ms: int
-) -> DataFrame:
-    """The marks of what is old and kept by none, and of end points whose past is cut."""
-    wholes = [ranges.under(kind) for kind in (layout.RUNS, *OLD)]
-    tell = partial(_told, horizons=horizons, until_ms=until_ms, due_until_ms=due_until_ms)
-    met = cell_hashes.merge_flags(spark, settings, wholes, tell=tell)
-    return met.where(f.col("said").bitwiseAND(LIVE) == 0)
+def _find_garbage(spark: SparkSession, collection: _Collection, *, expired_too: bool) -> DataFrame:
+    """The hashes of old cells that are not live, and of datasets that lose references.
+
+    With `expired_too`, cells of expired runs are garbage, too: a dry run has not deleted them.
+    """
+    hash_range = partial(_hash_range, collection=collection, expired_too=expired_too)
+    key_ranges = _key_ranges([layout.RUNS, *OLD])
+    hashes = cell_hashes.merge_flags(spark, collection.settings, key_ranges, hash_range=hash_range)
+    return hashes.where(f.col("flags").bitwiseAND(LIVE) == 0)
 
 
-def _told(
-    table: Table, start: bytes, stop: bytes, *, horizons: RetentionPolicy, until_ms: int, due_until_ms: int
+def _hash_range(
+    table: Table, start: bytes, stop: bytes, *, collection: _Collection, expired_too: bool
 ) -> Iterator[pa.RecordBatch]:
-    """What rows of runs keep, or which others are old, as marks."""
+    """Hash the live cells of a range of run rows, or the old cells of another range."""
     if start.startswith(layout.RUNS):
-        return _keeping(table, start, stop, horizons, due_until_ms)
-    kind = start[: len(layout.RUNS)]
-    numbers = (cell_hash(row, column) for row, column, _ in _old(table, start, stop, until_ms=until_ms))
-    return (cell_hashes.flagged_batch([(OLD[kind], some)]) for some in _some(numbers))
+        return _hash_live_cells(table, start, stop, collection=collection, expired_too=expired_too)
+    flag = OLD[start[: len(layout.RUNS)]]
+    old = _old_cells(table, start, stop, until_ms=collection.until_ms)
+    hashes = (cell_hash(row, column) for row, column, _ in old)
+    return (cell_hashes.flagged_batch([(flag, chunk)]) for chunk in _chunks(hashes))
 
 
-def _keeping(
-    table: Table, start: bytes, stop: bytes, horizons: RetentionPolicy, due_until_ms: int
+def _hash_live_cells(
+    table: Table, start: bytes, stop: bytes, *, collection: _Collection, expired_too: bool
 ) -> Iterator[pa.RecordBatch]:
-    """What run rows keep that are not due: in a dry run those are there yet."""
-    marking = LivenessScanner(table, horizons)
-    kept: list[int] = []
-    shortened: set[int] = set()
+    scanner = LivenessScanner(table, collection.policy)
+    live: list[int] = []
+    cut: set[int] = set()
     for page in garbage_collection.pages(table, start, stop):
-        for key in list(marking.expired_runs(page, until_ms=due_until_ms)) if due_until_ms else ():
-            del page[key]
-        for one in marking.live_cells(page):
-            kept += [cell_hash(*cell) for cell in one.cells]
-            shortened.update(cell_hash(layout.end_point_row(end_point)) for end_point in one.truncated_datasets)
-        if len(kept) > cell_hashes.BATCH_HASHES:
-            yield cell_hashes.flagged_batch([(LIVE, kept)])
-            kept = []
-    yield cell_hashes.flagged_batch([(LIVE, kept), (CUT, list(shortened))])
+        if expired_too:
+            for key in list(scanner.expired_runs(page, until_ms=collection.until_ms)):
+                del page[key]
+        for cells in scanner.live_cells(page):
+            live += [cell_hash(*cell) for cell in cells.cells]
+            cut.update(cell_hash(layout.dataset_row(dataset)) for dataset in cells.truncated_datasets)
+        if len(live) > cell_hashes.BATCH_HASHES:
+            yield cell_hashes.flagged_batch([(LIVE, live)])
+            live = []
+    yield cell_hashes.flagged_batch([(LIVE, live), (CUT, list(cut))])
 
 
 def cell_hash(row: bytes, column: bytes = b"") -> int:
-    """A row, or one cell of a row, as a number."""
+    """The unsigned 64-bit hash of a cell, or without a column of a row."""
     return xxhash.xxh3_64_intdigest(row + b"\0" + column)
 
 
-def _old(table: Table, start: bytes, stop: bytes, *, until_ms: int) -> Iterator[tuple[bytes, bytes, Row]]:
-    """What is old: a row and a column, or none where it is the whole row; and the cells that would go."""
-    if start.startswith(_ROWS):
+def _old_cells(
+    table: Table, start: bytes, stop: bytes, *, until_ms: int
+) -> Iterator[tuple[bytes, bytes, Row]]:
+    """Old cells as row, column and cell; for rows deleted as a whole an empty column and the row's cells."""
+    if start.startswith(_ROW_KINDS):
         columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
-        for row, cells in store_marks.rows_older_than(table.scan(start, stop, columns=columns), until_ms):
+        for row, cells in liveness.rows_older_than(table.scan(start, stop, columns=columns), until_ms):
             yield row, b"", cells
     else:
-        for row, column, cell in store_marks.cells_older_than(table.scan(start, stop), until_ms):
+        for row, column, cell in liveness.cells_older_than(table.scan(start, stop), until_ms):
             yield row, column, {column: cell}
 
 
-def _some(numbers: Iterator[int]) -> Iterator[list[int]]:
-    while some := list(islice(numbers, cell_hashes.BATCH_HASHES)):
-        yield some
+def _chunks(hashes: Iterator[int]) -> Iterator[list[int]]:
+    while chunk := list(islice(hashes, cell_hashes.BATCH_HASHES)):
+        yield chunk
 
 
-def _kinds(due: DataFrame) -> list[bytes]:
-    """What is to be looked for: what rows begin with of which marks are due."""
-    said = due.agg(f.bit_or("said")).first()
-    bits = (said and said[0]) or 0
-    kinds = [kind for kind, bit in OLD.items() if bits & bit]
-    return kinds + [layout.END_POINTS] * bool(bits & CUT)
+def _key_ranges(prefixes: Iterable[bytes]) -> list[Range]:
+    return [ranges.prefix_range(prefix) for prefix in prefixes]
 
 
-def _named(spark: SparkSession, settings: Settings, kinds: Sequence[bytes], until_ms: int) -> DataFrame:
-    """The cells and rows of these kinds, as they are now; of end points all rows."""
-    wholes = [ranges.under(kind) for kind in kinds]
-    return range_scan.scan_ranges(
-        spark, settings, wholes, read=partial(_names, until_ms=until_ms), schema=NAMED
+def _collect_garbage(
+    spark: SparkSession, collection: _Collection, garbage: DataFrame, *, dry_run: bool
+) -> tuple[dict[str, int], int]:
+    """Count the garbage by kind and its bytes; delete it unless it is a dry run."""
+    prefixes = _garbage_prefixes(garbage)
+    if not prefixes:
+        return dict.fromkeys((*_KINDS.values(), _DATASETS), 0), 0
+    read = partial(_read_garbage, until_ms=collection.until_ms)
+    candidates = range_scan.scan_ranges(
+        spark, collection.settings, _key_ranges(prefixes), read=read, schema=GARBAGE
     )
+    cells = candidates.join(garbage, "hash").persist(StorageLevel.DISK_ONLY)
+    try:
+        counts, size_bytes = _count(cells)
+        has_contents = layout.CONTENTS in prefixes
+        datasets = _unreferenced_datasets(spark, collection.settings, garbage) if has_contents else []
+        if not dry_run:
+            _delete(collection, cells, datasets)
+    finally:
+        cells.unpersist()
+    return {**counts, _DATASETS: len(datasets)}, size_bytes
 
 
-def _names(
+def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
+    """Key prefixes that have garbage; that of the catalogue if a dataset loses references."""
+    row = garbage.agg(f.bit_or("flags")).first()
+    flags = (row and row[0]) or 0
+    prefixes = [prefix for prefix, flag in OLD.items() if flags & flag]
+    return prefixes + [layout.DATASETS] * bool(flags & CUT)
+
+
+def _read_garbage(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    if start.startswith(layout.END_POINTS):
+    """Old cells as GARBAGE, also those that are live; of the catalogue all rows."""
+    if start.startswith(layout.DATASETS):
         for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
             yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
         return
-    for row, column, cells in _old(table, start, stop, until_ms=until_ms):
-        yield (
-            cell_hashes.to_signed(cell_hash(row, column)),
-            row,
-            column,
-            garbage_collection.size_of({row: cells}).bytes,
-        )
+    for row, column, cells in _old_cells(table, start, stop, until_ms=until_ms):
+        size_bytes = garbage_collection.size_of({row: cells}).bytes
+        yield cell_hashes.to_signed(cell_hash(row, column)), row, column, size_bytes
 
 
-def _counted(named: DataFrame) -> tuple[dict[str, int], int]:
-    kind = f.substring("row", 1, 2)
-    rows = named.groupBy(kind.alias("kind")).agg(f.count("*"), f.sum("bytes")).collect()
+def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
+    prefix = f.substring("row", 1, 2).alias("prefix")
+    rows = cells.groupBy(prefix).agg(f.count("*"), f.sum("bytes")).collect()
     counts = dict.fromkeys(_KINDS.values(), 0)
-    for letter, count, _ in rows:
-        if bytes(letter) in _KINDS:
-            counts[_KINDS[bytes(letter)]] += count
-    return counts, sum(size for _, _, size in rows)
+    for key_prefix, count, _ in rows:
+        if bytes(key_prefix) in _KINDS:
+            counts[_KINDS[bytes(key_prefix)]] += count
+    return counts, sum(size_bytes for _, _, size_bytes in rows)
 
 
-def _dead(spark: SparkSession, settings: Settings, due: DataFrame) -> list[bytes]:
-    """The catalogue rows of end points that only garbage names, with those of their further names."""
-    ends = range_scan.scan_ranges(spark, settings, [ranges.under(layout.CONTENTS)], read=_ends, schema=END)
-    ends = ends.persist(StorageLevel.DISK_ONLY)
+def _unreferenced_datasets(spark: SparkSession, settings: Settings, garbage: DataFrame) -> list[bytes]:
+    """Catalogue rows of datasets, and of their aliases, that only contents in the garbage have."""
+    contents = range_scan.scan_ranges(
+        spark, settings, _key_ranges([layout.CONTENTS]), read=_read_datasets, schema=CONTENT_DATASETS
+    ).persist(StorageLevel.DISK_ONLY)
     try:
-        alive = ends.join(due, "mark", "left_anti").select("end_point").distinct()
-        gone = ends.join(due, "mark", "left_semi").select("end_point").distinct()
-        found = _without(gone, alive)
-        further = sorted(garbage_collection.alias_catalogue_rows(range_scan.worker_table(settings), sorted(found)) - found)
-        names = spark.createDataFrame([(bytearray(key),) for key in further], "end_point binary")
-        return sorted(found | _without(names, alive))
+        live = contents.join(garbage, "hash", "left_anti").select("dataset").distinct()
+        in_garbage = contents.join(garbage, "hash", "left_semi").select("dataset").distinct()
+        datasets = _subtract(in_garbage, live)
+        alias_keys = garbage_collection.alias_catalogue_rows(worker_table(settings), sorted(datasets))
+        keys = [(bytearray(key),) for key in sorted(alias_keys - datasets)]
+        aliases = spark.createDataFrame(keys, "dataset binary")
+        return sorted(datasets | _subtract(aliases, live))
     finally:
-        ends.unpersist()
+        contents.unpersist()
 
 
-def _ends(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
     for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
-        for end_point in store_marks.catalogue_keys(row, cells):
-            yield cell_hashes.to_signed(cell_hash(row)), end_point
+        for dataset in liveness.catalogue_keys(row, cells):
+            yield cell_hashes.to_signed(cell_hash(row)), dataset
 
 
-def _without(end_points: DataFrame, others: DataFrame) -> set[bytes]:
-    return {bytes(row["end_point"]) for row in end_points.join(others, "end_point", "left_anti").collect()}
+def _subtract(datasets: DataFrame, others: DataFrame) -> set[bytes]:
+    return {bytes(row["dataset"]) for row in datasets.join(others, "dataset", "left_anti").collect()}
 
 
-def _remove(act: _Sweep, named: DataFrame, dead: list[bytes]) -> None:
-    """In the order of fll_hbase/store/maintenance/garbage_collection.py, each step whole before the next."""
-    table = range_scan.worker_table(act.settings)
-    kind = f.substring("row", 1, 2)
-    shortened = named.where(kind == f.lit(layout.END_POINTS)).select("row").collect()
-    garbage_collection.write_horizon_markers(table, [bytes(row["row"]) for row in shortened], act.horizons)
-    cells = named.select("row", "column").sort("row", "column")
-    _done(cells.where(kind.isin(*HINTS)), partial(_without_cells, act=act))
-    garbage_collection.remove_catalogue_rows(table, dead, until_ms=act.until_ms)
-    _done(cells.where(kind.isin(*_ROWS)), partial(_without_rows, act=act))
+def _delete(collection: _Collection, cells: DataFrame, datasets: Sequence[bytes]) -> None:
+    # The order of garbage_collection.remove, each step complete before the next: horizon markers, hints,
+    # catalogue rows, contents. An interruption then leaves only garbage that the next collection finds.
+    table = worker_table(collection.settings)
+    prefix = f.substring("row", 1, 2)
+    cut_rows = cells.where(prefix == f.lit(layout.DATASETS)).select("row").collect()
+    garbage_collection.write_horizon_markers(
+        table, [bytes(row["row"]) for row in cut_rows], collection.policy
+    )
+    keys = cells.select("row", "column").sort("row", "column")
+    _run(keys.where(prefix.isin(*HINTS)), partial(_delete_cells, collection=collection))
+    garbage_collection.remove_catalogue_rows(table, datasets, until_ms=collection.until_ms)
+    _run(keys.where(prefix.isin(*_ROW_KINDS)), partial(_delete_rows, collection=collection))
 
 
-def _done(frame: DataFrame, act: Any) -> None:
-    _total(frame.mapInArrow(act, REMOVED))
-
-
-def _without_cells(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterator[pa.RecordBatch]:
+def _delete_cells(batches: Iterable[pa.RecordBatch], *, collection: _Collection) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        pairs = zip(batch.column("row").to_pylist(), batch.column("column").to_pylist(), strict=True)
-        cells = [CellKey(row, column) for row, column in pairs]
-        garbage_collection.remove_cells(range_scan.worker_table(act.settings), cells, until_ms=act.until_ms)
-        yield range_scan.to_batch([NONE_REMOVED], REMOVED)
+        keys = zip(batch.column("row").to_pylist(), batch.column("column").to_pylist(), strict=True)
+        cells = [CellKey(row, column) for row, column in keys]
+        table = worker_table(collection.settings)
+        garbage_collection.remove_cells(table, cells, until_ms=collection.until_ms)
+        yield to_batch([NONE_REMOVED], REMOVED)
 
 
-def _without_rows(batches: Iterable[pa.RecordBatch], *, act: _Sweep) -> Iterator[pa.RecordBatch]:
+def _delete_rows(batches: Iterable[pa.RecordBatch], *, collection: _Collection) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         keys = batch.column("row").to_pylist()
-        yield range_scan.to_batch(
-            [
-                garbage_collection.remove_rows(
-                    range_scan.worker_table(act.settings), keys, until_ms=act.until_ms
-                )
-            ],
-            REMOVED,
-        )
+        table = worker_table(collection.settings)
+        yield to_batch([garbage_collection.remove_rows(table, keys, until_ms=collection.until_ms)], REMOVED)
 
 
-def _total(removed: DataFrame) -> Removed:
+def _run(frame: DataFrame, delete: Callable[..., Iterator[pa.RecordBatch]]) -> None:
+    _sum(frame.mapInArrow(delete, REMOVED))
+
+
+def _sum(removed: DataFrame) -> Removed:
     row = removed.agg(f.sum("rows"), f.sum("cells"), f.sum("bytes")).collect()[0]
     return Removed(*(int(number or 0) for number in row))

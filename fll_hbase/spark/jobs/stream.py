@@ -1,4 +1,4 @@
-"""Lineage as it comes, batch by batch: what one batch wrote, a second go of the same batch writes again."""
+"""Record a stream of lines batch by batch; a batch that is run again produces the same rows."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import line_frames as frames
-from fll_hbase.spark.jobs.load import count_outcomes, rejected_lines, write_rejected_lines
-from fll_hbase.spark.rejects import prepare_directory
+from fll_hbase.spark import line_frames
+from fll_hbase.spark.rejects import (
+    prepare_directory,
+    rejected_lines,
+    remove_directory,
+    write_rejected_lines,
+)
 from fll_hbase.spark.shutdown import StopFlag
-from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
 from fll_hbase.spark.stream_sources import StreamSource
-from fll_hbase.spark.stream_stats import BatchReport, StreamReport
-from fll_hbase.spark.worker_ingest import Target, ingest_lines
+from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
 
 POLL_SECONDS = 0.1
 BATCH = "batch="
-"""Rejected lines of each batch have a folder, by which Spark knows `batch` as a column."""
+"""Prefix of the directory of rejected lines of a batch, which Spark reads as a partition column `batch`."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPaths:
-    """Where a stream keeps how far it is, and what it rejected; both belong to one source and one store."""
+    """Directories of the Spark checkpoint and of rejected lines, both of one source and one store."""
 
     checkpoint: str
     rejects: str
@@ -36,10 +39,14 @@ class StreamPaths:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """How often a batch begins at most; `once`: whether all there is is taken, and then no more."""
+    """Minimum seconds between batch starts; with `once`, read what is available and end."""
 
     interval_seconds: float = 1.0
     once: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of Spark's `DataStreamWriter.trigger`."""
+        return {"availableNow": True} if self.once else {"processingTime": f"{self.interval_seconds} seconds"}
 
 
 def stream(
@@ -52,33 +59,30 @@ def stream(
     report: Callable[[BatchReport], None],
     stop: StopFlag,
 ) -> StreamReport:
-    """Record what arrives until it is asked to stop, or with `pace.once` until no more is there.
+    """Record batches until `stop` is set, or with `trigger.once` until the source has no more.
 
-    Each batch is told when all of it is recorded. Raises what a batch failed of: started again with the same
-    checkpoint the stream goes on with that batch. Raises ConfigurationError, before anything is recorded, for a
-    source that cannot be read and for folders that cannot be written, or that the stream would read.
+    Calls `report` when a batch is recorded. Raises the error of a failed batch; started again with the same
+    checkpoint, the stream continues with that batch. Raises ConfigurationError, before anything is recorded,
+    for a source that cannot be read, and for directories that cannot be written or are below the source.
     """
-    began = time.monotonic()
-    for folder in (paths.checkpoint, paths.rejects):
-        if source.reads(spark, folder):
-            raise ConfigurationError(f"{folder!r} is in the folder that is read; name another one")
-    arriving = source.load(spark)
-    prepare_directory(spark, paths.rejects, inputs=(), written=("_", ".", BATCH))
-    batches = _Batches(source, target, paths.rejects, report, stop)
-    trigger = (
-        {"availableNow": True} if trigger.once else {"processingTime": f"{trigger.interval_seconds} seconds"}
-    )
-    writer = arriving.writeStream.foreachBatch(batches)
-    query = writer.option("checkpointLocation", paths.checkpoint).trigger(**trigger).start()
-    _follow(query, stop)
+    started = time.monotonic()
+    for path in (paths.checkpoint, paths.rejects):
+        if source.reads(spark, path):
+            raise ConfigurationError(f"{path!r} is in the folder that the stream reads; use another one")
+    lines = source.load(spark)
+    prepare_directory(spark, paths.rejects, inputs=(), prefixes=("_", ".", BATCH))
+    batches = _BatchRecorder(source, target, paths.rejects, report, stop)
+    writer = lines.writeStream.foreachBatch(batches).option("checkpointLocation", paths.checkpoint)
+    query = writer.trigger(**trigger.options()).start()
+    _wait(query, stop)
     error = batches.error or query.exception()
     if error is not None and not isinstance(error, _Stopped):
         raise error
-    return StreamReport(batches.done, batches.counts, time.monotonic() - began, paths.rejects)
+    return StreamReport(batches.recorded, batches.counts, time.monotonic() - started, paths.rejects)
 
 
-def _follow(query: StreamingQuery, stop: StopFlag) -> None:
-    """Until the query ends; when it is asked to and no batch is under way it is stopped."""
+def _wait(query: StreamingQuery, stop: StopFlag) -> None:
+    """Wait for the end of the query; stops it between two batches when the flag is set."""
     while query.isActive:
         if stop.is_set and not query.status["isTriggerActive"]:
             query.stop()
@@ -86,26 +90,26 @@ def _follow(query: StreamingQuery, stop: StopFlag) -> None:
 
 
 class _Stopped(Exception):
-    """A batch that was not begun; the one before it is done, and the checkpoint says so."""
+    """Ends the query before a batch; the batches before it are in the checkpoint."""
 
 
-class _Batches:
-    """Records batches; keeps what they came to, and the error that ended it."""
+class _BatchRecorder:
+    """Records each batch; sums the counts and keeps the error that ended the query."""
 
     def __init__(
         self,
-        arrivals: StreamSource,
+        source: StreamSource,
         target: Target,
         rejects: str,
-        tell: Callable[[BatchReport], None],
+        report: Callable[[BatchReport], None],
         stop: StopFlag,
     ) -> None:
-        self._arrivals = arrivals
+        self._source = source
         self._target = target
         self._rejects = rejects
-        self._tell = tell
+        self._report = report
         self._stop = stop
-        self.done = 0
+        self.recorded = 0
         self.counts = LineCounts()
         self.error: Exception | None = None
 
@@ -119,31 +123,25 @@ class _Batches:
     def _record(self, batch: DataFrame, number: int) -> None:
         context = batch.sparkSession.sparkContext
         if self._stop.is_set:
-            context.setLogLevel("OFF")  # Spark knows no end between two batches but by an error, and logs it
+            # Only an error ends a Spark query between two batches, and Spark would log its trace.
+            context.setLogLevel("OFF")
             raise _Stopped
-        began = time.monotonic()
-        lines = frames.drop_blank(self._arrivals.lines(batch))
-        met = frames.group_by_run(lines, partitions=context.defaultParallelism)
-        outcomes = ingest_lines(met, self._target).persist(StorageLevel.DISK_ONLY)
+        started = time.monotonic()
+        lines = line_frames.drop_blank(self._source.lines(batch))
+        runs = line_frames.group_by_run(lines, partitions=context.defaultParallelism)
+        outcomes = ingest_lines(runs, self._target).persist(StorageLevel.DISK_ONLY)
         try:
             counts = count_outcomes(outcomes)
-            self._keep(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts)
+            self._write_rejects(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts.rejected)
         finally:
             outcomes.unpersist()
-        self.done += 1
+        self.recorded += 1
         self.counts += counts
-        self._tell(BatchReport(number, counts, time.monotonic() - began))
+        self._report(BatchReport(number, counts, time.monotonic() - started))
 
-    def _keep(self, outcomes: DataFrame, batch: DataFrame, folder: str, counts: LineCounts) -> None:
-        """Put the rejects of a batch in place of those of an earlier go."""
-        if counts.rejected:
-            write_rejected_lines(self._arrivals.with_line_numbers(rejected_lines(outcomes), batch), folder)
+    def _write_rejects(self, outcomes: DataFrame, batch: DataFrame, path: str, count: int) -> None:
+        """Replace the rejected lines of an earlier attempt at the batch."""
+        if count:
+            write_rejected_lines(self._source.with_line_numbers(rejected_lines(outcomes), batch), path)
         else:
-            _remove(batch.sparkSession, folder)
-
-
-def _remove(spark: SparkSession, folder: str) -> None:
-    """Remove a folder of any file system that Spark knows, where it is there."""
-    java: Any = spark._jvm
-    path = java.org.apache.hadoop.fs.Path(folder)
-    path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(path, True)
+            remove_directory(batch.sparkSession, path)

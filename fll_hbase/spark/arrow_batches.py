@@ -1,0 +1,41 @@
+"""Arrow batches of rows, in columns given as Spark DDL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+Row: TypeAlias = tuple[Any, ...]
+
+BATCH_ROWS = 5_000
+
+_TYPES = {
+    "binary": pa.binary(),
+    "bigint": pa.int64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+def to_batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
+    """Convert rows to batches of up to BATCH_ROWS rows; no batch for no rows."""
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, BATCH_ROWS)):
+        yield to_batch(chunk, ddl)
+
+
+def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:
+    """Convert rows, at least one, to one batch."""
+    schema = arrow_schema(ddl)
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def arrow_schema(ddl: str) -> pa.Schema:
+    """The Arrow schema of DDL such as `run string, start_ms bigint`."""
+    return pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in ddl.split(","))])

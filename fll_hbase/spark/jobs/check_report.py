@@ -1,0 +1,131 @@
+"""Reports of the check job: JSON members for programs, lines of text for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
+
+EXAMPLES = 10
+"""Findings of each kind that are shown."""
+
+_TEXT_MAX = 300
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """Findings of one audit, rows by the letter of their key, and the number of unexplained mismatches."""
+
+    findings: tuple[Finding, ...]
+    rows: Mapping[str, int]
+    unexplained: int
+    seconds: float
+
+    @property
+    def total(self) -> int:
+        """The number of rows."""
+        return sum(self.rows.values())
+
+    @property
+    def per_second(self) -> float:
+        """Rows per second."""
+        return self.total / max(self.seconds, 0.001)
+
+    def count_errors(self) -> dict[str, int]:
+        """Errors by kind, without kinds that have none."""
+        return self._count(errors=True)
+
+    def count_notes(self) -> dict[str, int]:
+        """Notes, which are no errors, by kind."""
+        return self._count(errors=False)
+
+    def examples(self) -> dict[str, list[str]]:
+        """The first EXAMPLES findings of each kind, as text."""
+        examples: dict[str, list[str]] = {}
+        for finding in self.findings:
+            texts = examples.setdefault(finding.kind.value, [])
+            if len(texts) < EXAMPLES:
+                texts.append(_describe(finding))
+        return examples
+
+    def _count(self, *, errors: bool) -> dict[str, int]:
+        kinds = Counter(finding.kind for finding in self.findings if finding.kind.is_error is errors)
+        return {kind.value: kinds[kind] for kind in Kind if kinds[kind]}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The audit before and after repairs, which is the same one without, and why repairs were refused."""
+
+    first_audit: AuditReport
+    last_audit: AuditReport
+    repair: bool
+    refusals: Mapping[Repair, str] = field(default_factory=dict)
+
+    @property
+    def errors_left(self) -> int:
+        """The number of errors after repairs."""
+        return sum(self.last_audit.count_errors().values())
+
+    def summary(self) -> dict[str, Any]:
+        """The report as JSON members."""
+        audit = self.first_audit
+        members: dict[str, Any] = {
+            "job": "check",
+            "rows": dict(audit.rows),
+            "wrong": audit.count_errors(),
+            "notes": audit.count_notes(),
+            "examples": audit.examples(),
+            "more": audit.unexplained,
+            "seconds": round(audit.seconds, 1),
+            "rows_per_second": round(audit.per_second),
+        }
+        if self.repair:
+            members["left"] = self.last_audit.count_errors()
+            members["left_notes"] = self.last_audit.count_notes()
+            members["not_mended"] = self._not_repaired()
+        return members
+
+    def __str__(self) -> str:
+        audit = self.first_audit
+        lines = [f"{audit.total:,} rows in {audit.seconds:.0f} s, {audit.per_second:,.0f} per second"]
+        lines += _count_lines("error", audit.count_errors(), audit.examples())
+        lines += _count_lines("note", audit.count_notes(), audit.examples())
+        if audit.unexplained:
+            lines.append(f"{audit.unexplained:,} more mismatches were not examined")
+        if self.repair:
+            lines += _count_lines("left", self.last_audit.count_errors(), {})
+            lines += [f"  not repaired: {line}" for line in self._not_repaired()]
+        lines.append(f"{self.errors_left:,} errors" if self.errors_left else "no errors")
+        return "\n".join(lines)
+
+    def _not_repaired(self) -> list[str]:
+        left = (
+            finding
+            for finding in self.last_audit.findings
+            if finding.kind.is_error or finding.kind is Kind.UNFINISHED
+        )
+        return [_describe_refusal(finding, self.refusals) for finding in islice(left, EXAMPLES)]
+
+
+def _describe(finding: Finding) -> str:
+    key = finding.row.decode(errors="backslashreplace")
+    return f"{key}: {finding.detail}"[:_TEXT_MAX] if finding.detail else key[:_TEXT_MAX]
+
+
+def _describe_refusal(finding: Finding, refusals: Mapping[Repair, str]) -> str:
+    no_copy = "no other copy" if finding.repair == NO_REPAIR else ""
+    reason = refusals.get(finding.repair, no_copy)
+    return f"{finding.kind.value}: {_describe(finding)}" + (f" ({reason})" if reason else "")
+
+
+def _count_lines(
+    label: str, counts: Mapping[str, int], examples: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    for kind, count in counts.items():
+        yield f"{label}: {count:,} {kind}"
+        yield from (f"    {text}" for text in examples.get(kind, ()))
