@@ -1,4 +1,4 @@
-"""How errors end a command: one line with what to do next, and an exit code."""
+"""Errors of commands: one line with what to do next, and an exit code."""
 
 from __future__ import annotations
 

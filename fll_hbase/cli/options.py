@@ -32,6 +32,7 @@ class NameParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
         self._bytes_max = bytes_max
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name. Raises BadParameter for a name that is too long, empty or not UTF-8."""
         try:
             size = len(str(value).encode())
         except UnicodeEncodeError:
@@ -47,6 +48,7 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return milliseconds. Raises BadParameter for text that is not a time."""
         try:
             return ceil(time_window.parse_seconds(str(value), now_ms=now_ms()) * 1000)
         except ValueError as error:

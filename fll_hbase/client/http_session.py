@@ -107,7 +107,7 @@ class HttpSession:
         return response
 
     def _send(self, request: requests.Request) -> requests.Response:
-        """Do what Session.request does, except that a path segment `.` or `..` stays, since it is a name."""
+        """Send as Session.request does, but keep path segments `.` and `..`, which are names here."""
         prepared = self._session.prepare_request(request)
         path = urlsplit(request.url or "").path
         prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()

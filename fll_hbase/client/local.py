@@ -98,31 +98,31 @@ class LocalClient(LineageClient):
         return Answer({"runs": runs}, LIMIT_REACHED if page.next_after else "")
 
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
-        bounds, after = self._window(window), b""
+        bounds, next_after = self._window(window), b""
         while True:
-            page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=after)
+            page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
             runs = self._store.run_details(page)
             aliases = self._store.catalogue.aliases(openlineage_export.datasets_of_runs(runs))
             yield from openlineage_export.run_events(runs, aliases)
-            after = page.next_after
-            if not after:
+            next_after = page.next_after
+            if not next_after:
                 return
 
     def find(self, text: str, *, limit: int) -> Answer:
         hits: list[SearchHit] = []
-        after: SearchHit | None = None
+        next_after: SearchHit | None = None
         while True:
             page = self._store.catalogue.search(
                 text,
-                start_after=after,
+                start_after=next_after,
                 limit=limit - len(hits),
                 datasets_max=self._settings.search_end_points_max,
             )
             hits += page.results
-            after = page.next_after
-            if after is None or len(hits) == limit:
+            next_after = page.next_after
+            if next_after is None or len(hits) == limit:
                 results = [rest_json.search_hit(hit) for hit in hits]
-                return Answer({"results": results}, LIMIT_REACHED if after else "")
+                return Answer({"results": results}, LIMIT_REACHED if next_after else "")
 
     def close(self) -> None:
         if self._owned:

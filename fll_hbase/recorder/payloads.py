@@ -19,7 +19,7 @@ from fll_hbase.sources.native import document
 
 @dataclass(frozen=True, slots=True)
 class DestinationOperations:
-    """What a run did for one destination."""
+    """The operations of a run for one destination."""
 
     destination: Destination
     operations: tuple[FieldOperation, ...]

@@ -31,7 +31,7 @@ _log = logging.getLogger("fll_hbase.recorder")
 
 
 class OnError(Enum):
-    """What a failure to record does to the program, besides being logged."""
+    """Effect of a failure to record on the program, besides the log."""
 
     WARN = "warn"
     RAISE = "raise"

@@ -19,7 +19,7 @@ from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 
 @dataclass(frozen=True, slots=True)
 class FieldMutation:
-    """What a stage does to fields, in one word: `rename`, `delete`, `create`, or any other.
+    """A change of fields by a stage, in one word: `rename`, `delete`, `create`, or any other.
 
     A renamed or deleted field does not leave the stage; a `delete` has no output.
     """

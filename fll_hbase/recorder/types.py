@@ -1,4 +1,4 @@
-"""What a program records: sources, destinations, field operations and runs, as frozen values.
+"""Values that a program records: sources, destinations, field operations and runs, all frozen.
 
 Constructors never raise, whatever they are given; errors are reported when the values are recorded.
 """

@@ -1,28 +1,28 @@
-"""A bank: what became of `UID`, personal data, after it was read into DailyTransactions (use case FLL-1).
+"""Sample of a bank: where `UID`, personal data, goes from DailyTransactions (use case FLL-1).
 
-On the way it is passed on, renamed, hashed, counted, dropped, and once sent to another namespace.
+On the way it is copied, renamed, hashed, counted, dropped, and once sent to another namespace.
 """
 
 from __future__ import annotations
 
 from fll_hbase.json_types import Json
 from fll_hbase.model.runs import State
-from fll_hbase.sample.builders import end_point, read, transform, write
+from fll_hbase.sample.builders import dataset, read, transform, write
 from fll_hbase.sample.schedule import Program, daily, hourly, releases
 
 BANK = "bank"
 MARKETING = "marketing"
 
-TRANSACTIONS = end_point(BANK, "DailyTransactions", "card and account transactions; UID is personal data")
-ACCOUNTS = end_point(BANK, "CustomerAccounts", "one row per customer and account")
-FEATURES = end_point(BANK, "FraudFeatures", "what the fraud models see, by hashed customer")
-SCORES = end_point(BANK, "RiskScores", "one score per customer and day")
+TRANSACTIONS = dataset(BANK, "DailyTransactions", "card and account transactions; UID is personal data")
+ACCOUNTS = dataset(BANK, "CustomerAccounts", "one row per customer and account")
+FEATURES = dataset(BANK, "FraudFeatures", "what the fraud models see, by hashed customer")
+SCORES = dataset(BANK, "RiskScores", "one score per customer and day")
 
 
 def _load_transactions(added: str) -> list[Json]:
     parsed = f"UID:string account:string amount:decimal currency:string merchant_id:string{added}"
-    taken = " ".join(f"parse.{field.split(':')[0]}" for field in parsed.split())
-    landing = end_point(BANK, "s3://landing/transactions", "files of the card processor")
+    fields = " ".join(f"parse.{field.split(':')[0]}" for field in parsed.split())
+    landing = dataset(BANK, "s3://landing/transactions", "files of the card processor")
     return [
         read("read_files", "reading the files of the hour", landing, "offset:long body:string"),
         transform(
@@ -37,15 +37,15 @@ def _load_transactions(added: str) -> list[Json]:
             "append",
             "appending to the table",
             TRANSACTIONS,
-            f"{taken} parse.booked_at stamp.ingestion_id",
+            f"{fields} parse.booked_at stamp.ingestion_id",
         ),
     ]
 
 
 def _build_accounts(phone: str) -> list[Json]:
-    customers = end_point(BANK, "Customers", "master data")
+    customers = dataset(BANK, "Customers", "master data")
     renamed = [transform("rename_phone", "naming it as in the contract", "read_customers.phone", phone)]
-    kept = "rename_phone.phone_number" if phone else "read_customers.phone"
+    phone_input = "rename_phone.phone_number" if phone else "read_customers.phone"
     return [
         read(
             "read_month",
@@ -73,7 +73,7 @@ def _build_accounts(phone: str) -> list[Json]:
             "joined on UID, active customers only",
             ACCOUNTS,
             "read_month.UID read_month.account read_customers.name read_customers.segment "
-            f"turnover.turnover_30d {kept}",
+            f"turnover.turnover_30d {phone_input}",
             join="read_month.UID read_customers.UID",
             filter="read_customers.status",
         ),
@@ -90,10 +90,10 @@ _FRAUD_FEATURES = [
     read(
         "read_merchants",
         "all merchants",
-        end_point(BANK, "Merchants"),
+        dataset(BANK, "Merchants"),
         "merchant_id:string category:string country:string",
     ),
-    read("read_rates", "rates of the day", end_point(BANK, "ExchangeRates"), "currency:string rate:decimal"),
+    read("read_rates", "rates of the day", dataset(BANK, "ExchangeRates"), "currency:string rate:decimal"),
     transform("hash_uid", "sha256 of UID with the salt of the year", "read_hour.UID", "uid_hash:string"),
     transform(
         "convert",
@@ -172,7 +172,7 @@ _REGULATORY_REPORT = [
     write(
         "store_report",
         "one row per segment and band",
-        end_point(BANK, "RegulatoryReport", "sent to the regulator each month"),
+        dataset(BANK, "RegulatoryReport", "sent to the regulator each month"),
         "read_scores.segment read_scores.risk_band count.customers exposure.exposure",
     ),
 ]
@@ -188,7 +188,7 @@ _STATEMENTS = [
     write(
         "store_statements",
         "sorted by time",
-        end_point(BANK, "Statements"),
+        dataset(BANK, "Statements"),
         "rename_uid.customer_no read_day.account read_day.amount read_day.booked_at",
         sort="read_day.booked_at",
     ),
@@ -200,7 +200,7 @@ _AUDIENCE = [
     write(
         "store_audience",
         "customers worth a letter",
-        end_point(MARKETING, "CampaignAudience"),
+        dataset(MARKETING, "CampaignAudience"),
         "rename_uid.customer_id read_accounts.segment",
         filter="read_accounts.turnover_30d",
     ),
@@ -211,7 +211,7 @@ _EXPORT = [
     write(
         "upload",
         "refused by the vendor's server each time",
-        end_point(BANK, "sftp://vendor/export"),
+        dataset(BANK, "sftp://vendor/export"),
         "read_all.UID read_all.account",
     ),
 ]

@@ -1,4 +1,4 @@
-"""How does the sample say operations: fields as `name:type`, inputs as `origin.name`, blanks between them."""
+"""Builders of sample operations: outputs as `name:type`, inputs as `origin.name`, separated by blanks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fll_hbase.json_types import Json
 
 
 def read(name: str, description: str, source: Json, outputs: str) -> Json:
-    """A READ of fields."""
+    """Return a READ."""
     return {
         "type": "READ",
         "name": name,
@@ -17,7 +17,7 @@ def read(name: str, description: str, source: Json, outputs: str) -> Json:
 
 
 def transform(name: str, description: str, inputs: str, outputs: str, **indirect: str) -> Json:
-    """A TRANSFORM; `indirect` names inputs by kind, such as `filter="read.status"`."""
+    """Return a TRANSFORM; `indirect` has inputs by kind, such as `filter="read.status"`."""
     return {
         "type": "TRANSFORM",
         "name": name,
@@ -28,7 +28,7 @@ def transform(name: str, description: str, inputs: str, outputs: str, **indirect
 
 
 def write(name: str, description: str, destination: Json, inputs: str, **indirect: str) -> Json:
-    """A WRITE; `indirect` names influences on the whole destination by kind."""
+    """Return a WRITE; `indirect` has the dependencies of all its rows by kind."""
     return {
         "type": "WRITE",
         "name": name,
@@ -38,23 +38,23 @@ def write(name: str, description: str, destination: Json, inputs: str, **indirec
     }
 
 
-def end_point(namespace: str, name: str, description: str = "") -> Json:
-    """An end point; a description makes it findable by people."""
-    said = {"namespace": namespace, "name": name}
-    return said | {"description": description} if description else said
+def dataset(namespace: str, name: str, description: str = "") -> Json:
+    """Return a dataset as a source or destination."""
+    members = {"namespace": namespace, "name": name}
+    return members | {"description": description} if description else members
 
 
-def _outputs(said: str) -> list[Json]:
-    return [dict(zip(("name", "type"), field.split(":"), strict=True)) for field in said.split()]
+def _outputs(fields: str) -> list[Json]:
+    return [dict(zip(("name", "type"), field.split(":"), strict=True)) for field in fields.split()]
 
 
 def _inputs(direct: str, indirect: dict[str, str]) -> list[Json]:
-    inputs = [_input(said) for said in direct.split()]
-    for kind, several in indirect.items():
-        inputs += [_input(said) | {"influence": "indirect", "kind": kind} for said in several.split()]
+    inputs = [_input(field) for field in direct.split()]
+    for kind, fields in indirect.items():
+        inputs += [_input(field) | {"influence": "indirect", "kind": kind} for field in fields.split()]
     return inputs
 
 
-def _input(said: str) -> Json:
-    origin, _, name = said.partition(".")
+def _input(field: str) -> Json:
+    origin, _, name = field.partition(".")
     return {"origin": origin, "name": name}

@@ -1,4 +1,4 @@
-"""Every run of the sample, oldest first."""
+"""Documents of all sample runs, oldest first."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fll_hbase.sample.schedule import DAYS
 PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
 
 RUNS = sum(DAYS * DAY_MS // program.every_ms for program in PROGRAMS)
-"""How many runs the sample has, give or take one a program."""
+"""Number of runs of the sample, exact to one for each program."""
 
 
 def documents(end_ms: int) -> Iterator[Json]:
-    """The documents of all runs in the ninety days up to `end_ms` (out), each naming its namespace.
+    """Yield the documents of all runs in the ninety days up to `end_ms`, which is excluded.
 
-    The same end gives the same documents; a later one of the same day (UTC) leaves out the oldest and adds
-    newer ones.
+    The same end gives the same documents; a later end on the same day (UTC) omits the oldest runs and adds
+    newer ones. Every document names its namespace.
     """
     window = Window(max(end_ms - DAYS * DAY_MS, 0), end_ms)
     starts = [program.documents(window) for program in PROGRAMS]
-    return (document for _, document in heapq.merge(*starts, key=lambda started: started[0]))
+    return (document for _, document in heapq.merge(*starts, key=lambda item: item[0]))

@@ -1,21 +1,21 @@
-"""A hospital: where `patient_medical_score` of PatientRecords comes from (use case FLL-2)."""
+"""Sample of a hospital: where `patient_medical_score` of PatientRecords comes from (use case FLL-2)."""
 
 from __future__ import annotations
 
 from fll_hbase.json_types import Json
-from fll_hbase.sample.builders import end_point, read, transform, write
+from fll_hbase.sample.builders import dataset, read, transform, write
 from fll_hbase.sample.schedule import Program, daily, hourly, releases
 
 HOSPITAL = "hospital"
 
-VITALS = end_point(HOSPITAL, "Vitals", "measurements of the monitors")
-SUMMARY = end_point(HOSPITAL, "VitalsSummary", "one row per patient and day")
-LABS = end_point(HOSPITAL, "LabResults")
-ADMISSIONS = end_point(HOSPITAL, "Admissions")
-RECORDS = end_point(HOSPITAL, "PatientRecords", "one row per patient, for clinicians and models")
+VITALS = dataset(HOSPITAL, "Vitals", "measurements of the monitors")
+SUMMARY = dataset(HOSPITAL, "VitalsSummary", "one row per patient and day")
+LABS = dataset(HOSPITAL, "LabResults")
+ADMISSIONS = dataset(HOSPITAL, "Admissions")
+RECORDS = dataset(HOSPITAL, "PatientRecords", "one row per patient, for clinicians and models")
 
 _VITALS = [
-    read("listen", "messages of the monitors", end_point(HOSPITAL, "hl7://monitors"), "message:string"),
+    read("listen", "messages of the monitors", dataset(HOSPITAL, "hl7://monitors"), "message:string"),
     transform(
         "parse",
         "segments of an HL7 message",
@@ -51,13 +51,13 @@ _SUMMARY = [
 
 
 def _labs(added: str) -> list[Json]:
-    made = f"patient_id:string hba1c:double creatinine:double{added}"
-    taken = " ".join(f"parse.{field.split(':')[0]}" for field in made.split())
-    files = end_point(HOSPITAL, "files/lab-results.csv", "nightly file of the laboratory")
+    columns = f"patient_id:string hba1c:double creatinine:double{added}"
+    inputs = " ".join(f"parse.{field.split(':')[0]}" for field in columns.split())
+    files = dataset(HOSPITAL, "files/lab-results.csv", "nightly file of the laboratory")
     return [
         read("read_file", "reading the file of the night", files, "body:string"),
-        transform("parse", "columns of the file", "read_file.body", made),
-        write("store_results", "replacing the day", LABS, taken),
+        transform("parse", "columns of the file", "read_file.body", columns),
+        write("store_results", "replacing the day", LABS, inputs),
     ]
 
 
@@ -65,7 +65,7 @@ _ADMISSIONS = [
     read(
         "read_feed",
         "changes since yesterday",
-        end_point(HOSPITAL, "AdmissionsFeed"),
+        dataset(HOSPITAL, "AdmissionsFeed"),
         "patient:string ward:string admitted_at:timestamp discharged_at:timestamp",
     ),
     transform("rename_patient", "one name for patients", "read_feed.patient", "patient_id:string"),
@@ -98,7 +98,7 @@ def _records(*, inflammation: bool) -> list[Json]:
         read(
             "read_patients",
             "master data",
-            end_point(HOSPITAL, "Patients"),
+            dataset(HOSPITAL, "Patients"),
             "patient_id:string name:string birth_date:date",
         ),
         transform("drop_name", "scores are kept without names", "read_patients.name", ""),

@@ -1,4 +1,4 @@
-"""Which programs run when: every start of a program in a window, and what that run says."""
+"""Schedules of sample programs: the starts in a window, and the document of each run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ HOUR_MS = 60 * MINUTE_MS
 DAYS = 90
 
 _LATE_MS_MAX = 20_000
-_FAILED, _ABORTED = 1, 2
-_ENDS_BADLY_OF = 97
+_STATE_DIVISOR = 97
+_STATES = {1: State.FAIL, 2: State.ABORT}
+"""States by the remainder of a run's id; all other runs complete."""
+
 _IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:fll-hbase:sample")
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a program does from a day of the sample on: the members of its documents beside the run."""
+    """A version of a program from a day of the sample on, by the members of its documents beside `run`."""
 
     version: str
     from_day: int
@@ -31,9 +33,9 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that starts every `every_ms`, `at_ms` into that time, up to 20 s late.
+    """A program that starts every `every_ms`, at offset `at_ms`, up to 20 s late.
 
-    One run in about fifty ends badly; all do where `state` says so.
+    About one run in fifty fails or is aborted; all do if `state` is such a state.
     """
 
     namespace: str
@@ -46,7 +48,7 @@ class Program:
     state: State = State.COMPLETE
 
     def documents(self, window: Window) -> Iterator[tuple[int, Json]]:
-        """The documents of all runs that start in the window, each after its start."""
+        """Yield start (in milliseconds) and document of every run that starts in the window."""
         first = (window.start_ms - self.at_ms) // self.every_ms
         last = (window.stop_ms - self.at_ms) // self.every_ms
         for number in range(first, last + 1):
@@ -57,12 +59,13 @@ class Program:
                 yield start_ms, self._document(str(run), start_ms, self._state(run), window)
 
     def _state(self, run: uuid.UUID) -> State:
-        luck = {_FAILED: State.FAIL, _ABORTED: State.ABORT}
-        return self.state if self.state.failed else luck.get(run.int % _ENDS_BADLY_OF, State.COMPLETE)
+        if self.state.failed:
+            return self.state
+        return _STATES.get(run.int % _STATE_DIVISOR, State.COMPLETE)
 
     def _document(self, run: str, start_ms: int, state: State, window: Window) -> Json:
         release = self._release(start_ms, window)
-        said = {
+        members = {
             "application": self.application,
             "version": release.version,
             "type": self.type,
@@ -71,12 +74,12 @@ class Program:
             "startTime": start_ms,
             "state": state.value,
         }
-        return {"namespace": self.namespace, "run": said, **release.members}
+        return {"namespace": self.namespace, "run": members, **release.members}
 
     def _release(self, start_ms: int, window: Window) -> Release:
-        """The newest that was out: releases come at midnight, so that they do not move within a day."""
-        out = [release for release in self.releases if start_ms >= _released_ms(release, window)]
-        return out[-1] if out else self.releases[0]
+        """Return the newest release at a start. Releases are at midnight, so they do not move within a day."""
+        released = [release for release in self.releases if start_ms >= _released_ms(release, window)]
+        return released[-1] if released else self.releases[0]
 
 
 def _released_ms(release: Release, window: Window) -> int:
@@ -84,16 +87,16 @@ def _released_ms(release: Release, window: Window) -> int:
 
 
 def releases(first: list[Json], *, second: list[Json] | None = None) -> tuple[Release, ...]:
-    """Operations from the beginning, and others from half time on."""
-    begun = Release("1.0", 0, {"operations": first})
-    return (begun,) if second is None else (begun, Release("2.0", DAYS // 2, {"operations": second}))
+    """Return a release from the beginning, and with `second` another from half of the sample on."""
+    initial = Release("1.0", 0, {"operations": first})
+    return (initial,) if second is None else (initial, Release("2.0", DAYS // 2, {"operations": second}))
 
 
 def hourly(minute: int) -> tuple[int, int]:
-    """Every hour at that minute."""
+    """Return period and offset of a start every hour, in milliseconds."""
     return HOUR_MS, minute * MINUTE_MS
 
 
 def daily(hour: int, minute: int) -> tuple[int, int]:
-    """Every day at that time, UTC."""
+    """Return period and offset of a start every day at a time in UTC, in milliseconds."""
     return DAY_MS, hour * HOUR_MS + minute * MINUTE_MS

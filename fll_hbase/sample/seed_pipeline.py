@@ -1,15 +1,15 @@
-"""The pipeline of seed 000 in its own form: File, Parser, Name-Concatenator, IdGenerator, Store."""
+"""Sample pipeline of seed 000 in the name-based form: File, Parser, Name-Concatenator, IdGenerator, Store."""
 
 from __future__ import annotations
 
 from fll_hbase.json_types import Json
-from fll_hbase.sample.builders import end_point
+from fll_hbase.sample.builders import dataset
 from fll_hbase.sample.schedule import Program, Release, daily
 
 NAMESPACE = "myns"
-SOURCE = end_point(NAMESPACE, "user_data", "files contains user information")
+SOURCE = dataset(NAMESPACE, "user_data", "files contains user information")
 STORED = ("id", "name", "age", "city", "state")
-"""What the seed's Store holds; `offset` and `body`, which nothing drops, go no further."""
+"""Fields that the seed's Store writes: not `offset` and `body`, though no operation drops them."""
 
 
 def _field(name: str) -> Json:
@@ -20,8 +20,8 @@ def _operation(name: str, description: str, inputs: list[str], outputs: list[str
     return {
         "name": name,
         "description": description,
-        "inputs": [{"field": _field(taken)} for taken in inputs],
-        "outputs": [_field(made) for made in outputs],
+        "inputs": [{"field": _field(field)} for field in inputs],
+        "outputs": [_field(field) for field in outputs],
     }
 
 
@@ -41,7 +41,7 @@ OPERATIONS = [
 ]
 
 _MEMBERS = {
-    "destination": end_point(NAMESPACE, "mytableds") | {"fields": [_field(name) for name in STORED]},
+    "destination": dataset(NAMESPACE, "mytableds") | {"fields": [_field(name) for name in STORED]},
     "operations": OPERATIONS,
 }
 

@@ -79,8 +79,8 @@ def record(
             try:
                 results = client.record(batch)
             except StoreUnavailable as error:
-                progress = f"documents before line {batch[0].line.number} are done: {report}"
-                raise StoreUnavailable(f"{error}; {progress}. Record the file again") from error
+                done = f"documents before line {batch[0].line.number} are done: {report}"
+                raise StoreUnavailable(f"{error}; {done}. Record the file again") from error
             for document, result in zip(batch, results, strict=True):
                 report.add(document, result, bar)
             bar.update(_position_bytes(file), str(report))

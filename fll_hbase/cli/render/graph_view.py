@@ -52,7 +52,7 @@ class FieldGraph:
         for operation, nodes in outputs.items():
             yield Step(operation, tuple(nodes))
 
-    def of_type(self, operation_type: str) -> list[str]:
+    def names_of_type(self, operation_type: str) -> list[str]:
         """Return the names of the operations of a type: READ, TRANSFORM or WRITE."""
         return [name for name, operation in self.operations.items() if operation["type"] == operation_type]
 
@@ -62,10 +62,10 @@ class FieldGraph:
         These are drops, and writes that it shaped as a filter, join or similar.
         """
         written = {destination for node in self.written_nodes() for destination in self.destinations(node)}
-        drops = [name for name in self.of_type("TRANSFORM") if name not in self._connecting]
+        drops = [name for name in self.names_of_type("TRANSFORM") if name not in self._connecting]
         shaped = [
             name
-            for name in self.of_type("WRITE")
+            for name in self.names_of_type("WRITE")
             if dataset_name(self.operations[name]["endPoint"]) not in written
         ]
         return [

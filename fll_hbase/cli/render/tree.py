@@ -49,10 +49,11 @@ def field_tree(body: Json, query: FieldQuery) -> RenderableType:
 def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
     """Return the WRITEs and the nodes they write (backward), or the READs with their nodes (forward)."""
     if backward:
-        writes: list[_Item] = [Step(name, ()) for name in graph.of_type("WRITE")]
+        writes: list[_Item] = [Step(name, ()) for name in graph.names_of_type("WRITE")]
         return [*writes, *(_Node(node) for node in graph.written_nodes())]
     return [
-        Step(name, tuple((node, False) for node in graph.read_by(name))) for name in graph.of_type("READ")
+        Step(name, tuple((node, False) for node in graph.read_by(name)))
+        for name in graph.names_of_type("READ")
     ]
 
 

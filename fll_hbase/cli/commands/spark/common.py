@@ -1,4 +1,4 @@
-"""What commands of Spark jobs share: options, the session, the report at the end."""
+"""Shared parts of the Spark commands: options, the session, the report at the end."""
 
 from __future__ import annotations
 

@@ -27,7 +27,12 @@ A policy: {"before": "now-400d", "namespaces": {"scratch": "now-30d"},
 """,
 )
 @click.option(
-    "--before", metavar="TIME", type=TIME, default=None, help="Delete runs that started before TIME."
+    "--before",
+    "cutoff_ms",
+    metavar="TIME",
+    type=TIME,
+    default=None,
+    help="Delete runs that started before TIME.",
 )
 @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Only for datasets of NS.")
 @click.option("--name", metavar="NAME", default=None, help="Only for this dataset of NS.")
@@ -36,7 +41,7 @@ A policy: {"before": "now-400d", "namespaces": {"scratch": "now-30d"},
 @common.job_options
 def retention(
     *,
-    before: int | None,
+    cutoff_ms: int | None,
     namespace: str | None,
     name: str | None,
     policy: BinaryIO | None,
@@ -50,13 +55,13 @@ def retention(
     cut-off lose their references to it. Without a cut-off only unreferenced rows are collected. Rows written
     within the grace period (one hour) always stay: safe while writers run.
     """
-    if policy is not None and before is not None:
+    if policy is not None and cutoff_ms is not None:
         raise click.UsageError("Give --before or --policy, not both.")
-    if (namespace or name) and before is None:
+    if (namespace or name) and cutoff_ms is None:
         raise click.UsageError("--namespace and --name go with --before.")
     if name and not namespace:
         raise click.UsageError("--name goes with --namespace.")
-    rules = _read_policy(policy) if policy is not None else _policy(before or 0, namespace, name)
+    rules = _read_policy(policy) if policy is not None else _policy(cutoff_ms or 0, namespace, name)
     with common.spark_job("retention", master) as spark:
         from fll_hbase.spark.jobs import retention as job
 

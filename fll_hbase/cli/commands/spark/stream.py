@@ -107,10 +107,8 @@ def stream(
     checkpoint continues where it was: no line is lost, none is counted twice. Each batch is reported on one
     line, and all of them at the end: as text on a terminal, else as JSON.
     """
-    shipped = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
-    spark_settings = _SETTINGS | {name: value for name, value in shipped.items() if value}
     stop = StopFlag()
-    with common.spark_job("stream", master, spark_settings) as spark, stop_on_signals(stop):
+    with common.spark_job("stream", master, _spark_settings(packages, jars)) as spark, stop_on_signals(stop):
         from fll_hbase.spark import stream_sources
         from fll_hbase.spark.jobs import stream as job
         from fll_hbase.spark.worker_ingest import Target
@@ -130,6 +128,11 @@ def stream(
             stop=stop,
         )
     common.print_summary(stream_report.summary(), lambda: str(stream_report))
+
+
+def _spark_settings(packages: tuple[str, ...], jars: tuple[str, ...]) -> dict[str, str]:
+    libraries = {"spark.jars.packages": ",".join(packages), "spark.jars": ",".join(jars)}
+    return _SETTINGS | {name: value for name, value in libraries.items() if value}
 
 
 def _print_batch(batch: BatchReport) -> None:
