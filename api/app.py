@@ -1,4 +1,4 @@
-"""The app: every route over one store, with its settings."""
+"""The Flask app: every route over one store, with its settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import flask_smorest
 from flask import Flask
 
 from api import problems, responses
+from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
-from api.openapi import sql as sql_shapes
-from api.openapi.schemas import NAMED, ProblemSchema
 from api.path_params import (
     FieldConverter,
     NameConverter,
@@ -20,21 +19,11 @@ from api.path_params import (
     RunConverter,
     UrnConverter,
 )
-from api.routes import (
-    catalogue,
-    datahub,
-    documentation,
-    health,
-    lineage,
-    openlineage,
-    pipelines,
-    recording,
-    sql,
-)
+from api.routes import datahub, documentation, health, lineage, openlineage, recording, runs
 from fll_hbase.config import Settings
+from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import Counts
-from fll_hbase.sources.native.cached_reader import DocumentReader
 from fll_hbase.store.lineage_store import LineageStore
 
 _CONVERTERS = {
@@ -44,21 +33,32 @@ _CONVERTERS = {
     "run": RunConverter,
     "urn": UrnConverter,
 }
-_ROUTES = (recording, sql, pipelines, openlineage, datahub, lineage, catalogue, health)
+_BLUEPRINTS = (
+    *recording.BLUEPRINTS,
+    openlineage.blueprint,
+    datahub.blueprint,
+    lineage.blueprint,
+    runs.blueprint,  # with the routes of the catalogue
+    health.blueprint,
+)
+_NAMED = {**documents.NAMED, **answers.NAMED, **datahub_shapes.NAMED, **pipeline_shapes.NAMED}
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
-    """The OpenAPI document; errors are told by `problems`."""
+    """The OpenAPI document; `problems` handles errors instead of flask-smorest."""
 
-    ERROR_SCHEMA = ProblemSchema
+    ERROR_SCHEMA = answers.ProblemSchema
     DEFAULT_ERROR_RESPONSE_NAME = None
 
     def _register_error_handlers(self) -> None:
-        problems.register(self._app)
+        problems.register_error_handlers(self._app)
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
-    """A WSGI app over an open store. The server must give the raw path; `fll serve` does."""
+    """Create a WSGI app over an open store.
+
+    The server must pass the raw path as RAW_URI or REQUEST_URI, as gunicorn does; names may contain `/`.
+    """
     settings = settings or Settings()
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False
@@ -70,32 +70,31 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
-    app.extensions |= {"fll-store": store, "fll-settings": settings, "fll-reader": DocumentReader()}
-    app.extensions["fll-datahub-counts"] = Counts()
-    app.extensions["fll-name-rules"] = name_rules.parsed(settings.name_rules)
-    responses.register(app)
-    app.extensions["fll-api"] = _api(app)
+    rules = name_rules.parsed(settings.name_rules)
+    app.extensions |= {
+        "fll-store": store,
+        "fll-settings": settings,
+        "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),
+        "fll-datahub-counts": Counts(),
+    }
+    responses.register_response_hooks(app)
+    app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     app.wsgi_app = RawPath(app.wsgi_app)  # type: ignore[method-assign]
     return app
 
 
-def _api(app: Flask) -> _Api:
+def _create_api(app: Flask) -> _Api:
     api = _Api(app)
     for converter in _CONVERTERS.values():
-        limit = converter.bytes_max
-        api.register_converter(converter, lambda _, limit=limit: _name(limit))
-    for name, schema in {
-        **NAMED,
-        **datahub_shapes.NAMED,
-        **pipeline_shapes.NAMED,
-        **sql_shapes.NAMED,
-    }.items():
+        bytes_max = converter.bytes_max
+        api.register_converter(converter, lambda _, bytes_max=bytes_max: _name_shape(bytes_max))
+    for name, schema in _NAMED.items():
         api.spec.components.schema(name, schema=schema)
-    for routes in _ROUTES:
-        api.register_blueprint(routes.blueprint)
+    for blueprint in _BLUEPRINTS:
+        api.register_blueprint(blueprint)
     return api
 
 
-def _name(bytes_max: int) -> dict[str, object]:
+def _name_shape(bytes_max: int) -> dict[str, object]:
     return {"type": "string", "minLength": 1, "maxLength": bytes_max}

@@ -1,4 +1,4 @@
-"""Which process takes a connection: gunicorn's threaded worker, evenly."""
+"""gunicorn's threaded worker, with connections spread evenly over processes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import time
 
 from gunicorn.workers.gthread import ThreadWorker
 
-HESITATION_SECONDS, HESITATION_SECONDS_MAX = 0.0005, 0.002
+ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX = 0.0005, 0.002
 
 
-class EvenWorker(ThreadWorker):  # type: ignore[misc]
-    """Hesitates the longer the more connections it holds, so that another process takes the next one.
+class LeastLoadedWorker(ThreadWorker):  # type: ignore[misc]
+    """A worker that delays accepting the longer the more connections it has, so that another accepts first.
 
-    gunicorn's own worker takes every connection that waits: of clients that connect at once and stay, one
-    process may get all, and with it one interpreter all the work. A listener for each process would part them
-    too, but then connections of a process that stands still would wait for it. It may go when gunicorn has a
-    way of its own.
+    gunicorn's own worker accepts every waiting connection: of clients that connect at once and stay, one
+    process may get all, and one interpreter does all the work. SO_REUSEPORT with a listener for each process
+    would spread them too, but connections of a stalled process would then wait for it. This class can be
+    removed when gunicorn balances connections itself.
     """
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection that waits, unless another process was faster."""
-        time.sleep(min(self.nr_conns * HESITATION_SECONDS, HESITATION_SECONDS_MAX))
+        """Accept a waiting connection, unless another process was faster."""
+        time.sleep(min(self.nr_conns * ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX))
         super().accept(listener)

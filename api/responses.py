@@ -1,4 +1,4 @@
-"""How do answers leave: JSON, entity tags, compression, request ids and links to the next page."""
+"""Responses: JSON, entity tags, compression, request ids and links to the next page."""
 
 from __future__ import annotations
 
@@ -16,57 +16,55 @@ COMPRESSED_BYTES_MIN = 1024
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
-def encoded(body: Any) -> bytes:
-    """A value as JSON."""
+def to_json(body: Any) -> bytes:
+    """Encode a value as JSON."""
     return msgspec.json.encode(body)
 
 
-def json(body: Any, status: int = 200, **headers: str) -> Response:
-    """A JSON answer; header names take `_` for `-`."""
-    response = Response(encoded(body), status=status, mimetype="application/json")
-    for name, value in headers.items():
-        response.headers[name.replace("_", "-")] = value
+def json_response(body: Any, status: int = 200) -> Response:
+    """A JSON response."""
+    return Response(to_json(body), status=status, mimetype="application/json")
+
+
+def with_next_link(response: Response, **parameters: str | None) -> Response:
+    """Add a link to the next page: the same query with other `parameters`."""
+    params = {**g.get("query_params", {}), **parameters}
+    query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
+    response.headers["Link"] = f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
     return response
 
 
-def linked(response: Response, **parameters: str | None) -> Response:
-    """The answer with a link to the next page: this very question, with other parameters."""
-    asked = {name: value for name, value in {**g.get("asked", {}), **parameters}.items() if value is not None}
-    target = f"{request.environ['PATH_INFO']}?{urlencode(asked, quote_via=quote)}"
-    response.headers["Link"] = f'<{target}>; rel="next"'
-    return response
+def register_response_hooks(app: Flask) -> None:
+    """Make the app add request id, entity tag and compression to every response."""
+    app.before_request(_set_request_id)
+    app.after_request(_finish_response)
 
 
-def register(app: Flask) -> None:
-    """Make the app finish every answer."""
-    app.before_request(_identify)
-    app.after_request(_finish)
+def _set_request_id() -> None:
+    sent = request.headers.get("X-Request-ID", "")
+    g.request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
-def _identify() -> None:
-    given = request.headers.get("X-Request-ID", "")
-    g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-
-
-def _finish(response: Response) -> Response:
+def _finish_response(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.get("request_id", "")
     if response.is_streamed or response.direct_passthrough:
         return response
-    readable = request.method in ("GET", "HEAD") and response.status_code == 200
-    tag = xxhash.xxh3_64_hexdigest(response.get_data()) if readable else ""
+    is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+    tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
     if response.content_length and response.content_length >= COMPRESSED_BYTES_MIN:
         response.vary.add("Accept-Encoding")
         if request.accept_encodings["gzip"] > 0:
+            # mtime 0: equal answers have equal bytes, and so equal strong entity tags.
             response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
             response.headers["Content-Encoding"] = "gzip"
             tag += "-gzip"
-    if readable:
+    if is_read:
         response.set_etag(tag)
         if request.if_none_match:
-            response.make_conditional(_only_if_none_match(request))
+            response.make_conditional(_if_none_match_only(request))
     return response
 
 
-def _only_if_none_match(asked: Request) -> dict[str, str]:
-    """The one condition that is heeded: others make no sense of answers that have no past."""
-    return {"REQUEST_METHOD": asked.method, "HTTP_IF_NONE_MATCH": asked.headers["If-None-Match"]}
+def _if_none_match_only(req: Request) -> dict[str, str]:
+    """The WSGI environment with the one condition that is supported; answers have no modification time."""
+    return {"REQUEST_METHOD": req.method, "HTTP_IF_NONE_MATCH": req.headers["If-None-Match"]}

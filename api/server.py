@@ -11,7 +11,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
-from api.gunicorn_worker import EvenWorker
+from api.gunicorn_worker import LeastLoadedWorker
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
 from fll_hbase.store.factory import open_store
@@ -19,15 +19,15 @@ from fll_hbase.store.factory import open_store
 _IN_MEMORY = "sqlite:///:memory:"
 
 
-def serve(settings: Settings, *, begin: Callable[[], None]) -> None:
-    """Serve until told to stop; `begin` is called once the store has answered.
+def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
+    """Serve until interrupted; `on_ready` is called once the store has answered and the address is free.
 
     Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
     """
     with closing(open_store(settings)) as store:
         store.ready()
     _check_address(settings.host, settings.port)
-    begin()
+    on_ready()
     _Server(settings).run()
 
 
@@ -43,19 +43,20 @@ def _check_address(host: str, port: int) -> None:
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn with one kind of worker: threads, each process with a store of its own."""
+    """gunicorn with threaded workers; every process opens its own store."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         super().__init__()
 
     def load_config(self) -> None:
+        """Set gunicorn's options."""
         settings = self._settings
         options: dict[str, Any] = {
             "bind": f"{settings.host}:{settings.port}",
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "threads": settings.threads,
-            "worker_class": EvenWorker,
+            "worker_class": LeastLoadedWorker,
             "limit_request_line": 0,
             "keepalive": 75,
             "graceful_timeout": 30,
@@ -67,4 +68,5 @@ class _Server(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
+        """Create the app of a worker process."""
         return create_app(open_store(self._settings), self._settings)

@@ -29,7 +29,7 @@ from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store.lineage_store import BOTH
 from fll_hbase.store.read.catalogue import CatalogueDataset, CatalogueField, SearchHit
-from fll_hbase.store.read.traversal import in_order
+from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     DatasetLineageResult,
     Derivations,
@@ -238,7 +238,7 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
     body: Json = {
         "operations": [operation_to_dict(operation) for operation in info.operations],
         "checksum": info.checksum,
-        "lineage": [_entry(entry) for entry in in_order(entries)],
+        "lineage": [_entry(entry) for entry in sort_entries(entries)],
         "warnings": field_errors(warnings),
     }
     if any(found.truncated for found in (*forward, *backward)):

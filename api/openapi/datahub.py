@@ -1,12 +1,12 @@
-"""Which shapes do DataHub's clients send and expect: queries and answers of its routes."""
+"""Queries and answers of DataHub's routes."""
 
 from __future__ import annotations
 
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from api.openapi.schemas import RecordedSchema
-from api.query_params import Count, Flag, NoQuery, RecordQuery
+from api.openapi.answers import RecordedSchema
+from api.query_params import CountParam, FlagParam, NoParams, RecordParams
 from fll_hbase.sources.datahub import Form, Outcome
 from fll_hbase.sources.datahub.aspect_responses import KEY, SCHEMA
 
@@ -15,26 +15,32 @@ _ASPECT_FORMS = [Form.PROPOSAL.value, Form.PROPOSALS.value, Form.FILE.value]
 _ENTITY_FORMS = [Form.SNAPSHOT.value, Form.SNAPSHOTS.value, DELETE]
 
 
-class AspectsQuery(RecordQuery):
+class AspectsParams(RecordParams):
+    """The action of POST /aspects."""
+
     action = fields.String(required=True, validate=validate.OneOf(_ASPECT_FORMS))
 
 
-class EntitiesQuery(RecordQuery):
+class EntitiesParams(RecordParams):
+    """The action of POST /entities."""
+
     action = fields.String(required=True, validate=validate.OneOf(_ENTITY_FORMS))
 
 
-class OpenApiQuery(RecordQuery):
-    """What the newer protocol asks for: all of it is so anyway, or makes no difference here."""
+class OpenApiParams(RecordParams):
+    """Options of the newer protocol, accepted without effect."""
 
-    asynchronous = Flag(data_key="async", metadata={"description": "Every answer here is durable"})
-    create_if_not_exists = Flag(data_key="createIfNotExists")
-    create_entity_if_not_exists = Flag(data_key="createEntityIfNotExists")
-    system_metadata = Flag(data_key="systemMetadata")
+    asynchronous = FlagParam(data_key="async", metadata={"description": "Every answer here is durable"})
+    create_if_not_exists = FlagParam(data_key="createIfNotExists")
+    create_entity_if_not_exists = FlagParam(data_key="createEntityIfNotExists")
+    system_metadata = FlagParam(data_key="systemMetadata")
 
 
-class AspectQuery(NoQuery):
+class AspectParams(NoParams):
+    """The aspect to read."""
+
     aspect = fields.String(required=True, metadata={"description": f"`{KEY}` or `{SCHEMA}`"})
-    version = Count(load_default=0)
+    version = CountParam(load_default=0)
 
 
 class AspectCountSchema(ma.Schema):
@@ -44,7 +50,7 @@ class AspectCountSchema(ma.Schema):
 
 
 class IngestedEntitySchema(ma.Schema):
-    """What became of the proposals of one entity, and the runs that they were recorded as."""
+    """The outcome of the proposals of one entity, and the runs they were recorded as."""
 
     urn = fields.String(required=True)
     aspects = fields.List(fields.Nested(AspectCountSchema), required=True)
@@ -52,20 +58,14 @@ class IngestedEntitySchema(ma.Schema):
 
 
 class IngestedSchema(ma.Schema):
-    """An answer of the older protocol; what it says beside `value` DataHub's clients ignore."""
+    """An answer of the older protocol; DataHub's clients read `value` alone."""
 
     value = fields.Raw(allow_none=True)
     entities = fields.List(fields.Nested(IngestedEntitySchema), required=True)
 
 
-class DryRunsSchema(ma.Schema):
-    """What would be recorded: one dry run for each run, in order."""
-
-    runs = fields.List(fields.Dict(), required=True)
-
-
 class ConfigSchema(ma.Schema):
-    """What a server of DataHub tells of itself; there is more than this."""
+    """The configuration of a DataHub server; it has more members."""
 
     class Meta:
         unknown = ma.INCLUDE
@@ -80,5 +80,5 @@ class AspectSchema(ma.Schema):
     aspect = fields.Dict(required=True)
 
 
-NAMED = {"Ingested": IngestedSchema, "DryRuns": DryRunsSchema}
+NAMED = {"Ingested": IngestedSchema}
 """Schemas that others refer to by name."""

@@ -1,4 +1,4 @@
-"""Which shape does a document with a pipeline config have; what CDAP keeps there beside it is passed over."""
+"""Shape of a document with a CDAP pipeline config, for the OpenAPI document; other members are ignored."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from api.openapi.schemas import DescribedEndPointSchema, Document, OneOf, OutputField, RunSchema, Text
+from api.openapi.documents import (
+    INFLUENCES,
+    OPERATIONS,
+    DescribedEndPointSchema,
+    Document,
+    NamespaceMember,
+    OneOf,
+    OutputField,
+    RunSchema,
+    Text,
+)
 from fll_hbase.model.operations import KINDS
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
+from fll_hbase.sources.validation import NAME_BYTES_MAX
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX}
 _SCHEMA_TEXT = {"type": ["string", "object", "null"], "description": "A record's, as JSON text or JSON"}
@@ -20,31 +30,31 @@ _NAMED_SCHEMAS = {
 
 
 class Shape(fields.Field[Any]):
-    """A member that is described here and read elsewhere."""
+    """A member of one of several inline shapes."""
 
     def __init__(self, *shapes: Mapping[str, object], **kwargs: Any) -> None:
         super().__init__(metadata={"anyOf": list(shapes)}, **kwargs)
 
 
 class PluginSchema(Document):
-    """What a stage runs; its type says whether it is a source, a sink or a joiner."""
+    """The plugin of a stage; its type makes it a source, a sink, a joiner or a transform."""
 
     type = Text(empty=True, metadata={"description": "Such as `batchsource`, `transform`, `batchsink`"})
     properties = fields.Dict(
-        metadata={"description": "`referenceName` names the end point, `schema` the fields"}
+        metadata={"description": "`referenceName` names the dataset, `schema` the fields"}
     )
 
 
-class TakenFieldSchema(Document):
-    """`name`, or `stage.name` where several stages lead here."""
+class StageInputSchema(Document):
+    """`name`, or `stage.name` where a stage has several inputs."""
 
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    influence = fields.String(validate=validate.OneOf(["direct", "indirect"]))
+    influence = fields.String(validate=validate.OneOf(INFLUENCES))
     kind = fields.String(validate=validate.OneOf(sorted(KINDS)))
 
 
 class StageOperationSchema(Document):
-    type = fields.String(validate=validate.OneOf(["READ", "TRANSFORM", "WRITE"]))
+    type = fields.String(validate=validate.OneOf(list(OPERATIONS)))
     name = Text(required=True)
     description = Text(empty=True)
     inputs = fields.List(OneOf("TakenField", also=(_NAME,)))
@@ -76,7 +86,7 @@ class FieldMutationSchema(Document):
 class StageSchema(Document):
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     plugin = fields.Nested(PluginSchema)
-    type = Text(empty=True, metadata={"description": "Where the plugin tells none"})
+    type = Text(empty=True, metadata={"description": "Where the plugin has none"})
     end_point = OneOf("DescribedEndPoint", also=(_NAME,), data_key="endPoint")
     operations = fields.List(fields.Nested(StageOperationSchema))
     field_mutations = fields.List(fields.Nested(FieldMutationSchema), data_key="fieldMutations")
@@ -97,18 +107,16 @@ class PipelineSchema(Document):
 class PipelineDocumentSchema(Document):
     """A run of a pipeline."""
 
-    namespace = Text(
-        bytes_max=ID_BYTES_MAX, metadata={"description": "Needed where there is no URL; else it must agree"}
-    )
+    namespace = NamespaceMember()
     run = fields.Nested(RunSchema, required=True)
     config = fields.Nested(PipelineSchema, required=True)
     arguments = fields.Dict(
-        keys=fields.String(), values=fields.String(), metadata={"description": "What macros stand for"}
+        keys=fields.String(), values=fields.String(), metadata={"description": "Values of macros"}
     )
 
 
 NAMED = {
-    "TakenField": TakenFieldSchema,
+    "TakenField": StageInputSchema,
     "MutatedField": MutatedFieldSchema,
     "PipelineDocument": PipelineDocumentSchema,
 }

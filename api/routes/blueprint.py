@@ -1,39 +1,42 @@
-"""What do all groups of routes share: the strict query parser, and the problems that any route may answer."""
+"""What all groups of routes share: a blueprint with strict query parsing, and the objects of the app."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import flask_smorest
-from flask import current_app
+from flask import current_app, request
 
-from api.openapi.schemas import ProblemSchema
+from api import request_body
+from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE
-from api.query_params import Parser
+from api.query_params import QueryParser
 from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, ingest
 from fll_hbase.store.lineage_store import LineageStore
 
 View = TypeVar("View", bound=Callable[..., Any])
 
 _PROBLEMS = {
-    400: "The question or document cannot be understood",
-    404: "No run ever named it",
-    409: "One checksum names two contents",
+    400: "The query or document is invalid",
+    404: "No recorded run mentions it",
+    409: "Two contents have the same checksum",
     413: "Too large",
-    415: "Not a media type that is taken",
-    422: "Well-formed, but no lineage",
-    503: "The store does not answer; try again after the time told",
+    415: "Unsupported media type",
+    422: "Well-formed, but not lineage",
+    503: "The store does not answer; retry after the time given",
 }
 
 
 class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
     """A group of routes."""
 
-    ARGUMENTS_PARSER = Parser()
+    ARGUMENTS_PARSER = QueryParser()
 
     def problems(self, *statuses: int) -> Callable[[View], View]:
-        """Say which problems a route answers with."""
+        """Document the problems that a route answers with."""
 
         def decorate(view: View) -> View:
             for status in statuses:
@@ -46,12 +49,33 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
 
 
 def store() -> LineageStore:
-    """The store that the app was made over."""
-    found: LineageStore = current_app.extensions["fll-store"]
-    return found
+    """The store of the app."""
+    lineage_store: LineageStore = current_app.extensions["fll-store"]
+    return lineage_store
 
 
 def settings() -> Settings:
-    """The settings that the app was made with."""
-    found: Settings = current_app.extensions["fll-settings"]
-    return found
+    """The settings of the app."""
+    app_settings: Settings = current_app.extensions["fll-settings"]
+    return app_settings
+
+
+def reader() -> DocumentReader:
+    """The document reader of the app, with its cache of parsed operations."""
+    document_reader: DocumentReader = current_app.extensions["fll-reader"]
+    return document_reader
+
+
+def body() -> bytes:
+    """The body of the request as one document. Raises TooLarge, UnreadableDocument."""
+    return request_body.read_body(request, bytes_max=settings().document_bytes_max)
+
+
+def ingest_batch(
+    documents: Sequence[ParsedDocument | LineageError],
+) -> list[RecordResult | LineageError]:
+    """Record documents; while the store is unavailable, that error is the result of all that were read."""
+    try:
+        return ingest(store(), documents)
+    except (StoreUnavailable, ConfigurationError) as error:
+        return [document if isinstance(document, LineageError) else error for document in documents]

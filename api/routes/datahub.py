@@ -1,43 +1,42 @@
-"""DataHub's own emitter and SDK: their routes, answered as they expect it."""
+"""DataHub's emitter and SDK: their routes, answered as DataHub does."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 import msgspec
 from flask import Response, current_app, request
 
-from api import problems, request_body, responses
+from api import problems, responses
 from api.openapi.datahub import (
     DELETE,
-    AspectQuery,
+    AspectParams,
     AspectSchema,
-    AspectsQuery,
+    AspectsParams,
     ConfigSchema,
-    EntitiesQuery,
+    EntitiesParams,
     IngestedSchema,
-    OpenApiQuery,
+    OpenApiParams,
 )
-from api.query_params import NoQuery
-from api.routes.blueprint import Blueprint, settings, store
-from fll_hbase import clock, rest_json
+from api.query_params import NoParams, now_ms
+from api.routes.blueprint import Blueprint, body, store
+from fll_hbase import rest_json
 from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
+from fll_hbase.ingest import ParsedDocument, ingest, preview
+from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Field
-from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub, strict_json
 from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, aspect_responses, urns
-from fll_hbase.store.write.pending_run import CommitResult
 
-blueprint = Blueprint("datahub", __name__, description="As DataHub's clients speak; docs/sources/datahub.md")
+blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 
 _log = logging.getLogger(__name__)
 
 VERSION = "v1.0.1"
-"""The first of DataHub whose clients use the newer protocol."""
+"""The first version of DataHub whose clients use the newer protocol."""
 
 _DRY_RUNS = {"$ref": "#/components/schemas/DryRuns"}
 _INGESTED = {"oneOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
@@ -48,21 +47,21 @@ _JSON = {"required": True, "content": {"application/json": {"schema": {}}}}
 
 
 @blueprint.after_request
-def _with_message(response: Response) -> Response:
-    """DataHub's clients tell the `message` of a problem, and nothing else of it."""
+def _add_message(response: Response) -> Response:
+    """Repeat the detail of a problem as `message`, the only member that DataHub's clients show."""
     if response.mimetype == problems.MEDIA_TYPE:
-        told = msgspec.json.decode(response.get_data())
-        response.set_data(responses.encoded({**told, "message": told["detail"]}))
+        problem = msgspec.json.decode(response.get_data())
+        response.set_data(responses.to_json({**problem, "message": problem["detail"]}))
     return response
 
 
 @blueprint.route("/config")
-@blueprint.arguments(NoQuery(), location="query")
-@blueprint.response(200, ConfigSchema, description="What the server can")
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.response(200, ConfigSchema, description="The configuration of the server")
 @blueprint.problems(400)
 def config(query: dict[str, Any]) -> Response:
-    """What DataHub's clients want to know first: both protocols are spoken, and patches taken."""
-    said = {
+    """What DataHub's clients ask first: both protocols are supported, and patches."""
+    answer = {
         "noCode": "true",
         "patchCapable": True,
         "statefulIngestionCapable": False,
@@ -74,138 +73,126 @@ def config(query: dict[str, Any]) -> Response:
             "acryldata/datahub": {"version": VERSION, "commit": f"fll-hbase {version('fll-hbase')}"}
         },
     }
-    return responses.json(said)
+    return responses.json_response(answer)
 
 
 @blueprint.route("/aspects", methods=["POST"])
-@blueprint.arguments(AspectsQuery(), location="query")
+@blueprint.arguments(AspectsParams(), location="query")
 @blueprint.doc(requestBody=_JSON)
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
-def propose(query: dict[str, Any]) -> Response:
-    """Take one proposal, a batch of them, or a file of proposals, events, or a query parser's pairs."""
+def ingest_proposals(query: dict[str, Any]) -> Response:
+    """Record a proposal, a batch, or a document of a file: a proposal, event or query parser output."""
     form = Form(query["action"])
-    ingested = _read(form)
+    message = _read(form)
     if query["dry_run"]:
-        return _dry_run(ingested)
-    entities = _ingest(ingested)
+        return _dry_run(message)
+    entities = _ingest(message)
     value = entities[0]["urn"] if form is Form.PROPOSAL else "success"
-    return responses.json({"value": value, "entities": entities})
+    return responses.json_response({"value": value, "entities": entities})
 
 
 @blueprint.route("/entities", methods=["POST"])
-@blueprint.arguments(EntitiesQuery(), location="query")
+@blueprint.arguments(EntitiesParams(), location="query")
 @blueprint.doc(requestBody=_JSON)
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
-def ingest(query: dict[str, Any]) -> Response:
-    """Take snapshots of metadata change events, or a wish to delete, which undoes nothing here."""
+def ingest_snapshots(query: dict[str, Any]) -> Response:
+    """Record snapshots of metadata change events; a deletion is counted and undoes nothing."""
     if query["action"] == DELETE:
-        said = strict_json.parse(_body())
-        if not isinstance(said, dict) or not isinstance(said.get("urn"), str):
+        deletion = strict_json.parse(body())
+        if not isinstance(deletion, dict) or not isinstance(deletion.get("urn"), str):
             raise UnreadableDocument([FieldError("urn", "must be a string")])
-        counted = [] if query["dry_run"] else _remove(said["urn"])
-        value = {"urn": said["urn"], "rows": 0, "timeseriesRows": 0}
-        return responses.json({"value": value, "entities": counted})
-    ingested = _read(Form(query["action"]))
+        entities = [] if query["dry_run"] else _count_removal(deletion["urn"])
+        value = {"urn": deletion["urn"], "rows": 0, "timeseriesRows": 0}
+        return responses.json_response({"value": value, "entities": entities})
+    message = _read(Form(query["action"]))
     if query["dry_run"]:
-        return _dry_run(ingested)
-    return responses.json({"value": None, "entities": _ingest(ingested)})
+        return _dry_run(message)
+    return responses.json_response({"value": None, "entities": _ingest(message)})
 
 
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
-@blueprint.arguments(OpenApiQuery(), location="query")
+@blueprint.arguments(OpenApiParams(), location="query")
 @blueprint.doc(requestBody=_JSON)
 @blueprint.alt_response(200, schema=_ENTITIES, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:
-    """Take entities with their aspects; as PATCH, what JSON patches add to them."""
-    ingested = _read(Form.PATCHES if request.method == "PATCH" else Form.ENTITIES)
-    return _dry_run(ingested) if query["dry_run"] else responses.json(_ingest(ingested))
+    """Record entities with their aspects; with PATCH, what JSON patches add to them."""
+    message = _read(Form.PATCHES if request.method == "PATCH" else Form.ENTITIES)
+    return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message))
 
 
 @blueprint.route("/openapi/v3/entity/<name:entity>/<urn:urn>", methods=["DELETE"])
-@blueprint.arguments(OpenApiQuery(), location="query")
+@blueprint.arguments(OpenApiParams(), location="query")
 @blueprint.response(200, IngestedSchema, description="Counted; nothing is undone")
 @blueprint.problems(400)
 def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
-    """Take a wish to delete an entity: what was so until now stays, in its windows."""
-    return responses.json({"value": None, "entities": [] if query["dry_run"] else _remove(urn)})
+    """Count the deletion of an entity; its lineage until now stays in its windows."""
+    entities = [] if query["dry_run"] else _count_removal(urn)
+    return responses.json_response({"value": None, "entities": entities})
 
 
 @blueprint.route("/aspects/<urn:urn>")
-@blueprint.arguments(AspectQuery(), location="query")
-@blueprint.response(200, AspectSchema, description="In DataHub's words")
+@blueprint.arguments(AspectParams(), location="query")
+@blueprint.response(200, AspectSchema, description="As DataHub answers")
 @blueprint.problems(400, 404, 503)
 def aspect(query: dict[str, Any], urn: str) -> Response:
-    """The key or the schema of a dataset that the catalogue knows; no other aspect is kept."""
+    """The key or the schema of a dataset in the catalogue; other aspects are not stored."""
     try:
-        of = urns.end_point(urn)
+        dataset = urns.end_point(urn)
     except ValueError as error:
         raise NotFound(str(error)) from error
-    fields = store().catalogue.fields(of)
+    fields = store().catalogue.fields(dataset)
     if fields is None or query["aspect"] not in (aspect_responses.KEY, aspect_responses.SCHEMA):
         raise NotFound(f"no {query['aspect']} of {urn!r} is known")
     if query["aspect"] == aspect_responses.KEY:
-        return responses.json(aspect_responses.key(of))
+        return responses.json_response(aspect_responses.key(dataset))
     if not fields:
         raise NotFound(f"no field of {urn!r} is known")
-    return responses.json(aspect_responses.schema(of, (Field(each.name, each.type) for each in fields)))
-
-
-def _body() -> bytes:
-    return request_body.whole(request, bytes_max=settings().document_bytes_max)
+    fields_of_schema = (Field(field.name, field.type) for field in fields)
+    return responses.json_response(aspect_responses.schema(dataset, fields_of_schema))
 
 
 def _read(form: Form) -> Ingested:
-    return datahub.read(strict_json.parse(_body()), form=form, now_ms=clock.now_ms())
+    return datahub.read(strict_json.parse(body()), form=form, now_ms=now_ms())
 
 
-def _ingest(ingested: Ingested) -> list[dict[str, Any]]:
-    """Record all; what became of it, by entity. Raises the first refusal, then sending all again is safe."""
-    recorded = _record(ingested.runs)
-    store().put_metadata(ingested.schemas)
-    _count(ingested.counted)
-    told = {run.run.run: run.run.program for run in ingested.runs}
-    entities = _entities(ingested.counted)
-    for answer in recorded:
-        entities[told[answer.run]]["runs"].append(rest_json.recorded_run(answer))
+def _ingest(message: Ingested) -> list[Json]:
+    """Record a message; its outcomes by entity. Raises the first refusal; sending all again is safe."""
+    (result,) = ingest(store(), [ParsedDocument(message.runs, message.schemas)])
+    if isinstance(result, LineageError):
+        raise result
+    _count(message.counted)
+    urn_of_run = {recorded.run.run: recorded.run.program for recorded in message.runs}
+    entities = _entities(message.counted)
+    for run in result.runs:
+        entities[urn_of_run[run.run]]["runs"].append(rest_json.recorded_run(run))
     return list(entities.values())
 
 
-def _record(runs: Sequence[RecordedRun]) -> list[CommitResult]:
-    if len(runs) == 1:
-        return [store().record_one(runs[0])]
-    recorded = []
-    for answer in store().record(runs):
-        if isinstance(answer, LineageError):
-            raise answer
-        recorded.append(answer)
-    return recorded
+def _count_removal(urn: str) -> list[Json]:
+    counts = Counter([Counted(urn, "", Outcome.REMOVED)])
+    _count(counts)
+    return list(_entities(counts).values())
 
 
-def _remove(urn: str) -> list[dict[str, Any]]:
-    counted = Counter([Counted(urn, "", Outcome.REMOVED)])
-    _count(counted)
-    return list(_entities(counted).values())
-
-
-def _entities(counted: Counter[Counted]) -> dict[str, dict[str, Any]]:
-    entities: dict[str, dict[str, Any]] = {}
-    for each, number in counted.items():
-        entity = entities.setdefault(each.urn, {"urn": each.urn, "aspects": [], "runs": []})
-        entity["aspects"].append({"aspect": each.aspect, "outcome": each.outcome.value, "count": number})
+def _entities(counts: Counter[Counted]) -> dict[str, Json]:
+    entities: dict[str, Json] = {}
+    for key, count in counts.items():
+        entity = entities.setdefault(key.urn, {"urn": key.urn, "aspects": [], "runs": []})
+        entity["aspects"].append({"aspect": key.aspect, "outcome": key.outcome.value, "count": count})
     return entities
 
 
-def _dry_run(ingested: Ingested) -> Response:
-    """What would be recorded; where it is one run, as for a document of one run, too."""
-    told = [rest_json.dry_run(run.info) for run in ingested.runs]
-    return responses.json({**(told[0] if len(told) == 1 else {}), "runs": told})
+def _dry_run(message: Ingested) -> Response:
+    """The dry run of each run; a single one also as though it were a document of one run."""
+    runs = [rest_json.dry_run(preview(run)) for run in message.runs]
+    return responses.json_response({**(runs[0] if len(runs) == 1 else {}), "runs": runs})
 
 
-def _count(counted: Counter[Counted]) -> None:
-    counts: datahub.Counts = current_app.extensions["fll-datahub-counts"]
-    counts.add(counted)
-    for each, number in counted.items():
-        _log.info("%s: %s %s %d", each.urn, each.aspect or "all", each.outcome.value, number)
+def _count(counts: Counter[Counted]) -> None:
+    counters: datahub.Counts = current_app.extensions["fll-datahub-counts"]
+    counters.add(counts)
+    for key, count in counts.items():
+        _log.info("%s: %s %s %d", key.urn, key.aspect or "all", key.outcome.value, count)

@@ -1,4 +1,4 @@
-"""The OpenAPI document, and a page to read it and try it."""
+"""The OpenAPI document and Swagger UI."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ _START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", docExpansion: "l
 
 @blueprint.route("/")
 def root() -> AnyResponse:
-    """The page that there is."""
+    """Redirect to the documentation page."""
     return redirect("/docs")
 
 
 @blueprint.route("/openapi.json")
 def openapi() -> Response:
     """The OpenAPI document."""
-    return responses.json(current_app.extensions["fll-api"].spec.to_dict())
+    return responses.json_response(current_app.extensions["fll-api"].spec.to_dict())
 
 
 @blueprint.route("/docs")
 def page() -> Response:
-    """The page."""
+    """The documentation page."""
     return Response(_PAGE, mimetype="text/html")
 
 
 @blueprint.route("/docs/start.js")
 def start() -> Response:
-    """What the page does first."""
+    """The script that starts Swagger UI."""
     return Response(_START, mimetype="text/javascript")
 
 
 @blueprint.route("/docs/<path:name>")
 def asset(name: str) -> Response:
-    """A file of the page."""
+    """A file of Swagger UI."""
     return send_from_directory(_DIST, name)

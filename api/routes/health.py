@@ -1,4 +1,4 @@
-"""Is it alive, and does its store answer."""
+"""Liveness and readiness probes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 from flask import Response
 
 from api import responses
-from api.openapi.schemas import HealthSchema
-from api.query_params import NoQuery
+from api.openapi.answers import HealthSchema
+from api.query_params import NoParams
 from api.routes.blueprint import Blueprint, store
 
 blueprint = Blueprint("health", __name__, description="For load balancers and supervisors")
 
 
 @blueprint.route("/healthz")
-@blueprint.arguments(NoQuery(), location="query")
-@blueprint.response(200, HealthSchema, description="The process answers")
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.response(200, HealthSchema, description="The process is alive")
 @blueprint.problems(400)
-def alive(query: dict[str, Any]) -> Response:
-    """Whether the process is alive."""
-    return responses.json({"status": "alive"})
+def liveness(query: dict[str, Any]) -> Response:
+    """Report that the process is alive."""
+    return responses.json_response({"status": "alive"})
 
 
 @blueprint.route("/readyz")
-@blueprint.arguments(NoQuery(), location="query")
+@blueprint.arguments(NoParams(), location="query")
 @blueprint.response(200, HealthSchema, description="The store answers")
 @blueprint.problems(400, 503)
-def ready(query: dict[str, Any]) -> Response:
-    """Whether the store answers."""
+def readiness(query: dict[str, Any]) -> Response:
+    """Report that the store answers, or 503."""
     store().ready()
-    return responses.json({"status": "ready"})
+    return responses.json_response({"status": "ready"})

@@ -1,4 +1,4 @@
-"""The three questions of the design: high level, detailed, and the first design's."""
+"""Lineage queries: of a dataset over many hops, of a field in detail, and the derivations of a field."""
 
 from __future__ import annotations
 
@@ -7,48 +7,50 @@ from typing import Any
 from flask import Response
 
 from api import responses
-from api.openapi.schemas import EntrySchema, FieldLineageSchema, FieldWaysSchema
-from api.query_params import FieldLineageQuery, LineageQuery, RunsOfWindowQuery
+from api.openapi.answers import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
+from api.query_params import FieldLineageParams, LineageParams, WindowWithFailedParams
 from api.routes.blueprint import Blueprint, store
 from fll_hbase import rest_json
 from fll_hbase.model.datasets import Dataset, DatasetField
 
-blueprint = Blueprint("questions", __name__, description="Ask about the lineage of a window")
+blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 
-_END_POINT = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
-_DATASET = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
+_ENDPOINT_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
+_DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 
-@blueprint.route(f"{_END_POINT}/fields/lineage")
-@blueprint.arguments(LineageQuery(), location="query")
+@blueprint.route(f"{_ENDPOINT_PATH}/fields/lineage")
+@blueprint.arguments(LineageParams(), location="query")
 @blueprint.response(200, EntrySchema(many=True), description="By level, source and destination")
 @blueprint.problems(400, 404, 503)
 def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Which fields of which end points made which, many hops each way."""
-    answer = store().lineage(Dataset(namespace, name), **query)
-    response = responses.json(rest_json.dataset_lineage(answer))
-    if answer.truncated_by:
+    """Field-level lineage upstream and downstream of a dataset, over several hops."""
+    result = store().lineage(Dataset(namespace, name), **query)
+    response = responses.json_response(rest_json.dataset_lineage(result))
+    if result.truncated_by:
         response.headers["Truncated"] = "true"
-        response.headers["Truncated-By"] = ", ".join(answer.truncated_by)
+        response.headers["Truncated-By"] = ", ".join(result.truncated_by)
     return response
 
 
-@blueprint.route(f"{_END_POINT}/fields/<field:field>/lineage")
-@blueprint.arguments(FieldLineageQuery(), location="query")
+@blueprint.route(f"{_ENDPOINT_PATH}/fields/<field:field>/lineage")
+@blueprint.arguments(FieldLineageParams(), location="query")
 @blueprint.response(200, FieldLineageSchema, description="Nodes by id, operations by name")
 @blueprint.problems(400, 404, 503)
 def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """By which operations a field was made, or what was made of it: one level."""
+    """The operations that produced a field, or what is derived from it: one hop."""
     simple = query.pop("view") == "simple"
-    asked = DatasetField(Dataset(namespace, name), field)
-    return responses.json(rest_json.field_lineage(store().field_lineage(asked, simple=simple, **query)))
+    dataset_field = DatasetField(Dataset(namespace, name), field)
+    result = store().field_lineage(dataset_field, simple=simple, **query)
+    return responses.json_response(rest_json.field_lineage(result))
 
 
-@blueprint.route(f"{_DATASET}/fields/<field:field>/lineage")
-@blueprint.arguments(RunsOfWindowQuery(), location="query")
-@blueprint.response(200, FieldWaysSchema, description="One path per distinct way, newest first")
+@blueprint.route(f"{_DATASET_PATH}/fields/<field:field>/lineage")
+@blueprint.arguments(WindowWithFailedParams(), location="query")
+@blueprint.response(200, FieldDerivationsSchema, description="One path per distinct derivation, newest first")
 @blueprint.problems(400, 404, 503)
-def field_ways(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """Every distinct way a field was made, with the runs that made it so (the first design's question)."""
-    asked = DatasetField(Dataset(namespace, name), field)
-    return responses.json(rest_json.field_derivations(field, query["window"], store().field_derivations(asked, **query)))
+def field_derivations(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
+    """Every distinct derivation of a field with its runs, in the shape of the first design."""
+    dataset_field = DatasetField(Dataset(namespace, name), field)
+    derivations = store().field_derivations(dataset_field, **query)
+    return responses.json_response(rest_json.field_derivations(field, query["window"], derivations))

@@ -1,30 +1,21 @@
-"""Recording: OpenLineage events, as the clients of OpenLineage send them."""
+"""Recording of OpenLineage events, as OpenLineage's own clients send them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from flask import Response, current_app, request
+from flask import Response
 
-from api import problems, request_body, responses
-from api.openapi.schemas import EventRecordedSchema, EventsRecordedSchema
-from api.query_params import NoQuery, RecordQuery
-from api.routes.blueprint import Blueprint, settings, store
+from api import problems, responses
+from api.openapi.answers import EventRecordedSchema, EventsRecordedSchema
+from api.query_params import NoParams, RecordParams, now_ms
+from api.routes.blueprint import Blueprint, body, ingest_batch, reader, store
 from fll_hbase import rest_json
-from fll_hbase.errors import (
-    ConfigurationError,
-    FieldError,
-    LineageError,
-    StoreUnavailable,
-    UnreadableDocument,
-)
-from fll_hbase.model import event_operations, lineage, run_events
-from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
+from fll_hbase.ingest import ParsedDocument, format_named, ingest, preview
+from fll_hbase.ingest.registry import parse_event
+from fll_hbase.model import lineage
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.openlineage import Reading
-from fll_hbase.store.write.commit import Recorded
 
 PATH = "/api/v1/lineage"
 HINT = (
@@ -35,102 +26,71 @@ HINT = (
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")
 
 _EVENT = {"type": "object", "description": "A run, job or dataset event of OpenLineage 2-0-2"}
-_BODY = {"required": True, "content": {"application/json": {"schema": _EVENT}}}
-_BODIES = {
-    "required": True,
-    "content": {"application/json": {"schema": {"type": "array", "items": _EVENT}}},
-}
+_EVENTS = {"type": "array", "items": _EVENT}
 
 
 @blueprint.route("/", methods=["POST"])
-@blueprint.arguments(NoQuery(), location="query")
+@blueprint.arguments(NoParams(), location="query")
 @blueprint.problems(400, 404)
-def hint(query: dict[str, Any]) -> Response:
-    """Tells where to record; stores nothing."""
-    return problems.not_here(HINT)
+def wrong_path_hint(query: dict[str, Any]) -> Response:
+    """Name the routes that record; stores nothing."""
+    return problems.not_found_problem(HINT)
 
 
 @blueprint.route(PATH, methods=["POST"])
-@blueprint.arguments(RecordQuery(), location="query")
-@blueprint.doc(requestBody=_BODY)
+@blueprint.arguments(RecordParams(), location="query")
+@blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENT}}})
 @blueprint.response(
-    201, EventRecordedSchema, description="Recorded, durably; `recorded` is false for one sent before"
+    201, EventRecordedSchema, description="Recorded, durably; `recorded` is false for a repeated event"
 )
 @blueprint.alt_response(200, schema={"$ref": "#/components/schemas/DryRun"}, description="A dry run")
 @blueprint.problems(400, 409, 413, 415, 503)
 def record_event(query: dict[str, Any]) -> Response:
     """Record one event.
 
-    Events of a run add up, in whatever order they come. With `dryRun=true` nothing is stored, and the answer
-    tells what this event alone would come to.
+    The events of a run are merged, whatever their order. With `dryRun=true` nothing is stored, and the answer
+    is what this event alone would be recorded as.
     """
-    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
-    reading = openlineage.read(openlineage.parse(raw), rules=_rules())
+    document = reader().read(body(), format_named("openlineage"), namespace=None, now_ms=now_ms())
     if query["dry_run"]:
-        return responses.json(rest_json.dry_run(_alone(reading)))
-    if reading.event is None:
-        store().describe(reading.schemas)
-        return responses.json(rest_json.catalogued(reading.schemas), 201)
-    return responses.json(rest_json.recorded(store().record_one(reading.event)), 201)
+        info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
+        return responses.json_response(rest_json.dry_run(info))
+    (result,) = ingest(store(), [document])
+    if isinstance(result, LineageError):
+        raise result
+    if result.runs:
+        return responses.json_response(rest_json.recorded_run(result.runs[0]), 201)
+    return responses.json_response(rest_json.recorded_metadata(result.metadata), 201)
 
 
 @blueprint.route(f"{PATH}/batch", methods=["POST"])
-@blueprint.arguments(RecordQuery(), location="query")
-@blueprint.doc(requestBody=_BODIES)
+@blueprint.arguments(RecordParams(), location="query")
+@blueprint.doc(requestBody={"required": True, "content": {"application/json": {"schema": _EVENTS}}})
 @blueprint.response(
-    200, EventsRecordedSchema, description="How many were recorded, and which were refused, and why"
+    200, EventsRecordedSchema, description="How many were recorded, which were refused and why"
 )
 @blueprint.problems(400, 413, 415, 503)
 def record_events(query: dict[str, Any]) -> Response:
     """Record an array of events; one that is refused does not stop the others.
 
-    With `dryRun=true` nothing is stored, and the answer tells which would be refused.
+    With `dryRun=true` nothing is stored, and the answer is which events would be refused.
     """
-    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
-    said = openlineage.parse(raw)
-    if not isinstance(said, list):
-        raise UnreadableDocument(
-            [FieldError("", "must be an array of events; one event alone goes to " + PATH)]
-        )
-    readings = [_read(item) for item in said]
-    told_of = readings if query["dry_run"] else _record(readings)
+    events = openlineage.parse(body())
+    if not isinstance(events, list):
+        detail = f"must be an array of events; send a single event to {PATH}"
+        raise UnreadableDocument([FieldError("", detail)])
+    documents = [_try_parse(event) for event in events]
+    results = documents if query["dry_run"] else ingest_batch(documents)
     refused = {
-        number: problems.body(error)
-        for number, error in enumerate(told_of)
-        if isinstance(error, LineageError)
+        index: problems.problem_body(result)
+        for index, result in enumerate(results)
+        if isinstance(result, LineageError)
     }
-    return responses.json(rest_json.events_recorded(len(said), refused))
+    return responses.json_response(rest_json.event_batch_summary(len(events), refused))
 
 
-def _read(item: object) -> Reading | LineageError:
+def _try_parse(event: object) -> ParsedDocument | LineageError:
     try:
-        return openlineage.read(item, rules=_rules())
+        return parse_event(event, name_rules=reader().name_rules)
     except LineageError as error:
         return error
-
-
-def _record(readings: Sequence[Reading | LineageError]) -> list[Reading | Recorded | LineageError]:
-    """What became of each; where the store is away, of all that could be read."""
-    good = [reading for reading in readings if isinstance(reading, Reading)]
-    try:
-        store().describe(schema for reading in good if reading.event is None for schema in reading.schemas)
-        recorded = iter(store().record([reading.event for reading in good if reading.event is not None]))
-    except (StoreUnavailable, ConfigurationError) as error:
-        return [reading if isinstance(reading, LineageError) else error for reading in readings]
-    return [
-        next(recorded) if isinstance(reading, Reading) and reading.event is not None else reading
-        for reading in readings
-    ]
-
-
-def _alone(reading: Reading) -> FieldLineageInfo:
-    """What an event would come to if it were the only one of its run."""
-    if reading.event is None:
-        return lineage.partial(())
-    part = run_events.parsed_part(reading.event.texts[reading.event.event.part])
-    return lineage.partial(event_operations.operations(part))
-
-
-def _rules() -> NameRules:
-    found: NameRules = current_app.extensions["fll-name-rules"]
-    return found

@@ -1,159 +1,184 @@
-"""Recording: one run, or a batch of them line by line."""
+"""Recording: one route for each registered document format, and batches of our own documents."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from flask import Response, current_app, request
+from flask import Response, request
 
 from api import problems, request_body, responses
-from api.openapi.schemas import RecordedSchema
-from api.query_params import RecordQuery
-from api.request_body import Line
-from api.routes.blueprint import Blueprint, settings, store
+from api.openapi.answers import RecordedRunsSchema, RecordedSchema
+from api.openapi.documents import REQUESTS, RequestShape
+from api.query_params import RecordParams, now_ms
+from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
-from fll_hbase.sources.native.cached_reader import DocumentReader
-from fll_hbase.sources.native.document import Reading
-from fll_hbase.store.write.commit import Recorded
+from fll_hbase.errors import LineageError
+from fll_hbase.ingest import (
+    FORMATS,
+    DocumentFormat,
+    ParsedDocument,
+    RecordOutcome,
+    RecordResult,
+    format_named,
+    ingest,
+    preview,
+)
+from fll_hbase.ingest.batches import split_batches
+from fll_hbase.ingest.ndjson import InputLine
+from fll_hbase.json_types import Json
 
-BATCH_RUNS, BATCH_BYTES = 2_000, 2**23
-"""How much of a batch is recorded at once: whichever is reached first."""
-
+BATCH_DOCUMENTS = 2_000
 SPOOLED_BYTES_MAX = 2**23
 NDJSON = "application/x-ndjson"
+NATIVE = format_named("lineage")
+
+_NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
+_TEXT = {"type": "string"}
+_DRY_RUN = "With `dryRun=true` nothing is stored, and the answer is what would be recorded."
 
 blueprint = Blueprint("recording", __name__, description="Record the lineage of runs")
 
-_DOCUMENT = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {
-                "oneOf": [
-                    {"$ref": "#/components/schemas/LineageDocument"},
-                    {"$ref": "#/components/schemas/FirstDesignDocument"},
-                ]
-            }
-        }
-    },
-}
-RECORDED_OR_DRY_RUN = {
-    "oneOf": [{"$ref": "#/components/schemas/Recorded"}, {"$ref": "#/components/schemas/DryRun"}]
-}
-_TEXT = {"type": "string"}
-_BATCH = {"required": True, "content": {NDJSON: {"schema": _TEXT}}}
 
-
-@blueprint.route("/v3/namespaces/<namespace:namespace>/lineage", methods=["POST"])
-@blueprint.arguments(RecordQuery(), location="query")
-@blueprint.doc(requestBody=_DOCUMENT)
-@blueprint.response(201, RecordedSchema, description="Recorded, durably")
+@blueprint.route(f"{_NAMESPACE_PATH}/lineage/batch", methods=["POST"])
+@blueprint.arguments(RecordParams(), location="query")
+@blueprint.doc(requestBody={"required": True, "content": {NDJSON: {"schema": _TEXT}}})
 @blueprint.alt_response(
-    200, schema=RECORDED_OR_DRY_RUN, description="The very same again, a replacement, or a dry run"
-)
-@blueprint.problems(400, 409, 413, 415, 422, 503)
-def record(query: dict[str, Any], namespace: str) -> Response:
-    """Record one run.
-
-    With `dryRun=true` nothing is stored, and the answer tells what would be.
-    """
-    raw = request_body.whole(request, bytes_max=settings().document_bytes_max)
-    return answered(_reader().read(raw, namespace=namespace), dry_run=query["dry_run"])
-
-
-@blueprint.route("/v3/namespaces/<namespace:namespace>/lineage/batch", methods=["POST"])
-@blueprint.arguments(RecordQuery(), location="query")
-@blueprint.doc(requestBody=_BATCH)
-@blueprint.alt_response(
-    200, schema=_TEXT, content_type=NDJSON, description="One line for each, in order: an answer or a problem"
+    200, schema=_TEXT, content_type=NDJSON, description="One line for each document: an answer or a problem"
 )
 @blueprint.problems(400, 413, 415)
 def record_batch(query: dict[str, Any], namespace: str) -> Response:
-    """Record many runs, one document a line; a bad line does not stop the others.
+    """Record many runs, one document a line; an invalid line does not stop the others.
 
     Every line answered 201 or 200 is durable. The answer comes after the last line.
     """
     limits = settings()
-    lines = request_body.lines(
+    lines = request_body.read_lines(
         request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max
     )
-    told = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
-    for batch in _grouped(lines):
-        answered = _dry_run(batch, namespace) if query["dry_run"] else _record(batch, namespace)
-        told.writelines(responses.encoded(line) + b"\n" for line in answered)
-    length = told.tell()
-    told.seek(0)
-    if length <= SPOOLED_BYTES_MAX:
-        return Response(told.read(), mimetype=NDJSON)
-    return Response(told, mimetype=NDJSON, headers={"Content-Length": str(length)}, direct_passthrough=True)
+    # The answer is spooled: a client may send the whole body before it reads, and would deadlock a stream.
+    answer = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
+    for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
+        documents = [_read_line(line, namespace) for line in batch]
+        answers = _preview_batch(documents) if query["dry_run"] else _record_batch(documents)
+        answer.writelines(responses.to_json(line) + b"\n" for line in answers)
+    size_bytes = answer.tell()
+    answer.seek(0)
+    if size_bytes <= SPOOLED_BYTES_MAX:
+        return Response(answer.read(), mimetype=NDJSON)
+    headers = {"Content-Length": str(size_bytes)}
+    return Response(answer, mimetype=NDJSON, headers=headers, direct_passthrough=True)
 
 
-def answered(reading: Reading, *, dry_run: bool) -> Response:
-    """Record what one document says, or only tell what would be recorded."""
-    if dry_run:
-        return responses.json(rest_json.dry_run(reading.recorded.info, reading.warnings))
-    answer = store().record_one(reading.recorded)
-    return responses.json(rest_json.recorded(answer, reading.warnings), _status(answer))
-
-
-def _grouped(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    group: list[Line] = []
-    size = 0
-    for line in lines:
-        group.append(line)
-        size += len(line.raw)
-        if len(group) == BATCH_RUNS or size >= BATCH_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
-
-
-def _record(batch: Iterable[Line], namespace: str) -> list[dict[str, Any]]:
-    readings = [_read(line, namespace) for line in batch]
-    good = [reading for reading in readings if isinstance(reading, Reading)]
-    recorded: Iterator[Recorded | LineageError]
-    try:
-        recorded = iter(store().record([reading.recorded for reading in good]))
-    except (StoreUnavailable, ConfigurationError) as error:
-        recorded = iter([error] * len(good))
-    return [
-        problems.body(reading) if isinstance(reading, LineageError) else _told(next(recorded), reading)
-        for reading in readings
-    ]
-
-
-def _dry_run(batch: Iterable[Line], namespace: str) -> Iterator[dict[str, Any]]:
-    for line in batch:
-        reading = _read(line, namespace)
-        if isinstance(reading, LineageError):
-            yield problems.body(reading)
-        else:
-            yield {"status": 200, **rest_json.dry_run(reading.recorded.info, reading.warnings)}
-
-
-def _read(line: Line, namespace: str) -> Reading | LineageError:
+def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError:
     if line.error is not None:
         return line.error
-    try:
-        return _reader().read(line.raw, namespace=namespace)
-    except LineageError as error:
-        return error
+    return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
 
 
-def _told(answer: Recorded | LineageError, reading: Reading) -> dict[str, Any]:
-    if isinstance(answer, LineageError):
-        return problems.body(answer)
-    return {"status": _status(answer), **rest_json.recorded(answer, reading.warnings)}
+def _record_batch(documents: list[ParsedDocument | LineageError]) -> Iterator[Json]:
+    for result in ingest_batch(documents):
+        if isinstance(result, LineageError):
+            yield problems.problem_body(result)
+        else:
+            yield {"status": _status(result), **_recorded(result, NATIVE)}
 
 
-def _status(answer: Recorded) -> int:
-    return 201 if answer.recorded and not answer.replaced else 200
+def _preview_batch(documents: Iterable[ParsedDocument | LineageError]) -> Iterator[Json]:
+    for document in documents:
+        if isinstance(document, LineageError):
+            yield problems.problem_body(document)
+        else:
+            yield {"status": 200, **_preview(document, NATIVE)}
 
 
-def _reader() -> DocumentReader:
-    found: DocumentReader = current_app.extensions["fll-reader"]
-    return found
+def record_or_dry_run(
+    document: ParsedDocument, document_format: DocumentFormat, *, dry_run: bool
+) -> Response:
+    """Record one document, or only report what would be recorded. Raises its error if it is refused."""
+    if dry_run:
+        return responses.json_response(_preview(document, document_format))
+    (result,) = ingest(store(), [document])
+    if isinstance(result, LineageError):
+        raise result
+    return responses.json_response(_recorded(result, document_format), _status(result))
+
+
+def _status(result: RecordResult) -> int:
+    return 201 if result.outcome is RecordOutcome.RECORDED else 200
+
+
+def _recorded(result: RecordResult, document_format: DocumentFormat) -> Json:
+    if document_format.has_run_id:
+        return rest_json.recorded_run(result.runs[0], result.warnings)
+    answer: Json = {"runs": [rest_json.recorded_run(run) for run in result.runs]}
+    return answer | ({"warnings": rest_json.field_errors(result.warnings)} if result.warnings else {})
+
+
+def _preview(document: ParsedDocument, document_format: DocumentFormat) -> Json:
+    if document_format.has_run_id:
+        return rest_json.dry_run(preview(document.runs[0]), document.warnings)
+    runs = [rest_json.dry_run(preview(run)) for run in document.runs]
+    return {"runs": runs, "warnings": rest_json.field_errors(document.warnings)}
+
+
+def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
+    """Add POST /v3/namespaces/<ns>/<route> with the OpenAPI description of the format."""
+    shape = REQUESTS.get(document_format.name, RequestShape())
+    recorded, dry_run = ("Recorded", "DryRun") if document_format.has_run_id else ("RecordedRuns", "DryRuns")
+    view = _view(document_format, shape)
+    for decorate in (
+        routes.problems(400, 409, 413, 415, 422, 503),
+        routes.alt_response(
+            200,
+            schema={"oneOf": [_reference(recorded), _reference(dry_run)]},
+            description="Repeated or replaced, or a dry run",
+        ),
+        routes.response(
+            201,
+            RecordedSchema if document_format.has_run_id else RecordedRunsSchema,
+            description="Recorded, durably",
+        ),
+        routes.doc(requestBody=_request(shape)),
+        routes.arguments(RecordParams(), location="query"),
+        routes.route(f"{_NAMESPACE_PATH}/{document_format.route}", methods=["POST"]),
+    ):
+        view = decorate(view)
+
+
+def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
+    def record(query: dict[str, Any], namespace: str) -> Response:
+        document = reader().read(body(), document_format, namespace=namespace, now_ms=now_ms())
+        return record_or_dry_run(document, document_format, dry_run=query["dry_run"])
+
+    record.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"
+    return record
+
+
+def _request(shape: RequestShape) -> Json:
+    schemas = [_reference(name) for name in shape.schemas]
+    schema = {"oneOf": schemas} if len(schemas) > 1 else schemas[0] if schemas else {"type": "object"}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+def _reference(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:
+    """A blueprint with the route of each format that has one; its name is the tag in the OpenAPI document."""
+    blueprints = []
+    for document_format in formats:
+        if document_format.route:
+            routes = Blueprint(document_format.name, __name__, description=f"Record {document_format.title}")
+            _add_route(routes, document_format)
+            blueprints.append(routes)
+    return blueprints
+
+
+_add_route(blueprint, NATIVE)
+BLUEPRINTS = (
+    blueprint,
+    *format_blueprints(document_format for document_format in FORMATS if document_format is not NATIVE),
+)

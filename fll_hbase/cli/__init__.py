@@ -1,10 +1,10 @@
-"""The command line `fll`: record and query lineage, load a sample, run jobs, serve the API."""
+"""The command line `fll`: record and query lineage, load a sample, run jobs. `api.command` adds `serve`."""
 
 from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands import export, hbase, query, record, sample, serve
+from fll_hbase.cli.commands import export, hbase, query, record, sample
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
 
@@ -38,7 +38,6 @@ for _command in (
     record.record,
     export.export,
     sample.sample,
-    serve.serve,
     spark,
     hbase.table,
 ):

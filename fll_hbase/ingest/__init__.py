@@ -5,7 +5,7 @@ parsed = reader.try_read(raw, detect(raw), namespace="shop", now_ms=now_ms)
 [result] = ingest(store, [parsed])
 """
 
-from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.ingest import ingest, preview
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
 from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import FORMATS, DocumentFormat, DocumentHead, detect, format_named
@@ -21,4 +21,5 @@ __all__ = [
     "detect",
     "format_named",
     "ingest",
+    "preview",
 ]

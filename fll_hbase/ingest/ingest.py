@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
+from fll_hbase.model import event_operations, lineage, run_events
+from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.store.write.commit import CommitResult, RunInput
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.pending_run import CommitResult
 
 
 def ingest(
@@ -31,6 +35,14 @@ def ingest(
         metadata for result in results if isinstance(result, RecordResult) for metadata in result.metadata
     )
     return results
+
+
+def preview(run: RunInput) -> FieldLineageInfo:
+    """The lineage a run would be recorded with; of an event, as though it were the only one of its run."""
+    if isinstance(run, RecordedRun):
+        return run.info
+    event_lineage = run_events.decode_lineage(run.bodies[run.event.lineage_digest])
+    return lineage.build_lineage_lenient(event_operations.build_operations(event_lineage))
 
 
 def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitResult | LineageError]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +46,10 @@ def import_hbase() -> Any:
     """Import the HBase engine, whose library is an optional extra. Raises ConfigurationError without it."""
     # Imported on demand: happybase is an extra, and SQLite users need not install it.
     try:
-        return import_module("fll_hbase.tables.hbase")
+        from fll_hbase.tables import hbase
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"HBase needs {error.name}, which is not installed: pip install '.[hbase]' in the source tree,"
             " or the wheel with [hbase] behind its name"
         ) from error
+    return hbase

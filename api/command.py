@@ -1,0 +1,34 @@
+"""The command `fll`: that of fll_hbase.cli, with `serve`, which only this package can run."""
+
+from __future__ import annotations
+
+import click
+
+from api import server
+from fll_hbase import config
+from fll_hbase.cli import main
+from fll_hbase.cli.options import STORE_HELP
+from fll_hbase.cli.render.console import print_err
+
+__all__ = ["main"]
+
+
+@main.command(
+    epilog="""\b
+Example:
+  fll serve --store sqlite:///data/lineage.db --port 8080 --workers 4
+""",
+)
+@click.option("--store", metavar="URL", help=STORE_HELP)
+@click.option("--host", help="Address to listen on (default: FLL_HOST, else 127.0.0.1).")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen on (default: FLL_PORT, else 8080)."
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Worker processes (default: FLL_WORKERS, else 2)."
+)
+def serve(*, store: str | None, host: str | None, port: int | None, workers: int | None) -> None:
+    """Serve the REST API, with its documentation at /docs, until interrupted."""
+    settings = config.from_environment(store=store, host=host, port=port, workers=workers)
+    message = f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs"
+    server.serve(settings, on_ready=lambda: print_err(message))

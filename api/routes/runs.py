@@ -1,0 +1,85 @@
+"""Runs: those of a dataset in a window, as JSON or OpenLineage events, and single runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response
+
+from api import responses
+from api.openapi.answers import OpenLineageEventSchema, RunDetailsSchema, RunsSchema
+from api.query_params import (
+    NoParams,
+    RunsParams,
+    decode_cursor,
+    encode_cursor,
+    invalid_cursor,
+    now_ms,
+    window_params,
+)
+from api.routes.blueprint import store
+from api.routes.catalogue import blueprint, page_limit
+from fll_hbase import openlineage_export, rest_json
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.results import RunsPage
+
+__all__ = ["blueprint"]
+
+_DATASET_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
+
+
+@blueprint.route(f"{_DATASET_PATH}/runs")
+@blueprint.arguments(RunsParams(), location="query")
+@blueprint.response(200, RunsSchema, description="Newest first")
+@blueprint.problems(400, 404, 503)
+def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Every run of the window that read or wrote a dataset, failed ones too."""
+    page = _read_page(query, namespace, name)
+    body = {"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}
+    return _link_next(responses.json_response(body), page, query)
+
+
+@blueprint.route(f"{_DATASET_PATH}/openlineage")
+@blueprint.arguments(RunsParams(), location="query")
+@blueprint.response(200, OpenLineageEventSchema(many=True), description="Newest first, one event a run")
+@blueprint.problems(400, 404, 503)
+def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Every run of the window that read or wrote a dataset, as OpenLineage events.
+
+    A page can be sent as it is to the batch route of another store.
+    """
+    page = _read_page(query, namespace, name)
+    details = store().run_details(page)
+    aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(details))
+    return _link_next(responses.json_response(openlineage_export.run_events(details, aliases)), page, query)
+
+
+@blueprint.route("/v3/runs/<run:run>")
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.response(200, RunDetailsSchema, description="Includes the run's OpenLineage events, if any")
+@blueprint.problems(400, 404, 503)
+def run(query: dict[str, Any], run: str) -> Response:
+    """Everything recorded of one run."""
+    return responses.json_response(rest_json.run_details(store().run(run), now_ms=now_ms()))
+
+
+def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
+    """The page of runs after the cursor, which is the key tail of the last run. Raises InvalidQuery."""
+    (tail,) = decode_cursor(query["cursor"], 1) or [""]
+    try:
+        if tail:
+            layout.parse_reference_tail(tail.encode())
+    except CorruptRow as error:
+        raise invalid_cursor() from error
+    return store().runs(
+        Dataset(namespace, name), query["window"], limit=page_limit(query), start_after=tail.encode()
+    )
+
+
+def _link_next(response: Response, page: RunsPage, query: dict[str, Any]) -> Response:
+    if not page.next_after:
+        return response
+    cursor = encode_cursor(page.next_after.decode())
+    return responses.with_next_link(response, cursor=cursor, **window_params(query["window"]))
