@@ -8,7 +8,7 @@ import pytest
 
 from fll_hbase.model import lineage
 from fll_hbase.sources import cdap
-from fll_hbase.sources.cdap import stage_lint
+from fll_hbase.sources.cdap import stage_operations
 
 from .ancestor import NO_NAMESPACE, case_id, cases, operations_of
 from .pipelines import declared, document
@@ -16,7 +16,7 @@ from .pipelines import declared, document
 
 @pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)
 def test_stage(case: dict[str, Any]) -> None:
-    found = stage_lint.lint(declared(case["stage_operations"]), is_available=case["stage_inputs"].__contains__)
+    found = stage_operations.lint(declared(case["stage_operations"]), is_available=case["stage_inputs"].__contains__)
     expect = case["expect"]
     assert expect.keys() <= {"invalid", "redundant"}
     if "redundant" in expect:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Field
-from fll_hbase.sources.cdap import stage_lint
+from fll_hbase.sources.cdap import stage_operations
 from fll_hbase.sources.cdap.macros import DEPTH_MAX, Macros, ResolvedText
 from fll_hbase.sources.cdap.record_schema import InvalidSchema, TooManyFields, describe_type, parse_schema
 from fll_hbase.sources.cdap.stage_operations import Kind, StageInput, StageOperation
@@ -121,7 +121,7 @@ class TestSchemas:
             {"name": "keyed", "type": {"type": "map", "values": {**inner, "name": "other"}}},
             {"name": "empty", "type": {"type": "record", "name": "none", "fields": []}},
         ]
-        schema = parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=10)
+        schema = parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare_fields=10)
         assert schema.types == {
             "id": "long",
             "one/x": "int",
@@ -133,7 +133,7 @@ class TestSchemas:
 
     def test_a_record_inside_itself_is_a_field(self) -> None:
         fields = [{"name": "next", "type": ["node", "null"]}, {"name": "x", "type": "int"}]
-        schema = parse_schema(json.dumps({"type": "record", "name": "node", "fields": fields}), spare=10)
+        schema = parse_schema(json.dumps({"type": "record", "name": "node", "fields": fields}), spare_fields=10)
         assert schema.types == {"next": "node?", "x": "int"}
 
     @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ class TestSchemas:
     )
     def test_what_is_none(self, text: str) -> None:
         with pytest.raises(InvalidSchema):
-            parse_schema(text, spare=10)
+            parse_schema(text, spare_fields=10)
 
     def test_records_that_name_each_other_have_an_end(self) -> None:
         fields = [
@@ -161,7 +161,7 @@ class TestSchemas:
                 {"name": f"f{number}", "type": {"type": "record", "name": f"r{number}", "fields": pair}}
             )
         with pytest.raises(TooManyFields):
-            parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare=1_000)
+            parse_schema(json.dumps({"type": "record", "name": "r", "fields": fields}), spare_fields=1_000)
 
 
 def transform(name: str, inputs: str, outputs: str) -> StageOperation:
@@ -173,24 +173,24 @@ class TestStages:
     """What is odd about operations in order, beyond what the ancestor's cases say."""
 
     def test_an_input_that_only_a_later_operation_makes_is_unknown(self) -> None:
-        found = stage_lint.lint(
+        found = stage_operations.lint(
             [transform("one", "z", "d"), transform("two", "a", "z")], is_available="a".__contains__
         )
         assert found.unknown_inputs == {"z": ["one"]}
 
     def test_an_input_counts_once_for_each_operation(self) -> None:
-        found = stage_lint.lint(
+        found = stage_operations.lint(
             [transform("one", "zz", "a"), transform("two", "z", "b")], is_available="".__contains__
         )
         assert found.unknown_inputs == {"z": ["one", "two"]}
 
     def test_what_is_taken_between_is_not_redundant(self) -> None:
         operations = [transform("one", "a", "x"), transform("two", "x", "y"), transform("three", "a", "x")]
-        assert stage_lint.lint(operations, is_available="a".__contains__).redundant_outputs == {}
+        assert stage_operations.lint(operations, is_available="a".__contains__).redundant_outputs == {}
 
     def test_all_but_the_last_before_an_operation_takes_it_are_redundant(self) -> None:
         operations = [transform(str(number), "a", "x") for number in range(3)]
         operations.append(transform("last", "ax", "x"))
-        found = stage_lint.lint(operations, is_available="a".__contains__)
+        found = stage_operations.lint(operations, is_available="a".__contains__)
         assert found.redundant_outputs == {"x": ["0", "1"]}
         assert found.unknown_inputs == {}

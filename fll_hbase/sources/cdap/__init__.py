@@ -1,6 +1,6 @@
-"""What does a pipeline config say of a run: seed 000's stages with their field mutations, flattened.
+"""CDAP pipeline configs as a source: stages with operations or field mutations, flattened into one run.
 
-A run document whose `config` is a pipeline's, and whose `arguments` are those its macros were run with.
+A document is a run with a `config`, the pipeline's, and the `arguments` that its macros were run with.
 """
 
 from fll_hbase.sources.cdap.document import read_document

@@ -1,4 +1,4 @@
-"""What does a pipeline config say: its stages with what each declares, and which stage leads to which."""
+"""Pipeline configs: their stages with what each declares, and the connections between them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from enum import Enum
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.cdap.macro_values import Texts
-from fll_hbase.sources.cdap.macros import Macros
+from fll_hbase.sources.cdap.macros import Macros, MacroValues
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_end_point
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
 
-_PASSING = ("action", "condition", "windower")
+_PASSING_TYPES = ("action", "condition", "windower")
 
 
 class Role(Enum):
-    """What a stage is to fields, by how the type of its plugin ends: batchsource, sparksink, batchjoiner."""
+    """Role of a stage, by the end of its plugin's type: batchsource, sparksink, batchjoiner."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -30,138 +29,147 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage; `schema` is that of its output, for a sink of what it writes, None where not known."""
+    """One stage at a JSON path; `schema` is that of its output, of a sink what it writes, None if unknown."""
 
     name: str
-    at: str
+    path: str
     role: Role
-    end_point: Dataset
-    end_point_description: str
+    dataset: Dataset
+    dataset_description: str
     schema: Schema | None
-    declared: tuple[StageOperation, ...]
+    operations: tuple[StageOperation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One stage leads to another."""
+    """Connection of one stage to the next, at a JSON path."""
 
     origin: str
     target: str
-    at: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Stages and connections as they stand in the config."""
+    """Stages and connections in the order of the config."""
 
     stages: tuple[Stage, ...]
     connections: tuple[Connection, ...]
 
 
-def read_pipeline(checks: Validator, config: object, *, namespace: str, macros: Macros) -> Pipeline:
-    """The pipeline that a config says. What CDAP keeps there beside stages and connections is passed over."""
-    said = _object(checks, config, "config")
+def read_pipeline(validator: Validator, config: object, *, namespace: str, macros: Macros) -> Pipeline:
+    """Read a config; members that CDAP has beside stages and connections are ignored.
+
+    A stage without a schema of its own gets the one that a later stage has for it in `inputSchema`.
+    """
+    members = _object(validator, config, "config")
     if not isinstance(config, dict):
         return Pipeline((), ())
-    reader = _Reader(checks, namespace, Texts(checks, macros))
-    items = [*each(checks.items(said, "stages", "config", required=True), "config.stages")]
-    stages = [reader.stage(item, at) for item, at in items]
-    arrows = each(checks.items(said, "connections", "config"), "config.connections")
-    connections = tuple(reader.connection(item, at) for item, at in arrows)
-    told = {name: schema for item, at in items for name, schema in reader.inputs(item, at)}
-    return Pipeline(
-        tuple(
-            replace(stage, schema=told[stage.name]) if stage.schema is None and stage.name in told else stage
-            for stage in stages
-        ),
-        connections,
-    )
+    reader = _ConfigReader(validator, namespace, MacroValues(validator, macros))
+    items = [*each(validator.items(members, "stages", "config", required=True), "config.stages")]
+    stages = [reader.read_stage(item, path) for item, path in items]
+    arrows = each(validator.items(members, "connections", "config"), "config.connections")
+    connections = tuple(reader.read_connection(item, path) for item, path in arrows)
+    schemas = {name: schema for item, path in items for name, schema in reader.read_input_schemas(item, path)}
+    stages = [
+        replace(stage, schema=schemas.get(stage.name)) if stage.schema is None else stage for stage in stages
+    ]
+    return Pipeline(tuple(stages), connections)
 
 
-class _Reader:
-    """Reads the parts of one config."""
+class _ConfigReader:
+    """Reads the stages and connections of one config."""
 
-    def __init__(self, checks: Validator, namespace: str, texts: Texts) -> None:
-        self._checks = checks
+    def __init__(self, validator: Validator, namespace: str, values: MacroValues) -> None:
+        self._validator = validator
         self._namespace = namespace
-        self._texts = texts
+        self._values = values
 
-    def stage(self, item: object, at: str) -> Stage:
-        checks = self._checks
-        said = _object(checks, item, at)
-        plugin = _member(checks, said, "plugin", at)
-        properties = _member(checks, plugin, "properties", inside(at, "plugin"))
-        name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX) if isinstance(item, dict) else "?"
-        kind = checks.optional(plugin, "type", inside(at, "plugin")) or checks.optional(said, "type", at)
-        end_point, description = self._end_point(said, properties, name, at)
+    def read_stage(self, item: object, path: str) -> Stage:
+        validator = self._validator
+        members = _object(validator, item, path)
+        plugin_path = inside(path, "plugin")
+        plugin = _member_object(validator, members, "plugin", path)
+        properties = _member_object(validator, plugin, "properties", plugin_path)
+        name = "?"
+        if isinstance(item, dict):
+            name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
+        plugin_type = validator.optional(plugin, "type", plugin_path)
+        plugin_type = plugin_type or validator.optional(members, "type", path)
+        dataset, description = self._read_dataset(members, properties, name, path)
         return Stage(
             name=name,
-            at=at,
-            role=_role(kind),
-            end_point=end_point,
-            end_point_description=description,
-            schema=self._schema(said, properties, at),
-            declared=read_operations(checks, said, at, self._namespace),
+            path=path,
+            role=_role(plugin_type),
+            dataset=dataset,
+            dataset_description=description,
+            schema=self._read_schema(members, properties, path),
+            operations=read_operations(validator, members, path, self._namespace),
         )
 
-    def connection(self, item: object, at: str) -> Connection:
-        said = _object(self._checks, item, at)
+    def read_connection(self, item: object, path: str) -> Connection:
+        members = _object(self._validator, item, path)
         if not isinstance(item, dict):
-            return Connection("?", "?", at)
-        return Connection(self._checks.required(said, "from", at), self._checks.required(said, "to", at), at)
+            return Connection("?", "?", path)
+        origin = self._validator.required(members, "from", path)
+        return Connection(origin, self._validator.required(members, "to", path), path)
 
-    def inputs(self, item: object, at: str) -> Iterator[tuple[str, Schema]]:
-        """What a stage says of the stages before it, in `inputSchema`: their names and schemas."""
-        said = item.get("inputSchema") if isinstance(item, dict) else None
-        if not isinstance(said, list):
+    def read_input_schemas(self, item: object, path: str) -> Iterator[tuple[str, Schema]]:
+        """Yield the names and schemas of preceding stages that a stage has in `inputSchema`."""
+        inputs = item.get("inputSchema") if isinstance(item, dict) else None
+        if not isinstance(inputs, list):
             return
-        for one, place in each(said, inside(at, "inputSchema")):
-            if isinstance(one, dict) and isinstance(one.get("name"), str):
-                schema = self._texts.schema(one.get("schema"), inside(place, "schema"))
+        for stage, stage_path in each(inputs, inside(path, "inputSchema")):
+            if isinstance(stage, dict) and isinstance(stage.get("name"), str):
+                schema = self._values.schema(stage.get("schema"), inside(stage_path, "schema"))
                 if schema is not None:
-                    yield one["name"], schema
+                    yield stage["name"], schema
 
-    def _end_point(
-        self, said: dict[str, Any], properties: dict[str, Any], name: str, at: str
+    def _read_dataset(
+        self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
-        """The end point that a source or sink names; by a macro that stays unresolved it names none."""
-        texts, place = self._texts, inside(at, "endPoint")
-        if isinstance(said.get("endPoint"), dict):
-            own, description = read_end_point(self._checks, said, "endPoint", at, self._namespace)
-            namespace = texts.name(own.namespace, inside(place, "namespace"), bytes_max=ID_BYTES_MAX)
-            own_name = texts.name(own.name, inside(place, "name"), bytes_max=NAME_BYTES_MAX)
-            return Dataset(namespace or self._namespace, own_name or name), description
-        if "endPoint" in said:
-            own_name = self._checks.required(said, "endPoint", at)
+        """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
+        values, path = self._values, inside(stage_path, "endPoint")
+        if isinstance(members.get("endPoint"), dict):
+            own, description = read_end_point(
+                self._validator, members, "endPoint", stage_path, self._namespace
+            )
+            namespace = values.name(own.namespace, inside(path, "namespace"), bytes_max=ID_BYTES_MAX)
+            name = values.name(own.name, inside(path, "name"), bytes_max=NAME_BYTES_MAX)
+            return Dataset(namespace or self._namespace, name or stage_name), description
+        if "endPoint" in members:
+            name = self._validator.required(members, "endPoint", stage_path)
         else:
-            place = inside(at, "plugin.properties.referenceName")
-            own_name = self._checks.optional(properties, "referenceName", inside(at, "plugin.properties"))
-        return Dataset(self._namespace, texts.name(own_name, place, bytes_max=NAME_BYTES_MAX) or name), ""
+            properties_path = inside(stage_path, "plugin.properties")
+            path = inside(properties_path, "referenceName")
+            name = self._validator.optional(properties, "referenceName", properties_path)
+        name = values.name(name, path, bytes_max=NAME_BYTES_MAX)
+        return Dataset(self._namespace, name or stage_name), ""
 
-    def _schema(self, said: dict[str, Any], properties: dict[str, Any], at: str) -> Schema | None:
-        """The first of the places for a schema that has one."""
-        output = said.get("outputSchema")
-        place = inside(at, "outputSchema")
+    def _read_schema(self, members: dict[str, Any], properties: dict[str, Any], path: str) -> Schema | None:
+        """Read the first readable schema: of `outputSchema`, or of the plugin's properties."""
+        output, output_path = members.get("outputSchema"), inside(path, "outputSchema")
         if isinstance(output, list):
-            places = [(one.get("schema"), place) for one in output if isinstance(one, dict)][:1]
+            candidates = [(item.get("schema"), output_path) for item in output if isinstance(item, dict)][:1]
         else:
-            places = [(output, place)]
-        places.append((properties.get("schema"), inside(at, "plugin.properties.schema")))
-        found = (self._texts.schema(value, where) for value, where in places)
-        return next((schema for schema in found if schema is not None), None)
+            candidates = [(output, output_path)]
+        candidates.append((properties.get("schema"), inside(path, "plugin.properties.schema")))
+        schemas = (self._values.schema(value, value_path) for value, value_path in candidates)
+        return next((schema for schema in schemas if schema is not None), None)
 
 
-def _role(kind: str) -> Role:
-    word = kind.lower()
+def _role(plugin_type: str) -> Role:
+    name = plugin_type.lower()
     for role in (Role.SOURCE, Role.SINK, Role.JOINER):
-        if word.endswith(role.value):
+        if name.endswith(role.value):
             return role
-    return Role.PASSING if word in _PASSING else Role.OTHER
+    return Role.PASSING if name in _PASSING_TYPES else Role.OTHER
 
 
-def _object(checks: Validator, item: object, at: str) -> dict[str, Any]:
-    return item if isinstance(item, dict) else checks.members(item, at, ())
+def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
+    """Return an object, of which any member is allowed; empty with an error for another value."""
+    return item if isinstance(item, dict) else validator.members(item, path, ())
 
 
-def _member(checks: Validator, said: dict[str, Any], name: str, at: str) -> dict[str, Any]:
-    return _object(checks, said[name], inside(at, name)) if name in said else {}
+def _member_object(validator: Validator, members: dict[str, Any], name: str, path: str) -> dict[str, Any]:
+    return _object(validator, members[name], inside(path, name)) if name in members else {}

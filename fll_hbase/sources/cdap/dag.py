@@ -1,4 +1,4 @@
-"""In which order do records run through the stages, and what keeps a config from being a pipeline."""
+"""Stage DAG: what keeps a config from being a pipeline, and the order of its stages."""
 
 from __future__ import annotations
 
@@ -13,88 +13,95 @@ from fll_hbase.sources.validation import inside
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """Stages, each after all that lead to it, ends first where that is free; who is before and after whom."""
+class StageOrder:
+    """Stages, each after all that lead to it, and by stage name the preceding and following ones."""
 
     stages: tuple[Stage, ...]
-    before: dict[str, tuple[str, ...]]
-    after: dict[str, tuple[str, ...]]
+    preceding: dict[str, tuple[str, ...]]
+    following: dict[str, tuple[str, ...]]
 
 
-def find_faults(pipeline: Pipeline) -> list[FieldError]:
-    """Every reason why the stages and connections make no pipeline."""
+def find_errors(pipeline: Pipeline) -> list[FieldError]:
+    """Return every reason why the stages and connections are not a pipeline."""
     return [
         *_repeated_names(pipeline),
         *_repeated_operations(pipeline),
         *_unknown_stages(pipeline),
         *_cycles(pipeline),
-        *_ends(pipeline),
+        *_missing_ends(pipeline),
     ]
 
 
-def course(pipeline: Pipeline) -> Course:
-    """The way through a pipeline that has no faults."""
-    before: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
-    after: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
-    for arrow in pipeline.connections:
-        before[arrow.target].add(arrow.origin)
-        after[arrow.origin].add(arrow.target)
+def stage_order(pipeline: Pipeline) -> StageOrder:
+    """Return the order of a pipeline without errors; where it is free, last stages first, then by name."""
+    preceding = _origins(pipeline)
+    following: dict[str, set[str]] = {name: set() for name in preceding}
+    for target, origins in preceding.items():
+        for origin in origins:
+            following[origin].add(target)
     by_name = {stage.name: stage for stage in pipeline.stages}
-    ordered = topology.topological_sort(before, rank=lambda name: bool(after[name]))
-    return Course(
-        tuple(by_name[name] for name in ordered),
-        {name: tuple(sorted(names)) for name, names in before.items()},
-        {name: tuple(sorted(names)) for name, names in after.items()},
+    # A last stage needs no copy of the fields if it is handled as early as possible.
+    names = topology.topological_sort(preceding, rank=lambda name: bool(following[name]))
+    return StageOrder(
+        tuple(by_name[name] for name in names),
+        {name: tuple(sorted(names)) for name, names in preceding.items()},
+        {name: tuple(sorted(names)) for name, names in following.items()},
     )
+
+
+def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
+    """Return by stage name the stages that lead to it."""
+    origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
+    for connection in pipeline.connections:
+        if connection.target in origins:
+            origins[connection.target].add(connection.origin)
+    return origins
 
 
 def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
     first: dict[str, str] = {}
     for stage in pipeline.stages:
-        if first.setdefault(stage.name, stage.at) != stage.at:
-            detail = f"{stage.name!r} is also the name of {first[stage.name]}; names are unique in a pipeline"
-            yield FieldError(inside(stage.at, "name"), detail)
+        path = first.setdefault(stage.name, stage.path)
+        if path != stage.path:
+            detail = f"{stage.name!r} is also the name of {path}; names are unique in a pipeline"
+            yield FieldError(inside(stage.path, "name"), detail)
 
 
 def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
     for stage in pipeline.stages:
         first: dict[str, str] = {}
-        for one in stage.declared:
-            if one.has_unique_name and first.setdefault(one.name, one.path) != one.path:
-                detail = f"{one.name!r} is also the name of {first[one.name]}; names are unique in a stage"
-                yield FieldError(inside(one.path, "name"), detail)
+        for operation in stage.operations:
+            if operation.has_unique_name:
+                path = first.setdefault(operation.name, operation.path)
+                if path != operation.path:
+                    detail = f"{operation.name!r} is also the name of {path}; names are unique in a stage"
+                    yield FieldError(inside(operation.path, "name"), detail)
 
 
 def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
     names = {stage.name for stage in pipeline.stages}
-    for arrow in pipeline.connections:
-        for member, name in (("from", arrow.origin), ("to", arrow.target)):
+    for connection in pipeline.connections:
+        for member, name in (("from", connection.origin), ("to", connection.target)):
             if name not in names:
-                yield FieldError(inside(arrow.at, member), f"{name!r} is no stage of this pipeline")
+                path = inside(connection.path, member)
+                yield FieldError(path, f"{name!r} is no stage of this pipeline")
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error per cycle, at the first of its stages."""
     numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
-    origins: dict[str, set[str]] = {name: set() for name in numbers}
-    for arrow in pipeline.connections:
-        if arrow.target in origins:
-            origins[arrow.target].add(arrow.origin)
-    for names in topology.cycles(origins):
-        at = pipeline.stages[min(numbers[name] for name in names)].at
+    for names in topology.cycles(_origins(pipeline)):
+        path = pipeline.stages[min(numbers[name] for name in names)].path
         if len(names) == 1:
-            yield FieldError(at, f"{names[0]!r} leads to itself")
+            yield FieldError(path, f"{names[0]!r} leads to itself")
         else:
-            yield FieldError(at, f"a cycle: {', '.join(map(repr, names))} lead to one another")
+            yield FieldError(path, f"a cycle: {', '.join(map(repr, names))} lead to one another")
 
 
-def _ends(pipeline: Pipeline) -> Iterator[FieldError]:
-    kinds = {one.kind for stage in pipeline.stages for one in stage.declared}
+def _missing_ends(pipeline: Pipeline) -> Iterator[FieldError]:
+    kinds = {operation.kind for stage in pipeline.stages for operation in stage.operations}
     roles = {stage.role for stage in pipeline.stages}
-    if Role.SOURCE not in roles and Kind.READ not in kinds:
-        yield FieldError(
-            "config.stages", "no source: no stage has a plugin of that type, and none declares a READ"
-        )
-    if Role.SINK not in roles and Kind.WRITE not in kinds:
-        yield FieldError(
-            "config.stages", "no sink: no stage has a plugin of that type, and none declares a WRITE"
-        )
+    for role, kind in ((Role.SOURCE, Kind.READ), (Role.SINK, Kind.WRITE)):
+        if role not in roles and kind not in kinds:
+            end = f"no {role.value}: no stage has a plugin of that type"
+            yield FieldError("config.stages", f"{end}, and none declares a {kind.value}")

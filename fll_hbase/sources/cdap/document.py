@@ -1,4 +1,9 @@
-"""Which run does a document with a pipeline config record."""
+"""Documents with a pipeline config: the run, and its stages flattened into operations.
+
+An operation is named `stage.operation`. A field that a stage does not touch needs no operation there. Where
+stages meet, fields of one name are merged by an operation of its own, except at a joiner, whose operations
+name the stages.
+"""
 
 from __future__ import annotations
 
@@ -6,47 +11,56 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.sources.cdap import dag
-from fll_hbase.sources.cdap.config import read_pipeline
-from fll_hbase.sources.cdap.flatten import flatten
+from fll_hbase.model.operations import Operation
+from fll_hbase.sources.cdap.config import Pipeline, read_pipeline
+from fll_hbase.sources.cdap.dag import find_errors, stage_order
+from fll_hbase.sources.cdap.flatten_state import FlattenState
 from fll_hbase.sources.cdap.macros import Macros
+from fll_hbase.sources.cdap.propagate import propagate
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.validation import Validator
 
 
 def read_document(document: object, *, namespace: str | None) -> Reading:
-    """The run that a document records, all stages of its pipeline flattened into operations.
+    """Read the run of a document with all stages of its pipeline flattened into operations.
 
-    `namespace` is that of the URL; without one the document must name its own. What is not known of the
-    pipeline is told in the warnings, a stage or field that does not fit likewise. Raises UnreadableDocument
-    with every fault of shape, else InvalidLineage with every fault of the pipeline, else TooLarge.
+    `namespace` is that of the URL; without one the document must have its own. Warnings report what is not
+    known of the pipeline, and stages and fields that do not fit. Raises UnreadableDocument with every error
+    of shape, else InvalidLineage with every error of the pipeline, else TooLarge.
     """
-    checks = Validator()
-    members = checks.members(document, "", ("run", "config", "arguments", "namespace"))
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
-    namespace = read_namespace(checks, members, namespace)
-    run = read_run(checks, members, namespace)
-    macros = Macros(_arguments(checks, members))
-    warnings = len(checks.warnings)
+    validator = Validator()
+    members = validator.members(document, "", ("run", "config", "arguments", "namespace"))
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    namespace = read_namespace(validator, members, namespace)
+    run = read_run(validator, members, namespace)
+    macros = Macros(_read_arguments(validator, members))
+    head_warnings = tuple(validator.warnings)
     if "config" not in members:
-        raise UnreadableDocument([*checks.errors, FieldError("config", "missing")])
-    pipeline = read_pipeline(checks, members["config"], namespace=namespace, macros=macros)
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
-    faults = dag.find_faults(pipeline)
-    if faults:
-        raise InvalidLineage(faults)
-    operations, told = flatten(pipeline)
-    head, of_config = checks.warnings[:warnings], checks.warnings[warnings:]
+        raise UnreadableDocument([*validator.errors, FieldError("config", "missing")])
+    pipeline = read_pipeline(validator, members["config"], namespace=namespace, macros=macros)
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    if errors := find_errors(pipeline):
+        raise InvalidLineage(errors)
+    operations, warnings = _flatten(pipeline)
+    config_warnings = validator.warnings[len(head_warnings) :]
     info = lineage.build_lineage(operations)
-    return Reading(run, ReadOperations(info, (*of_config, *told)), tuple(head))
+    return Reading(run, ReadOperations(info, (*config_warnings, *warnings)), head_warnings)
 
 
-def _arguments(checks: Validator, members: dict[str, Any]) -> dict[str, str]:
-    """The arguments of the run, each a text that may be empty."""
-    said = members.get("arguments", {})
-    if not isinstance(said, dict):
-        checks.members(said, "arguments", ())
+def _flatten(pipeline: Pipeline) -> tuple[list[Operation], list[FieldError]]:
+    """Return the operations of a pipeline without errors, and warnings; raises TooLarge."""
+    state = FlattenState(stage_order(pipeline))
+    for stage in state.order.stages:
+        propagate(state, stage)
+    return state.operations(), state.warnings
+
+
+def _read_arguments(validator: Validator, members: dict[str, Any]) -> dict[str, str]:
+    """Read the arguments of the run, each a text that may be empty."""
+    arguments = members.get("arguments", {})
+    if not isinstance(arguments, dict):
+        validator.members(arguments, "arguments", ())
         return {}
-    return {name: checks.optional(said, name, "arguments") for name in said}
+    return {name: validator.optional(arguments, name, "arguments") for name in arguments}

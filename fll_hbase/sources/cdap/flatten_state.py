@@ -1,126 +1,224 @@
-"""What is known of a run so far: its operations, and the fields on their way to stages yet to come."""
+"""State of flattening a pipeline: the operations so far, and the fields between its stages."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from fll_hbase.errors import FieldError
+from fll_hbase.errors import FieldError, TooLarge
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform
+from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.cdap.config import Role, Stage
-from fll_hbase.sources.cdap.dag import Course
-from fll_hbase.sources.cdap.field_flow import TAKEN_MAX, Budget, Flow, Origins, together
+from fll_hbase.sources.cdap.dag import StageOrder
 from fll_hbase.sources.cdap.stage_operations import Kind
 
+Origins: TypeAlias = tuple[InputField, ...]
+"""Origins of a field: several if stages meet, none if they are not known."""
+
+IMPLIED_INPUTS_MAX = 50_000
+"""Inputs that no stage names and that are filled in, beyond the number of fields in the config."""
+
+COPIED_FIELDS_MAX = 5_000_000
+"""Fields handed on to more than one stage, in all stages together."""
+
 MERGES_MAX = 10_000
-"""Operations that merge; beyond, a field is taken from all its origins directly, which means the same."""
+"""Operations that merge fields; beyond, a field has all its origins directly, which means the same."""
 
-_STAGES_MAX = 512
-"""Characters of the names of stages that a merging operation is named by."""
+_STAGE_CHARS_MAX = 512
+"""Characters of the stage names in the name of a merging operation."""
 
 
-class Run:
-    """All operations so far, and the fields on their way to stages yet to come."""
+@dataclass(slots=True)
+class FieldFlow:
+    """Fields that leave a stage.
 
-    def __init__(self, course: Course) -> None:
-        schemas = {id(stage.schema): stage.schema for stage in course.stages if stage.schema}
-        said = sum(len(schema.types) for schema in schemas.values())
-        said += sum(len(one.outputs) for stage in course.stages for one in stage.declared)
-        self.course = course
+    `present` are certainly there, and are all there is if `is_complete`. `origins` also has fields that were
+    or may have been dropped: an operation that names one still gets it. `reads` are the names of the READs in
+    front of the stage, `open_reads` those of them whose fields are not known; `records` are the paths inside
+    each record.
+    """
+
+    origins: dict[str, Origins] = field(default_factory=dict)
+    present: dict[str, None] = field(default_factory=dict)
+    is_complete: bool = True
+    reads: tuple[str, ...] = ()
+    open_reads: tuple[str, ...] = ()
+    records: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return the cost of a copy."""
+        return len(self.origins) + len(self.present) + len(self.reads)
+
+    def copy(self) -> FieldFlow:
+        """Return a copy that can be changed independently."""
+        return replace(self, origins=dict(self.origins), present=dict(self.present))
+
+    def add_field(self, name: str, origins: Origins) -> None:
+        """Add a field, or replace the one of that name."""
+        self.origins[name] = origins
+        self.present[name] = None
+
+    def all_origins(self) -> Origins:
+        """Return the known origins of all fields that are present."""
+        return tuple(origin for name in self.present for origin in self.origins.get(name, ()))
+
+
+def merge_flows(flows: Collection[FieldFlow]) -> FieldFlow:
+    """Merge the fields of several stages; a name in more than one of them has the origins of all."""
+    merged = FieldFlow(
+        is_complete=all(flow.is_complete for flow in flows),
+        reads=tuple(dict.fromkeys(read for flow in flows for read in flow.reads)),
+        open_reads=tuple(dict.fromkeys(read for flow in flows for read in flow.open_reads)),
+        records={name: paths for flow in flows for name, paths in flow.records.items()},
+    )
+    for flow in flows:
+        merged.present |= flow.present
+    # A field that one stage dropped and another has is only that of the other.
+    dropped = (
+        {name: flow.origins[name] for name in flow.origins.keys() - merged.present.keys()} for flow in flows
+    )
+    present = ({name: flow.origins[name] for name in flow.present} for flow in flows)
+    merged.origins = _merge_origins(dropped) | _merge_origins(present)
+    return merged
+
+
+def _merge_origins(flows: Iterable[Mapping[str, Origins]]) -> dict[str, Origins]:
+    first: dict[str, Origins] = {}
+    several: dict[str, dict[InputField, None]] = {}
+    for origins_by_name in flows:
+        for name, origins in origins_by_name.items():
+            if first.setdefault(name, origins) != origins:
+                several.setdefault(name, dict.fromkeys(first[name])).update(dict.fromkeys(origins))
+    return first | {name: tuple(origins) for name, origins in several.items()}
+
+
+@dataclass(slots=True)
+class WorkLimit:
+    """Limits what a config may expand to, since a short one can imply a great many inputs and copies."""
+
+    inputs_left: int = IMPLIED_INPUTS_MAX
+    copies_left: int = COPIED_FIELDS_MAX
+
+    def count_inputs(self, count: int) -> None:
+        """Count implied inputs; raises TooLarge beyond the limit."""
+        self.inputs_left -= count
+        if self.inputs_left < 0:
+            raise TooLarge(
+                "sinks and stages without operations have too many inputs that no operation names: more than "
+                f"{IMPLIED_INPUTS_MAX} beyond those of schemas; give them operations, or record the pipeline "
+                "in parts"
+            )
+
+    def count_copies(self, count: int) -> None:
+        """Count copied fields; raises TooLarge beyond the limit."""
+        self.copies_left -= count
+        if self.copies_left < 0:
+            raise TooLarge(
+                f"the stages hand on more than {COPIED_FIELDS_MAX} fields; give stages a schema, or record "
+                "the pipeline in parts"
+            )
+
+
+class FlattenState:
+    """Operations so far, and the fields on their way to stages that are still to come."""
+
+    def __init__(self, order: StageOrder) -> None:
+        schemas = {id(stage.schema): stage.schema for stage in order.stages if stage.schema}
+        fields = sum(len(schema.types) for schema in schemas.values())
+        fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
+        self.order = order
         self.warnings: list[FieldError] = []
-        self.budget = Budget(TAKEN_MAX + said)
+        self.limit = WorkLimit(IMPLIED_INPUTS_MAX + fields)
         self._operations: list[Operation] = []
-        self._numbers: dict[str, int] = {}
-        self._asked: dict[str, dict[str, None]] = {}
-        self._flows: dict[str, Flow] = {}
-        self._waiting = {name: len(after) for name, after in course.after.items()}
-        self._merged: dict[tuple[str, ...], Flow] = {}
+        self._names = UniqueNames()
+        self._requested: dict[str, dict[str, None]] = {}
+        self._flows: dict[str, FieldFlow] = {}
+        self._consumers = {name: len(following) for name, following in order.following.items()}
+        self._merged: dict[tuple[str, ...], FieldFlow] = {}
 
-    def named(self, stage: str, name: str) -> str:
-        """`stage.name` for an operation, or with `#2`, `#3`, … where that is taken."""
-        full = unique = f"{stage}.{name}"
-        while unique in self._numbers:
-            self._numbers[full] += 1
-            unique = f"{full}#{self._numbers[full]}"
-        self._numbers[unique] = 1
-        return unique
+    def unique_name(self, stage: str, name: str) -> str:
+        """Return `stage.name`, or `stage.name#2` and so on if an operation has that name."""
+        return self._names.assign(f"{stage}.{name}")
 
-    def add(self, operation: Operation) -> str:
-        """Add an operation under a name of its own, which is returned."""
+    def add_operation(self, operation: Operation) -> str:
+        """Add an operation with a unique name and return the name."""
         self._operations.append(operation)
         return operation.name
 
-    def open(self, read: str) -> None:
-        """A READ has fields that are not known; those that are asked of it become its outputs."""
-        self._asked[read] = {}
+    def mark_schema_unknown(self, read: str) -> None:
+        """Mark a READ whose fields are not known; those requested of it become its outputs."""
+        self._requested[read] = {}
 
-    def ask(self, reads: tuple[str, ...], name: str) -> Origins:
-        """A field of READs that were opened."""
-        self.budget.take(len(reads))
+    def request_field(self, reads: tuple[str, ...], name: str) -> Origins:
+        """Request a field of READs whose fields are not known."""
+        self.limit.count_inputs(len(reads))
         for read in reads:
-            self._asked[read][name] = None
+            self._requested[read][name] = None
         return tuple(InputField(read, name) for read in reads)
 
-    def warn(self, at: str, detail: str) -> None:
-        self.warnings.append(FieldError(at, detail))
+    def warn(self, path: str, detail: str) -> None:
+        self.warnings.append(FieldError(path, detail))
 
-    def before(self, stage: Stage) -> dict[str, Flow]:
-        """The fields that lead to a stage, by the stage they come from; not to be changed."""
-        return {name: self._flows[name] for name in self.course.before[stage.name]}
+    def preceding_flows(self, stage: Stage) -> dict[str, FieldFlow]:
+        """Return by stage the fields that lead to a stage; they must not be changed."""
+        return {name: self._flows[name] for name in self.order.preceding[stage.name]}
 
-    def entering(self, stage: Stage, before: dict[str, Flow], *, merging: bool) -> Flow:
-        """The fields that reach a stage, which may change them."""
-        if len(before) > 1:
-            return self._meeting(before, merging=merging)
-        for name, flow in before.items():
-            if self._waiting[name] == 1 or self._only_writes(stage):
+    def fields_entering(self, stage: Stage, flows: dict[str, FieldFlow], *, merge: bool) -> FieldFlow:
+        """Return the fields of the preceding stages, which the stage may change.
+
+        Each field that comes from several stages gets a merging operation if `merge`.
+        """
+        if len(flows) > 1:
+            self.limit.count_copies(sum(map(len, flows.values())))
+            return self._merged_flow(flows) if merge else merge_flows(flows.values())
+        for name, flow in flows.items():
+            if self._consumers[name] == 1 or self._only_writes(stage):
                 return flow
-            self.budget.copy(len(flow))
+            self.limit.count_copies(len(flow))
             return flow.copy()
-        return Flow()
+        return FieldFlow()
 
-    def leave(self, stage: Stage, flow: Flow) -> None:
-        """A stage is done; what nobody waits for any more is let go."""
-        if self.course.after[stage.name]:
+    def finish_stage(self, stage: Stage, flow: FieldFlow) -> None:
+        """Hand on the fields of a stage, and release those that no later stage needs."""
+        if self.order.following[stage.name]:
             self._flows[stage.name] = flow
-        for name in self.course.before[stage.name]:
-            self._waiting[name] -= 1
-            if not self._waiting[name]:
+        for name in self.order.preceding[stage.name]:
+            self._consumers[name] -= 1
+            if not self._consumers[name]:
                 del self._flows[name]
 
-    def finished(self) -> list[Operation]:
-        """All operations, READs with what was asked of them."""
+    def operations(self) -> list[Operation]:
+        """Return all operations, READs with the fields requested of them."""
         return [
-            replace(operation, outputs=(*operation.outputs, *map(Field, self._asked[operation.name])))
-            if isinstance(operation, Read) and operation.name in self._asked
+            replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))
+            if isinstance(operation, Read) and operation.name in self._requested
             else operation
             for operation in self._operations
         ]
 
     def _only_writes(self, stage: Stage) -> bool:
-        """Whether a stage leaves its fields as they are, so that it needs none of its own."""
-        ends = stage.role is Role.SINK and not self.course.after[stage.name]
-        return ends and all(one.kind is Kind.WRITE for one in stage.declared)
+        """Return whether a stage does not change its fields, so that it needs no copy of them."""
+        is_end = stage.role is Role.SINK and not self.order.following[stage.name]
+        return is_end and all(operation.kind is Kind.WRITE for operation in stage.operations)
 
-    def _meeting(self, before: dict[str, Flow], *, merging: bool) -> Flow:
-        """The fields of several stages; what merges them serves every stage that the same ones reach."""
-        self.budget.copy(sum(map(len, before.values())))
-        if not merging:
-            return together(before.values())
-        names = tuple(before)
+    def _merged_flow(self, flows: dict[str, FieldFlow]) -> FieldFlow:
+        """Return a copy of the merged fields; stages with the same preceding ones share the operations."""
+        names = tuple(flows)
         if names not in self._merged:
-            self._merged[names] = self._merging(names, together(before.values()))
+            self._merged[names] = self._add_merges(names, merge_flows(flows.values()))
         return self._merged[names].copy()
 
-    def _merging(self, names: tuple[str, ...], flow: Flow) -> Flow:
-        """One operation for each field that comes from several; the same from all is the same."""
+    def _add_merges(self, names: tuple[str, ...], flow: FieldFlow) -> FieldFlow:
+        """Add an operation for each field with several origins."""
         stages = ",".join(names)
-        short = stages if len(stages) <= _STAGES_MAX else f"{stages[:_STAGES_MAX]}…"
-        several = [name for name in flow.alive if len(flow.origins.get(name, ())) > 1]
-        for name in several[: max(0, MERGES_MAX - len(self._operations))]:
+        short = stages if len(stages) <= _STAGE_CHARS_MAX else f"{stages[:_STAGE_CHARS_MAX]}…"
+        ambiguous = [name for name in flow.present if len(flow.origins.get(name, ())) > 1]
+        for name in ambiguous[: max(0, MERGES_MAX - len(self._operations))]:
             origins = flow.origins[name]
-            self.budget.take(len(origins))
-            own = self.named(short, f"merge.{name}")
-            self.add(Transform(own, f"Merged stages: {short}", origins, (Field(name),)))
-            flow.make(name, (InputField(own, name),))
+            self.limit.count_inputs(len(origins))
+            unique = self.unique_name(short, f"merge.{name}")
+            self.add_operation(Transform(unique, f"Merged stages: {short}", origins, (Field(name),)))
+            flow.add_field(name, (InputField(unique, name),))
         return flow

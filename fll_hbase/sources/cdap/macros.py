@@ -1,23 +1,34 @@
-"""What does a text with macros say, once the run's arguments are known."""
+"""Macros of pipeline configs, and the names and schemas that contain them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from fll_hbase.errors import FieldError
+from fll_hbase.sources.cdap import record_schema
+from fll_hbase.sources.cdap.record_schema import FIELD_CHARS_MIN, InvalidSchema, Schema, TooManyFields
+from fll_hbase.sources.validation import Validator
 
 DEPTH_MAX = 10
-"""Values may hold macros in turn, this deep; CDAP has the same bound."""
+"""Depth to which values may contain macros in turn; CDAP has the same limit."""
 
-TEXT_MAX, ALL_TEXT_MAX = 2**20, 2**24
-"""Characters that one text, and all texts of a document, may grow to."""
+TEXT_CHARS_MAX, ALL_TEXT_CHARS_MAX = 2**20, 2**24
+"""Characters that one text, and all texts of a document together, may expand to."""
 
+SPARE_FIELDS_MAX = 5_000
+"""Fields that named records may add to all schemas of a document beyond what their text has room for."""
+
+_SHOWN_CHARS = 200
 _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedText:
-    """A text with its macros replaced, and the keys of those that could not be: then it means nothing."""
+    """A text with its macros replaced; it has no meaning if there are keys of `unresolved` macros."""
 
     text: str
     unresolved: tuple[str, ...] = ()
@@ -27,61 +38,128 @@ class ResolvedText:
 class _Macro:
     """A macro while it is read: its text so far, and how many plain braces are open in it."""
 
-    said: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
     braces: int = 0
 
 
 class Macros:
-    """Replaces `${key}` by the argument of that name; the innermost first, so that keys may hold macros.
+    """Replaces `${key}` by the argument of that name; innermost first, so that keys may contain macros.
 
-    `${key:default}` says what it is without an argument. `\\$` and `\\}` are a plain `$` and `}`. Functions
-    such as `${secure(key)}` are arguments nobody gives: they stay unresolved.
+    `${key:default}` has a value for a missing argument. `\\$` and `\\}` are a plain `$` and `}`. Functions
+    such as `${secure(key)}` are keys that no argument has: they stay unresolved.
     """
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         self._arguments = arguments
         self._values: dict[tuple[str, int], ResolvedText] = {}
-        self._left = ALL_TEXT_MAX
+        self._chars_left = ALL_TEXT_CHARS_MAX
 
     def resolve(self, text: str) -> ResolvedText:
-        """The text with every macro replaced, or the keys that no argument is known for."""
+        """Replace every macro of a text."""
         return ResolvedText(text) if "$" not in text else self._resolve(text, depth=0)
 
     def _resolve(self, text: str, *, depth: int) -> ResolvedText:
         stack = [_Macro()]
         unresolved: dict[str, None] = {}
-        at = 0
+        start = 0
         for token in _TOKEN.finditer(text):
-            stack[-1].said.append(text[at : token.start()])
-            at = token.end()
+            stack[-1].text.append(text[start : token.start()])
+            start = token.end()
             if token[0] == "${":
                 stack.append(_Macro())
             elif token[0] == "}" and len(stack) > 1 and not stack[-1].braces:
-                value = self._value("".join(stack.pop().said), depth=depth)
+                value = self._value("".join(stack.pop().text), depth=depth)
                 unresolved |= dict.fromkeys(value.unresolved)
-                stack[-1].said.append(value.text)
+                stack[-1].text.append(value.text)
             else:
                 stack[-1].braces += {"{": 1, "}": -1}.get(token[0], 0)
-                stack[-1].said.append(token[0][-1])
-        stack[-1].said.append(text[at:])
+                stack[-1].text.append(token[0][-1])
+        stack[-1].text.append(text[start:])
         if len(stack) > 1:
-            unresolved["".join(stack[1].said)] = None
-        return self._bounded("".join(stack[0].said), tuple(unresolved))
+            unresolved["".join(stack[1].text)] = None
+        return self._limit("".join(stack[0].text), tuple(unresolved))
 
     def _value(self, key: str, *, depth: int) -> ResolvedText:
+        # A value is cached per depth: near DEPTH_MAX it may stay unresolved that resolves elsewhere.
         if (key, depth) not in self._values:
-            self._values[key, depth] = self._found(key, depth=depth)
+            self._values[key, depth] = self._resolve_key(key, depth=depth)
         return self._values[key, depth]
 
-    def _found(self, key: str, *, depth: int) -> ResolvedText:
+    def _resolve_key(self, key: str, *, depth: int) -> ResolvedText:
         name, colon, default = key.partition(":")
-        said = self._arguments.get(key, self._arguments.get(name, default if colon else None))
-        if said is None or depth == DEPTH_MAX:
+        value = self._arguments.get(key, self._arguments.get(name, default if colon else None))
+        if value is None or depth == DEPTH_MAX:
             return ResolvedText("", (key,))
-        return self._resolve(said, depth=depth + 1) if "$" in said else ResolvedText(said)
+        return self._resolve(value, depth=depth + 1) if "$" in value else ResolvedText(value)
 
-    def _bounded(self, said: str, unresolved: tuple[str, ...]) -> ResolvedText:
-        self._left -= len(said)
-        if len(said) > TEXT_MAX or self._left < 0:
+    def _limit(self, text: str, unresolved: tuple[str, ...]) -> ResolvedText:
+        self._chars_left -= len(text)
+        if len(text) > TEXT_CHARS_MAX or self._chars_left < 0:
             return ResolvedText("", (*unresolved, "a text that grows too long"))
-        return ResolvedText(said, unresolved)
+        return ResolvedText(text, unresolved)
+
+
+class MacroValues:
+    """Names and schemas of a config with their macros resolved; unknown ones become warnings."""
+
+    def __init__(self, validator: Validator, macros: Macros) -> None:
+        self._validator = validator
+        self._macros = macros
+        # Several stages of a pipeline often have the same schema.
+        self._schemas: dict[str, Schema | InvalidSchema] = {}
+        self._spare_fields = SPARE_FIELDS_MAX
+
+    def name(self, text: str, path: str, *, bytes_max: int) -> str:
+        """Return a name; "" with a warning if a macro in it is unresolved or it is too long."""
+        resolved = self._macros.resolve(text)
+        if resolved.unresolved:
+            self._warn(path, f"{_describe_unresolved(resolved.unresolved)}; the name is not known")
+            return ""
+        if len(resolved.text.encode()) > bytes_max:
+            self._warn(path, f"is longer than {bytes_max} bytes; the name is not known")
+            return ""
+        return resolved.text
+
+    def schema(self, value: object, path: str) -> Schema | None:
+        """Return the schema of an object or JSON text; None if absent, None with a warning if unreadable."""
+        if value is None or value == "":
+            return None
+        if isinstance(value, dict):
+            return self._schema_or_warning(self._parse_object(value), path)
+        resolved = self._macros.resolve(self._validator.name(value, path))
+        if resolved.unresolved:
+            self._warn(path, f"{_describe_unresolved(resolved.unresolved)}; the fields are not known")
+            return None
+        if resolved.text not in self._schemas:
+            self._schemas[resolved.text] = self._parse(resolved.text)
+        return self._schema_or_warning(self._schemas[resolved.text], path)
+
+    def _parse_object(self, schema: dict[str, Any]) -> Schema | InvalidSchema:
+        try:
+            return self._parse(json.dumps(schema))
+        except (RecursionError, ValueError, TypeError) as error:
+            return InvalidSchema(str(error))
+
+    def _parse(self, text: str) -> Schema | InvalidSchema:
+        try:
+            schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
+        except InvalidSchema as error:
+            self._spare_fields = 0 if isinstance(error, TooManyFields) else self._spare_fields
+            return error
+        used = max(0, len(schema.types) - len(text) // FIELD_CHARS_MIN)
+        self._spare_fields = max(0, self._spare_fields - used)
+        return schema
+
+    def _schema_or_warning(self, schema: Schema | InvalidSchema, path: str) -> Schema | None:
+        if isinstance(schema, Schema):
+            return schema
+        self._warn(path, f"no schema of a record: {schema}; the fields are not known")
+        return None
+
+    def _warn(self, path: str, detail: str) -> None:
+        self._validator.warnings.append(FieldError(path, detail))
+
+
+def _describe_unresolved(keys: tuple[str, ...]) -> str:
+    macros = ", ".join(f"${{{key}}}" for key in keys)
+    return f"no argument is given for {macros[:_SHOWN_CHARS]}"

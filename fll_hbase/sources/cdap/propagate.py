@@ -1,4 +1,4 @@
-"""What becomes of the fields that reach one stage: what it reads, makes, drops, writes, and lets pass."""
+"""Propagation of fields through one stage: what it reads, transforms, drops, writes and hands on."""
 
 from __future__ import annotations
 
@@ -6,188 +6,288 @@ from collections.abc import Iterable
 
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
-from fll_hbase.sources.cdap import stage_lint
 from fll_hbase.sources.cdap.config import Role, Stage
-from fll_hbase.sources.cdap.flatten_state import Run
-from fll_hbase.sources.cdap.inputs import Taking
+from fll_hbase.sources.cdap.flatten_state import FieldFlow, FlattenState, Origins
 from fll_hbase.sources.cdap.record_schema import Schema
-from fll_hbase.sources.cdap.stage_lint import StageLint
-from fll_hbase.sources.cdap.stage_operations import Kind, StageOperation
+from fll_hbase.sources.cdap.stage_operations import Kind, StageLint, StageOperation, lint
 
-_SHOWN = 10
+_NAMES_SHOWN_MAX = 10
 
 
-class Passage:
-    """One stage while fields pass it."""
+def propagate(state: FlattenState, stage: Stage) -> None:
+    """Add the operations of a stage, and hand on its fields to the stages that follow."""
+    propagation = StagePropagation(state, stage)
+    propagation.run()
+    state.finish_stage(stage, propagation.flow)
 
-    def __init__(self, run: Run, stage: Stage) -> None:
-        self._run = run
+
+class InputResolver:
+    """Resolves names of fields that reach one stage: `field`, or `stage.field` if several stages lead to it.
+
+    A stage joins if its operations name preceding stages, whatever its type. `flow` changes as the stage is
+    propagated.
+    """
+
+    def __init__(self, state: FlattenState, stage: Stage) -> None:
+        self._state = state
+        self._flows = state.preceding_flows(stage)
+        outputs = {field.name for operation in stage.operations for field in operation.outputs}
+        inputs = (name for operation in stage.operations for name in operation.input_names)
+        self.joins = len(self._flows) > 1 and (
+            stage.role is Role.JOINER
+            or any(self._names_a_stage(name) for name in inputs if name not in outputs)
+        )
+        self.flow = state.fields_entering(stage, self._flows, merge=not self.joins)
+        if self.joins and stage.operations:
+            self.flow.present, self.flow.is_complete = {}, False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no stage leads to this one."""
+        return not self._flows
+
+    def is_available(self, name: str) -> bool:
+        """Return whether a field reaches the stage; True if that is not known."""
+        flow, field_name = self._locate(name)
+        return not flow.is_complete or field_name in flow.present or field_name in flow.records
+
+    def origins(self, name: str) -> Origins:
+        """Return the origins of a field that an operation names, empty if nothing is known of it.
+
+        The field may be dropped, or missing in the schema of a preceding stage. The last resort is the only
+        READ in front of the stage.
+        """
+        flow, field_name = self._locate(name)
+        if field_name not in flow.origins and field_name in flow.records:
+            paths = flow.records[field_name]
+            return tuple(origin for path in paths for origin in self._known_origins(flow, path))
+        origins = self._known_origins(flow, field_name)
+        if not origins and field_name not in flow.origins and len(flow.reads) == 1:
+            return (InputField(flow.reads[0], field_name),)
+        return origins
+
+    def schema_origins(self, name: str) -> Origins:
+        """Return the origins of a field of the stage's schema, empty if it does not reach the stage."""
+        if name in self.flow.present or not self.flow.is_complete:
+            return self._known_origins(self.flow, name)
+        return ()
+
+    def _known_origins(self, flow: FieldFlow, name: str) -> Origins:
+        if name in flow.origins:
+            return flow.origins[name]
+        return self._state.request_field(flow.open_reads, name)
+
+    def _locate(self, name: str) -> tuple[FieldFlow, str]:
+        """Return the fields that a name is looked up in, and its name there.
+
+        In a join, a name that begins with a preceding stage is that stage's, whatever outputs have the name.
+        """
+        qualified = self._split_stage(name)
+        if qualified is None or (name in self.flow.present and not self.joins):
+            return self.flow, name
+        if len(self._flows) > 1:
+            return qualified
+        return self.flow, name if name in self.flow.origins else qualified[1]
+
+    def _split_stage(self, name: str) -> tuple[FieldFlow, str] | None:
+        """Return the preceding stage that a name begins with, and the rest; both may contain dots."""
+        match = None
+        dot = name.find(".")
+        while dot != -1:
+            flow, rest = self._flows.get(name[:dot]), name[dot + 1 :]
+            if flow is not None and rest and (match is None or rest in flow.origins):
+                match = flow, rest
+            dot = name.find(".", dot + 1)
+        return match
+
+    def _names_a_stage(self, name: str) -> bool:
+        if self._split_stage(name) is None:
+            return False
+        return not any(name in flow.present for flow in self._flows.values())
+
+
+class StagePropagation:
+    """One stage while its operations are applied; `flow` are the fields at that point, at last its output."""
+
+    def __init__(self, state: FlattenState, stage: Stage) -> None:
+        self._state = state
         self._stage = stage
-        self._taking = Taking(run, stage)
-        self._findings = StageLint()
+        self._inputs = InputResolver(state, stage)
+        self._lint = StageLint()
         self._touched: set[str] = set()
-        self.flow = self._taking.flow
-        """The fields that are there; after the passage, those that leave."""
+        self.flow = self._inputs.flow
 
-    def pass_through(self) -> None:
-        """Do all that the stage does, as far as it is known."""
-        stage, kinds = self._stage, {one.kind for one in self._stage.declared}
+    def run(self) -> None:
+        """Apply what the stage declares, and what its role and schema imply where it declares nothing."""
+        stage, kinds = self._stage, {operation.kind for operation in self._stage.operations}
         if stage.role is Role.SOURCE and Kind.READ not in kinds:
-            self._read()
+            self._add_implied_read()
         self._check()
-        for one in stage.declared:
-            self._apply(one)
-        if not stage.declared and stage.role in (Role.OTHER, Role.JOINER) and not self._taking.first:
-            self._undeclared()
+        for operation in stage.operations:
+            self._apply(operation)
+        if not stage.operations and stage.role in (Role.OTHER, Role.JOINER) and not self._inputs.is_first:
+            self._apply_undeclared()
         if stage.role is Role.SINK and Kind.WRITE not in kinds:
-            self._write()
+            self._add_implied_write()
         if stage.role is not Role.SINK and stage.schema is not None:
-            self._keep_to(stage.schema)
+            self._restrict_to(stage.schema)
 
-    def _apply(self, one: StageOperation) -> None:
-        end_point = one.dataset or self._stage.end_point
-        told = one.dataset_description if one.dataset else self._stage.end_point_description
-        match one.kind:
+    def _check(self) -> None:
+        self._lint = lint(self._stage.operations, is_available=self._inputs.is_available)
+        for name, producers in self._lint.redundant_outputs.items():
+            self._warn(
+                f"{name!r} is made by {_list(producers)}, and made again before any operation takes it"
+            )
+
+    def _apply(self, operation: StageOperation) -> None:
+        stage, name, text = self._stage, operation.name, operation.description
+        dataset, description = stage.dataset, stage.dataset_description
+        if operation.dataset:
+            dataset, description = operation.dataset, operation.dataset_description
+        match operation.kind:
             case Kind.READ:
-                outputs = self._typed(one.outputs)
-                self._add_read(Read(self._named(one.name), one.description, end_point, told, outputs))
+                outputs = self._typed(operation.outputs)
+                self._add_read(Read(self._unique_name(name), text, dataset, description, outputs))
             case Kind.TRANSFORM:
-                self._transform(one)
+                self._add_transform(operation)
             case Kind.WRITE:
-                inputs = self._inputs(one)
-                self._run.add(Write(self._named(one.name), one.description, end_point, told, inputs))
-
-    def _named(self, name: str) -> str:
-        return self._run.named(self._stage.name, name)
+                inputs = self._resolve_inputs(operation)
+                write = Write(self._unique_name(name), text, dataset, description, inputs)
+                self._state.add_operation(write)
 
     def _add_read(self, read: Read) -> None:
-        name = self._run.add(read)
-        self.flow.roots = (*self.flow.roots, name)
+        name = self._state.add_operation(read)
+        self.flow.reads = (*self.flow.reads, name)
         if not read.outputs:
-            self._run.open(name)
-            self.flow.open = (*self.flow.open, name)
-            self.flow.whole = False
+            self._state.mark_schema_unknown(name)
+            self.flow.open_reads = (*self.flow.open_reads, name)
+            self.flow.is_complete = False
             self._warn("the fields of what it reads are not known; recorded are those that stages name")
-        self._make(name, read.outputs)
+        self._add_outputs(name, read.outputs)
 
-    def _read(self) -> None:
-        """What a source reads that does not say it: the fields of its schema."""
+    def _add_implied_read(self) -> None:
+        """Add the READ of a source without one: of the fields of its schema."""
         stage = self._stage
         fields = _fields(stage.schema) if stage.schema else ()
-        self._add_read(Read(self._named("read"), "", stage.end_point, stage.end_point_description, fields))
+        name = self._unique_name("read")
+        self._add_read(Read(name, "", stage.dataset, stage.dataset_description, fields))
         if stage.schema:
             self.flow.records = stage.schema.records
 
-    def _transform(self, one: StageOperation) -> None:
-        inputs, outputs = self._inputs(one), self._typed(one.outputs)
-        for taken in one.dropped:
-            for name in (taken, *self.flow.records.get(taken, ())):
-                self.flow.alive.pop(name, None)
-        if one.inputs and not inputs:
-            self._make("", outputs)
-        else:
-            transform = Transform(self._named(one.name), one.description, inputs, outputs)
-            self._make(self._run.add(transform), outputs)
+    def _add_transform(self, operation: StageOperation) -> None:
+        inputs, outputs = self._resolve_inputs(operation), self._typed(operation.outputs)
+        for dropped in operation.dropped:
+            for name in (dropped, *self.flow.records.get(dropped, ())):
+                self.flow.present.pop(name, None)
+        if operation.inputs and not inputs:
+            # Without any known input it would look like a generated field.
+            self._add_outputs("", outputs)
+            return
+        name = self._unique_name(operation.name)
+        transform = Transform(name, operation.description, inputs, outputs)
+        self._add_outputs(self._state.add_operation(transform), outputs)
 
-    def _make(self, operation: str, outputs: Iterable[Field]) -> None:
-        """Fields are there from now on, made by an operation; of unknown origin where there is none."""
+    def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
+        """Add fields that an operation outputs; "" for fields of unknown origin."""
         for field in outputs:
-            self.flow.make(field.name, (InputField(operation, field.name),) if operation else ())
+            self.flow.add_field(field.name, (InputField(operation, field.name),) if operation else ())
             self._touched.add(field.name)
 
     def _typed(self, outputs: tuple[Field, ...]) -> tuple[Field, ...]:
-        """Outputs with types where the schema knows them; a record as the fields inside it."""
-        types = self._stage.schema.types if self._stage.schema else {}
-        records = self._stage.schema.records if self._stage.schema else self.flow.records
+        """Return outputs with the types of the schema; a record becomes the fields inside it."""
+        schema = self._stage.schema
+        types = schema.types if schema else {}
+        records = schema.records if schema else self.flow.records
         return tuple(
             Field(name, field.type if field.type and name == field.name else types.get(name, ""))
             for field in outputs
             for name in records.get(field.name, (field.name,))
         )
 
-    def _inputs(self, one: StageOperation) -> tuple[InputField, ...]:
-        """The fields that an operation takes, each with its origin; those without are told and left out."""
-        found: list[InputField] = []
-        for taken in one.inputs:
-            origins = self._taking.origins(taken.name)
-            self._touched.update((taken.name, *self.flow.records.get(taken.name, ())))
+    def _resolve_inputs(self, operation: StageOperation) -> tuple[InputField, ...]:
+        """Return the inputs of an operation with their origins; warn of those without and leave them out."""
+        inputs: list[InputField] = []
+        for stage_input in operation.inputs:
+            name = stage_input.name
+            origins = self._inputs.origins(name)
+            self._touched.update((name, *self.flow.records.get(name, ())))
             if not origins:
-                self._run.warn(one.path, f"no stage before is known to make {taken.name!r}; left out")
-            elif one.name in self._findings.unknown_inputs.get(taken.name, ()):
-                said = (
-                    f"{taken.name!r} is neither among the fields that reach the stage nor made by it before"
-                )
-                self._run.warn(one.path, f"{said}; taken from {_list(origin.origin for origin in origins)}")
-            found += (InputField(made.origin, made.name, taken.influence, taken.kind) for made in origins)
-        return tuple(found)
+                self._state.warn(operation.path, f"no stage before is known to make {name!r}; left out")
+            elif operation.name in self._lint.unknown_inputs.get(name, ()):
+                detail = f"{name!r} is neither among the fields that reach the stage nor made by it before"
+                operations = _list(origin.origin for origin in origins)
+                self._state.warn(operation.path, f"{detail}; taken from {operations}")
+            influence, kind = stage_input.influence, stage_input.kind
+            inputs += (InputField(origin.origin, origin.name, influence, kind) for origin in origins)
+        return tuple(inputs)
 
-    def _undeclared(self) -> None:
-        """What a stage does that says nothing but perhaps its schema."""
+    def _apply_undeclared(self) -> None:
+        """Apply a stage without operations, as far as its schema tells what it does."""
         flow, schema = self.flow, self._stage.schema
         if schema is None:
-            flow.alive, flow.whole = {}, False
+            flow.present, flow.is_complete = {}, False
             self._warn(
                 "declares no operations, and its schema is not known: fields that later stages name "
                 "are taken to pass, and which others do is not known"
             )
-        elif not flow.whole:
+        elif not flow.is_complete:
             self._warn("declares no operations: fields of its schema are taken to pass unchanged")
-        elif flow.alive.keys() == schema.types.keys():
+        elif flow.present.keys() == schema.types.keys():
             self._warn("declares no operations, and its schema is what reaches it: taken to pass unchanged")
-        elif inputs := flow.everything():
+        elif inputs := flow.all_origins():
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
-            self._run.budget.take(len(inputs))
-            self._touched.update(flow.alive)
-            transform = Transform(self._named("Transform"), "", inputs, _fields(schema))
-            self._make(self._run.add(transform), transform.outputs)
+            self._state.limit.count_inputs(len(inputs))
+            self._touched.update(flow.present)
+            transform = Transform(self._unique_name("Transform"), "", inputs, _fields(schema))
+            self._add_outputs(self._state.add_operation(transform), transform.outputs)
 
-    def _write(self) -> None:
-        """What a sink writes that does not say it: the fields of its schema, else all that reach it."""
+    def _add_implied_write(self) -> None:
+        """Add the WRITE of a sink without one: of the fields of its schema, else of all that reach it."""
         stage, flow = self._stage, self.flow
-        names = stage.schema.types if stage.schema else flow.alive
-        origins = {name: self._taking.expected(name) for name in names}
-        inputs = tuple(taken for found in origins.values() for taken in found)
-        self._run.budget.take(len(inputs))
-        if missing := [name for name, found in origins.items() if not found]:
+        names = stage.schema.types if stage.schema else flow.present
+        origins = {name: self._inputs.schema_origins(name) for name in names}
+        inputs = tuple(origin for field_origins in origins.values() for origin in field_origins)
+        self._state.limit.count_inputs(len(inputs))
+        if missing := [name for name, field_origins in origins.items() if not field_origins]:
             self._warn(f"of what it writes, {_list(missing)} comes from no operation that is known; left out")
-        if not stage.schema and not flow.whole:
+        if not stage.schema and not flow.is_complete:
             self._warn("which fields it writes beside those recorded is not known")
-        write = Write(self._named("write"), "", stage.end_point, stage.end_point_description, inputs)
-        self._run.add(write)
+        name = self._unique_name("write")
+        self._state.add_operation(Write(name, "", stage.dataset, stage.dataset_description, inputs))
 
-    def _keep_to(self, schema: Schema) -> None:
-        """Let out the fields of the schema alone: others end here, and some may appear from nowhere."""
+    def _restrict_to(self, schema: Schema) -> None:
+        """Hand on the fields of the schema alone: others are dropped, and some may have no known origin."""
         flow = self.flow
-        dropped = [name for name in flow.alive if name not in schema.types and name not in self._touched]
-        if inputs := tuple(taken for name in dropped for taken in flow.origins.get(name, ())):
-            self._run.budget.take(len(inputs))
-            self._run.add(Transform(self._named("drop"), "Not in the schema of the stage", inputs, ()))
-        found = {name: self._taking.expected(name) for name in schema.types}
-        unknown = [name for name, origins in found.items() if not origins and name not in flow.alive]
-        if unknown and self._taking.first and len(flow.roots) == 1:
+        dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]
+        if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
+            self._state.limit.count_inputs(len(inputs))
+            drop = Transform(self._unique_name("drop"), "Not in the schema of the stage", inputs, ())
+            self._state.add_operation(drop)
+        origins = {name: self._inputs.schema_origins(name) for name in schema.types}
+        unknown = [name for name, known in origins.items() if not known and name not in flow.present]
+        if unknown and self._inputs.is_first and len(flow.reads) == 1:
             self._warn(
                 f"its schema has {_list(unknown)}, which its READ does not list; treated as though it did"
             )
-            found |= {name: (InputField(flow.roots[0], name),) for name in unknown}
+            origins |= {name: (InputField(flow.reads[0], name),) for name in unknown}
         elif unknown:
             self._warn(f"its schema has {_list(unknown)}, which no stage is known to make")
-        flow.origins |= found
-        flow.alive, flow.whole, flow.records = dict.fromkeys(schema.types), True, schema.records
+        flow.origins |= origins
+        flow.present, flow.is_complete, flow.records = dict.fromkeys(schema.types), True, schema.records
 
-    def _check(self) -> None:
-        self._findings = stage_lint.lint(self._stage.declared, is_available=self._taking.given)
-        for name, makers in self._findings.redundant_outputs.items():
-            self._warn(f"{name!r} is made by {_list(makers)}, and made again before any operation takes it")
+    def _unique_name(self, name: str) -> str:
+        return self._state.unique_name(self._stage.name, name)
 
     def _warn(self, detail: str) -> None:
-        self._run.warn(self._stage.at, detail)
+        self._state.warn(self._stage.path, detail)
 
 
 def _fields(schema: Schema) -> tuple[Field, ...]:
-    return tuple(Field(name, said) for name, said in schema.types.items())
+    return tuple(Field(name, type_name) for name, type_name in schema.types.items())
 
 
 def _list(names: Iterable[str]) -> str:
+    """Return the distinct names, quoted, at most _NAMES_SHOWN_MAX of them."""
     unique = [repr(name) for name in dict.fromkeys(names)]
-    more = len(unique) - _SHOWN
-    return ", ".join(unique[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(unique) - _NAMES_SHOWN_MAX
+    return ", ".join(unique[:_NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Which fields does a record's schema have: Avro-like JSON as CDAP writes it, to full paths with types."""
+"""Record schemas: the Avro-like JSON that CDAP writes, to full field paths with types."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fll_hbase.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
-FIELD_TEXT_MIN = 16
-"""Characters that it takes to say a field; records that name each other make more of them of a short text."""
+FIELD_CHARS_MIN = 16
+"""Least characters of a field in JSON; named records that refer to one another give more fields than that."""
 
 DEPTH_MAX = 64
 _NULL = "null"
@@ -19,42 +19,46 @@ _NULL = "null"
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Fields as full paths with their types, in order; per record, at any depth, the paths inside it."""
+    """Types by full field path, in order; and by path of a record, at any depth, the paths inside it."""
 
     types: Mapping[str, str]
     records: Mapping[str, tuple[str, ...]]
 
 
 class InvalidSchema(Exception):
-    """Not the schema of a record; the text says why."""
+    """A text that is not the schema of a record; the message says why."""
 
 
 class TooManyFields(InvalidSchema):
-    """A schema whose records name each other, and come to more fields than they may."""
+    """A schema whose named records expand to more fields than allowed."""
 
 
-def parse_schema(text: str, *, spare: int) -> Schema:
-    """The fields of a schema, at most `spare` more than its text has room for. Raises NoSchema."""
+def parse_schema(text: str, *, spare_fields: int) -> Schema:
+    """Parse the fields of a schema, at most `spare_fields` more than its text has room for.
+
+    Raises InvalidSchema.
+    """
     try:
-        said = strict_json.parse(text.encode())
+        record = strict_json.parse(text.encode())
     except (UnreadableDocument, UnicodeEncodeError) as error:
         raise InvalidSchema(str(error)) from error
-    if not isinstance(said, dict) or said.get("type") != "record":
+    if not isinstance(record, dict) or record.get("type") != "record":
         raise InvalidSchema("not an object with the type `record`")
-    walk = _Walk(len(text) // FIELD_TEXT_MIN + spare)
-    walk.add(said, "", frozenset())
-    return Schema(walk.types, {path: tuple(paths) for path, paths in walk.records.items()})
+    expansion = _Expansion(len(text) // FIELD_CHARS_MIN + spare_fields)
+    expansion.add_record(record, "", frozenset())
+    records = {path: tuple(paths) for path, paths in expansion.records.items()}
+    return Schema(expansion.types, records)
 
 
-def describe_type(said: object, depth: int = 0) -> str:
-    """A type in few words: `long`, `string?` where it may be null, `array<string>`, `map<string, long>`."""
+def describe_type(schema: object, depth: int = 0) -> str:
+    """Return a short text: `long`, `string?` if it may be null, `array<string>`, `map<string, long>`."""
     if depth > DEPTH_MAX:
         return ""
-    match said:
+    match schema:
         case str():
-            return said
+            return schema
         case list():
-            return _union([describe_type(one, depth + 1) for one in said])
+            return _describe_union([describe_type(branch, depth + 1) for branch in schema])
         case {"logicalType": "decimal", "precision": int(precision), "scale": int(scale)}:
             return f"decimal({precision}, {scale})"
         case {"logicalType": str(name)}:
@@ -69,88 +73,90 @@ def describe_type(said: object, depth: int = 0) -> str:
     return ""
 
 
-def _union(types: list[str]) -> str:
-    some = [said for said in types if said != _NULL]
-    if not some:
+def _describe_union(types: list[str]) -> str:
+    branches = [name for name in types if name != _NULL]
+    if not branches:
         return _NULL
-    union = some[0] if len(some) == 1 else f"union<{', '.join(some)}>"
-    return f"{union}?" if len(some) < len(types) else union
+    union = branches[0] if len(branches) == 1 else f"union<{', '.join(branches)}>"
+    return f"{union}?" if len(branches) < len(types) else union
 
 
 @dataclass(slots=True)
-class _Walk:
-    """The fields found so far, and the records that have a name others may say for them."""
+class _Expansion:
+    """Fields found so far, and the records that others refer to by name."""
 
     fields_max: int
     types: dict[str, str] = field(default_factory=dict)
     records: dict[str, dict[str, None]] = field(default_factory=dict)
     named: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, record: dict[str, Any], path: str, inside: frozenset[int]) -> None:
-        """The fields of a record at a path; `inside` are the records around it."""
-        name, fields, before = record.get("name"), record.get("fields"), len(self.types)
+    def add_record(self, record: dict[str, Any], path: str, ancestors: frozenset[int]) -> None:
+        """Add the fields of a record at a path; `ancestors` are the ids of the records around it."""
+        name, fields, count = record.get("name"), record.get("fields"), len(self.types)
         if not isinstance(fields, list):
             raise InvalidSchema(f"the record at {path or 'the top'!r} lists no fields")
-        if len(inside) > DEPTH_MAX:
+        if len(ancestors) > DEPTH_MAX:
             raise InvalidSchema(f"records nest deeper than {DEPTH_MAX}")
         if isinstance(name, str):
             self.named.setdefault(name, record)
         if path:
             self.records[path] = {}
-        for said in fields:
-            self._field(said, path, inside | {id(record)})
-        if path and len(self.types) == before:
-            self._leaf(path, "record")
+        for member in fields:
+            self._add_field(member, path, ancestors | {id(record)})
+        if path and len(self.types) == count:
+            self._add_leaf(path, "record")
 
-    def _field(self, said: object, path: str, inside: frozenset[int]) -> None:
-        if not isinstance(said, dict) or "type" not in said:
-            raise InvalidSchema(f"a field of {path or 'the top'!r} has no name or no type")
-        full = f"{path}/{_name(said)}" if path else _name(said)
-        if len(full.encode()) > NAME_BYTES_MAX:
+    def _add_field(self, member: object, parent: str, ancestors: frozenset[int]) -> None:
+        if not isinstance(member, dict) or "type" not in member:
+            raise InvalidSchema(f"a field of {parent or 'the top'!r} has no name or no type")
+        path = f"{parent}/{_field_name(member)}" if parent else _field_name(member)
+        if len(path.encode()) > NAME_BYTES_MAX:
             raise InvalidSchema(f"the name of a field is longer than {NAME_BYTES_MAX} bytes")
-        records = [record for record in self._records(said["type"]) if id(record) not in inside]
+        # A record inside itself is a plain field there.
+        records = [record for record in self._records_of(member["type"]) if id(record) not in ancestors]
         for record in records:
-            self.add(record, full, inside)
+            self.add_record(record, path, ancestors)
         if not records:
-            self._leaf(full, describe_type(said["type"]))
+            self._add_leaf(path, describe_type(member["type"]))
 
-    def _leaf(self, path: str, said: str) -> None:
-        self.types[path] = said
+    def _add_leaf(self, path: str, type_name: str) -> None:
+        self.types[path] = type_name
         if len(self.types) > self.fields_max:
             raise TooManyFields(
                 f"its records name each other, which makes more than {self.fields_max} fields"
             )
-        for record in _around(path):
-            if record in self.records:
-                self.records[record][path] = None
+        for ancestor in _ancestor_paths(path):
+            if ancestor in self.records:
+                self.records[ancestor][path] = None
 
-    def _records(self, said: object, depth: int = 0) -> Iterator[dict[str, Any]]:
-        """The records that a type holds: itself, an item of an array, a value of a map, one of a union."""
+    def _records_of(self, schema: object, depth: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the records in a type: itself, the item of an array, the value of a map, union branches."""
         if depth > DEPTH_MAX:
             raise InvalidSchema(f"types nest deeper than {DEPTH_MAX}")
-        match said:
-            case str() if said in self.named:
-                yield self.named[said]
+        match schema:
+            case str() if schema in self.named:
+                yield self.named[schema]
             case list():
-                for one in said:
-                    yield from self._records(one, depth + 1)
-            case dict() if said.get("type") == "record":
-                yield said
+                for branch in schema:
+                    yield from self._records_of(branch, depth + 1)
+            case dict() if schema.get("type") == "record":
+                yield schema
             case {"type": "array", "items": inner} | {"type": "map", "values": inner}:
-                yield from self._records(inner, depth + 1)
+                yield from self._records_of(inner, depth + 1)
             case {"type": dict() | list() as inner}:
-                yield from self._records(inner, depth + 1)
+                yield from self._records_of(inner, depth + 1)
 
 
-def _name(said: dict[str, Any]) -> str:
-    name = said.get("name")
+def _field_name(member: dict[str, Any]) -> str:
+    name = member.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidSchema("a field has no name")
     return name
 
 
-def _around(path: str) -> Iterator[str]:
-    at = path.find("/")
-    while at != -1:
-        yield path[:at]
-        at = path.find("/", at + 1)
+def _ancestor_paths(path: str) -> Iterator[str]:
+    """Yield the paths in front of each `/` of a path."""
+    slash = path.find("/")
+    while slash != -1:
+        yield path[:slash]
+        slash = path.find("/", slash + 1)

@@ -1,9 +1,9 @@
-"""What does a stage declare: `operations` and `fieldMutations` in one form, with fields by name alone."""
+"""Operations of a stage: `operations` and `fieldMutations` in one form, fields by name, and their lint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -21,7 +21,7 @@ _OPERATION = ("type", "name", "description", "inputs", "outputs", "source", "des
 
 
 class Kind(Enum):
-    """What an operation of a stage does."""
+    """Type of an operation of a stage."""
 
     READ = "READ"
     TRANSFORM = "TRANSFORM"
@@ -33,7 +33,7 @@ _KINDS = [kind.value for kind in Kind]
 
 @dataclass(frozen=True, slots=True)
 class StageInput:
-    """A field that an operation takes: `name`, or `stage.name` where several stages lead to its own."""
+    """Input of an operation: `name`, or `stage.name` if several stages lead to its own."""
 
     name: str
     influence: Influence = Influence.DIRECT
@@ -42,8 +42,11 @@ class StageInput:
 
 @dataclass(frozen=True, slots=True)
 class StageOperation:
-    """One operation of a stage. `gone` are fields that end with it; `unique` says that its name is its own,
-    not the word of a mutation; without an `end_point` a READ or WRITE is of the stage's."""
+    """One operation of a stage at a JSON path of the config.
+
+    `dropped` are input fields that end with it. `has_unique_name` is false for a mutation, whose name is that
+    of its kind. A READ or WRITE without a `dataset` is of the stage's.
+    """
 
     kind: Kind
     name: str
@@ -58,102 +61,160 @@ class StageOperation:
 
     @property
     def input_names(self) -> dict[str, None]:
-        """The fields it takes, each once."""
-        return dict.fromkeys(taken.name for taken in self.inputs)
+        """Names of the inputs, each once, in order."""
+        return dict.fromkeys(stage_input.name for stage_input in self.inputs)
 
 
-def read_operations(checks: Validator, said: dict[str, Any], at: str, namespace: str) -> tuple[StageOperation, ...]:
-    """All that a stage declares: operations first, then mutations."""
-    operations = each(checks.items(said, "operations", at), inside(at, "operations"))
-    mutations = each(checks.items(said, "fieldMutations", at), inside(at, "fieldMutations"))
+@dataclass(frozen=True, slots=True)
+class StageLint:
+    """Problems per field, with the names of operations.
+
+    `unknown_inputs`: operations with an input that nothing provides. `redundant_outputs`: operations whose
+    output is overwritten before any other uses it.
+    """
+
+    unknown_inputs: dict[str, list[str]] = field(default_factory=dict)
+    redundant_outputs: dict[str, list[str]] = field(default_factory=dict)
+
+
+def lint(operations: Sequence[StageOperation], *, is_available: Callable[[str], bool]) -> StageLint:
+    """Check operations in order; `is_available` returns whether a field reaches the stage.
+
+    An output that nothing uses is not a problem, nor one that is missing in the schema of the stage: joiners
+    create keys and leave them out.
+    """
+    result = StageLint()
+    outputs: set[str] = set()
+    unused: dict[str, list[str]] = {}
+    for operation in operations:
+        for name in operation.input_names:
+            if name not in outputs and not is_available(name):
+                result.unknown_inputs.setdefault(name, []).append(operation.name)
+            _add_redundant(result, name, unused.pop(name, []))
+        if operation.kind is not Kind.WRITE:
+            for output in operation.outputs:
+                outputs.add(output.name)
+                unused.setdefault(output.name, []).append(operation.name)
+    for name, producers in unused.items():
+        _add_redundant(result, name, producers)
+    return result
+
+
+def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
+    """Add all producers of a field but the last, whose output is the one that is used."""
+    if len(producers) > 1:
+        result.redundant_outputs.setdefault(name, []).extend(producers[:-1])
+
+
+def read_operations(
+    validator: Validator, stage: dict[str, Any], path: str, namespace: str
+) -> tuple[StageOperation, ...]:
+    """Read all operations of a stage at a path, then all its mutations."""
+    operations = each(validator.items(stage, "operations", path), inside(path, "operations"))
+    mutations = each(validator.items(stage, "fieldMutations", path), inside(path, "fieldMutations"))
     return (
-        *(_operation(checks, item, place, namespace) for item, place in operations),
-        *(one for item, place in mutations for one in _mutation(checks, item, place)),
+        *(_read_operation(validator, item, item_path, namespace) for item, item_path in operations),
+        *(
+            operation
+            for item, item_path in mutations
+            for operation in _read_mutation(validator, item, item_path)
+        ),
     )
 
 
-def _operation(checks: Validator, item: object, at: str, namespace: str) -> StageOperation:
-    said = checks.members(item, at, _OPERATION)
-    kind = Kind(checks.choice(said, "type", at, _KINDS, Kind.TRANSFORM.value))
-    name = checks.required(said, "name", at) if isinstance(item, dict) else "?"
-    description = checks.optional(said, "description", at)
-    taken = each(checks.items(said, "inputs", at), inside(at, "inputs"))
-    inputs = tuple(_taken(checks, one, place) for one, place in taken)
-    made = each(checks.items(said, "outputs", at), inside(at, "outputs"))
-    outputs = tuple(_field(checks, one, place) for one, place in made)
+def _read_operation(validator: Validator, item: object, path: str, namespace: str) -> StageOperation:
+    members = validator.members(item, path, _OPERATION)
+    kind = Kind(validator.choice(members, "type", path, _KINDS, Kind.TRANSFORM.value))
+    name = validator.required(members, "name", path) if isinstance(item, dict) else "?"
+    description = validator.optional(members, "description", path)
+    input_items = each(validator.items(members, "inputs", path), inside(path, "inputs"))
+    inputs = tuple(_read_input(validator, value, value_path) for value, value_path in input_items)
+    output_items = each(validator.items(members, "outputs", path), inside(path, "outputs"))
+    outputs = tuple(_read_field(validator, value, value_path) for value, value_path in output_items)
     member = {Kind.READ: "source", Kind.WRITE: "destination"}.get(kind)
-    end_point, end_point_description = None, ""
-    if member is not None and member in said:
-        end_point, end_point_description = read_end_point(checks, said, member, at, namespace)
-    gone = tuple(one.name for one in inputs) if kind is Kind.TRANSFORM and not outputs else ()
-    inputs = () if kind is Kind.READ else inputs
-    outputs = () if kind is Kind.WRITE else outputs
+    dataset, dataset_description = None, ""
+    if member is not None and member in members:
+        dataset, dataset_description = read_end_point(validator, members, member, path, namespace)
+    is_drop = kind is Kind.TRANSFORM and not outputs
     return StageOperation(
         kind,
         name,
         description,
-        at,
-        inputs,
-        outputs,
-        gone,
-        dataset=end_point,
-        dataset_description=end_point_description,
+        path,
+        inputs=() if kind is Kind.READ else inputs,
+        outputs=() if kind is Kind.WRITE else outputs,
+        dropped=tuple(stage_input.name for stage_input in inputs) if is_drop else (),
+        dataset=dataset,
+        dataset_description=dataset_description,
     )
 
 
-def _taken(checks: Validator, item: object, at: str) -> StageInput:
-    """A name, or an object with a name, as fields are, and perhaps an influence, as inputs elsewhere are."""
+def _read_input(validator: Validator, item: object, path: str) -> StageInput:
+    """Read a field, or an object that also has the influence of the input."""
     if not isinstance(item, dict) or "influence" not in item:
-        return StageInput(_field(checks, item, at).name)
-    said = checks.members(item, at, ("name", "type", "influence", "kind"))
-    name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    return StageInput(name, *read_influence(checks, said, at))
+        return StageInput(_read_field(validator, item, path).name)
+    members = validator.members(item, path, ("name", "type", "influence", "kind"))
+    name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
+    return StageInput(name, *read_influence(validator, members, path))
 
 
-def _mutation(checks: Validator, item: object, at: str) -> Iterator[StageOperation]:
-    """One mutation; without an output it is a deletion, or it says nothing that lineage could tell."""
-    said = checks.members(item, at, _MUTATION)
+def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[StageOperation]:
+    """Read one mutation; one without an output is a deletion or is reported as without lineage."""
+    members = validator.members(item, path, _MUTATION)
     if not isinstance(item, dict):
         return
-    word = checks.required(said, "mutation", at)
-    description = checks.optional(said, "description", at)
-    inputs = tuple(_one_or_many(checks, said, "inputField", at))
-    outputs = tuple(_one_or_many(checks, said, "outputField", at))
-    names = tuple(field.name for field in inputs)
-    if word == RENAME and (not inputs or not outputs):
-        checks.error(at, "a rename has an input field and an output field")
-    if word == DELETE and (outputs or not inputs):
-        checks.error(at, "a delete has an input field and no output field")
-    if outputs or word == DELETE:
-        gone = names if word in (RENAME, DELETE) else ()
-        taken = tuple(map(StageInput, names))
-        yield StageOperation(Kind.TRANSFORM, word, description, at, taken, outputs, gone, has_unique_name=False)
-    else:
-        checks.warnings.append(FieldError(at, f"{word!r} names no output field; nothing is recorded of it"))
+    mutation = validator.required(members, "mutation", path)
+    description = validator.optional(members, "description", path)
+    inputs = tuple(_read_one_or_many(validator, members, "inputField", path))
+    outputs = tuple(_read_one_or_many(validator, members, "outputField", path))
+    names = tuple(input_field.name for input_field in inputs)
+    if mutation == RENAME and (not inputs or not outputs):
+        validator.error(path, "a rename has an input field and an output field")
+    if mutation == DELETE and (outputs or not inputs):
+        validator.error(path, "a delete has an input field and no output field")
+    if not outputs and mutation != DELETE:
+        detail = f"{mutation!r} names no output field; nothing is recorded of it"
+        validator.warnings.append(FieldError(path, detail))
+        return
+    yield StageOperation(
+        Kind.TRANSFORM,
+        mutation,
+        description,
+        path,
+        inputs=tuple(map(StageInput, names)),
+        outputs=outputs,
+        dropped=names if mutation in (RENAME, DELETE) else (),
+        has_unique_name=False,
+    )
 
 
-def _one_or_many(checks: Validator, said: dict[str, Any], member: str, at: str) -> Iterator[Field]:
-    if member in said:
-        yield _field(checks, said[member], inside(at, member))
-    for item, place in each(checks.items(said, f"{member}s", at), inside(at, f"{member}s")):
-        yield _field(checks, item, place)
+def _read_one_or_many(
+    validator: Validator, members: dict[str, Any], member: str, path: str
+) -> Iterator[Field]:
+    """Read the fields of a member such as `inputField`, and those of its plural."""
+    if member in members:
+        yield _read_field(validator, members[member], inside(path, member))
+    plural = f"{member}s"
+    for item, item_path in each(validator.items(members, plural, path), inside(path, plural)):
+        yield _read_field(validator, item, item_path)
 
 
-def _field(checks: Validator, item: object, at: str) -> Field:
-    """A field: its name, an object with a name and a type as schemas have types, or JSON text of that."""
+def _read_field(validator: Validator, item: object, path: str) -> Field:
+    """Read a field: its name, an object with a name and a schema's type, or JSON text of such an object."""
     if isinstance(item, str) and item.lstrip().startswith("{"):
-        item = _parsed(item)
+        item = _parse_object(item)
     if not isinstance(item, dict):
-        return read_field(checks, item, at)
-    said = checks.members(item, at, ("name", "type"))
-    name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    return Field(name, checks.optional({"type": describe_type(said.get("type", ""))}, "type", at))
+        return read_field(validator, item, path)
+    members = validator.members(item, path, ("name", "type"))
+    name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
+    type_name = describe_type(members.get("type", ""))
+    return Field(name, validator.optional({"type": type_name}, "type", path))
 
 
-def _parsed(text: str) -> object:
-    """The JSON that a text is, else the text: a name may begin with a brace."""
+def _parse_object(text: str) -> object:
+    """Return the JSON object of a text, else the text: a field name may begin with a brace."""
     try:
-        said = strict_json.parse(text.encode(errors="surrogatepass"))
+        value = strict_json.parse(text.encode(errors="surrogatepass"))
     except UnreadableDocument:
         return text
-    return said if isinstance(said, dict) else text
+    return value if isinstance(value, dict) else text
