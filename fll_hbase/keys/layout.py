@@ -6,6 +6,7 @@ tested against this module.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 import xxhash
@@ -38,6 +39,7 @@ SOURCES, DESTINATIONS = b"d:s", b"d:t"
 FIELD_MAP = b"d:m"
 OPERATION_NAMES = b"o:n"
 OPERATION = b"o:op|"
+GRAPHS = b"o:b|", b"o:f|"
 
 # Columns of run rows, then of event bodies, references and index rows.
 DOCUMENT = b"d:v|"
@@ -246,6 +248,11 @@ def parse_alias(column: bytes) -> Dataset:
         raise CorruptRow(f"{column!r} is not the column of an alias")
     namespace, _, name = column[len(ALIAS) :].partition(SEPARATOR)
     return Dataset(unescape(namespace), unescape(name))
+
+
+def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
+    """Return the aliases of an alias row, sorted. Passes over columns that this release does not know."""
+    return sorted(parse_alias(column) for column in columns if column.startswith(ALIAS))
 
 
 def typed_value_column(field: bytes, digest: str) -> bytes:

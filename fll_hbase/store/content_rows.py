@@ -1,6 +1,6 @@
-"""How is content laid out as cells, and read back: data rows, and what they say in the catalogue.
+"""Cells of contents: content rows and their catalogue entries, encoded and decoded by pure functions.
 
-Pure, and the same for every way in. The format is written down in docs/row-keys.md.
+docs/row-keys.md defines the format.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import GRAPHED_OPERATIONS_MAX
 from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
 from fll_hbase.model.window import Direction
-from fll_hbase.store.run_rows import ContentEndpoints, checked_put
+from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.run_rows import checked_put
 from fll_hbase.tables import Cell, Put, Row
 
 _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
@@ -28,7 +29,7 @@ _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 
 @dataclass(frozen=True, slots=True)
 class EncodedContent:
-    """The rows of one distinct set of operations: its catalogue entries and its data row."""
+    """Puts of one distinct set of operations: its catalogue entries and its content row."""
 
     endpoints: ContentEndpoints
     catalogue: tuple[Put, ...]
@@ -36,21 +37,21 @@ class EncodedContent:
 
 
 def encode_content(info: FieldLineageInfo) -> EncodedContent:
-    """All rows that do not depend on the run. Raises TooLarge naming what exceeds a cell."""
-    ends = ContentEndpoints(info.checksum, info.sources, info.destinations)
-    data = tuple(_data(info))
-    return EncodedContent(ends, tuple(catalogue_puts(info)), data)
+    """Encode the rows shared by all runs with these operations. Raises TooLarge naming the cell."""
+    endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
+    data = tuple(_data_puts(info))
+    return EncodedContent(endpoints, tuple(catalogue_puts(info)), data)
 
 
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
-    """What a content says of end points: each cell is true whatever else is recorded, in any order."""
+    """Yield the catalogue cells of a content, which depend on nothing else that is recorded."""
     types = {
         (operation.name, output.name): output.type
         for operation in info.operations
         for output in outputs_of(operation)
     }
-    for end_point in {*info.sources, *info.destinations}:
-        yield Put(layout.dataset_row(end_point), layout.EXISTS, b"")
+    for dataset in {*info.sources, *info.destinations}:
+        yield Put(layout.dataset_row(dataset), layout.EXISTS, b"")
     for field in info.field_map.fields:
         yield from _field_puts(Direction.FORWARD, field, "")
     for operation in info.operations:
@@ -62,50 +63,44 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
                 )
         elif isinstance(operation, Write):
             yield from _description_puts(operation.destination, operation.destination_description)
-            for taken in operation.inputs:
-                if taken.influence is Influence.DIRECT:
-                    target = DatasetField(operation.destination, taken.name)
-                    yield from _field_puts(
-                        Direction.BACKWARD, target, types.get((taken.origin, taken.name), "")
-                    )
+            for input_field in operation.inputs:
+                if input_field.influence is Influence.DIRECT:
+                    target = DatasetField(operation.destination, input_field.name)
+                    type_ = types.get((input_field.origin, input_field.name), "")
+                    yield from _field_puts(Direction.BACKWARD, target, type_)
 
 
-def metadata_puts(schema: DatasetMetadata) -> Iterator[Put]:
-    """Catalogue cells of what is known of an end point without any run; an alias is told at both ends."""
-    row = layout.dataset_row(schema.dataset)
+def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
+    """Yield the catalogue cells of metadata that comes without a run; an alias is put at both datasets."""
+    row = layout.dataset_row(metadata.dataset)
     yield Put(row, layout.EXISTS, b"")
-    yield from _description_puts(schema.dataset, schema.description)
-    for field in schema.fields:
-        yield from _said_puts(row, layout.declared_field_column(field.name), field.type)
-    for alias in schema.aliases:
+    yield from _description_puts(metadata.dataset, metadata.description)
+    for field in metadata.fields:
+        yield from _typed_puts(row, layout.declared_field_column(field.name), field.type)
+    for alias in metadata.aliases:
         yield Put(layout.dataset_row(alias), layout.EXISTS, b"")
-        yield Put(layout.alias_row(schema.dataset), layout.alias_column(alias), b"")
-        yield Put(layout.alias_row(alias), layout.alias_column(schema.dataset), b"")
+        yield Put(layout.alias_row(metadata.dataset), layout.alias_column(alias), b"")
+        yield Put(layout.alias_row(alias), layout.alias_column(metadata.dataset), b"")
 
 
 def has_same_operations(row: Row, content: EncodedContent) -> bool:
-    """Whether a stored data row holds the very operations of the content."""
+    """Return whether a stored content row has exactly the operations of the content."""
     stored = {column: cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)}
     return stored == {
         put.column: put.value for put in content.data if put.column.startswith(layout.OPERATION)
     }
 
 
-def decode_endpoints(checksum: str, row: Row) -> ContentEndpoints:
-    """The end points of a data row. Raises CorruptRow."""
-    return ContentEndpoints(checksum, _end_points(row, layout.SOURCES), _end_points(row, layout.DESTINATIONS))
-
-
 def decode_field_map(row: Row) -> FieldMap:
-    """The field map of a data row. Raises CorruptRow."""
+    """Decode the field map of a content row. Raises CorruptRow."""
     try:
-        return _parsed_field_map(json.loads(row[layout.FIELD_MAP].value))
+        return _field_map_from_json(json.loads(row[layout.FIELD_MAP].value))
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise CorruptRow("the field map of a data row cannot be read") from error
+        raise CorruptRow("the field map of a content row cannot be read") from error
 
 
 def decode_operation(cell: Cell) -> Operation:
-    """The operation of one cell. Raises CorruptRow."""
+    """Decode the operation of one cell. Raises CorruptRow."""
     try:
         return checksums.operation_from_json(cell.value)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -113,7 +108,7 @@ def decode_operation(cell: Cell) -> Operation:
 
 
 def decode_operation_names(cell: Cell) -> list[str]:
-    """All operation names of a data row, sorted. Raises CorruptRow."""
+    """Decode the sorted operation names of a content row. Raises CorruptRow."""
     try:
         return [str(name) for name in json.loads(cell.value)]
     except (ValueError, TypeError, RecursionError) as error:
@@ -121,59 +116,65 @@ def decode_operation_names(cell: Cell) -> list[str]:
 
 
 def decode_ranges(cell: Cell) -> Iterator[int]:
-    """The operations of a graph cell, as numbers into the sorted names. Raises CorruptRow."""
+    """Decode a graph cell: indexes into the sorted operation names. Raises CorruptRow."""
     if not _RANGES.fullmatch(cell.value):
         raise CorruptRow(f"{cell.value[:200]!r} is not a list of operation numbers")
-    for piece in cell.value.decode().split(","):
-        first, _, last = piece.partition("-")
+    for span in cell.value.decode().split(","):
+        first, _, last = span.partition("-")
         yield from range(int(first), int(last or first) + 1)
 
 
 def encode_ranges(bits: int) -> bytes:
-    """A set of numbers as text: `0-2,7` for bits 0, 1, 2 and 7."""
+    """Encode a set of bit numbers: `0-2,7` for bits 0, 1, 2 and 7."""
     digits = bin(bits)[:1:-1]
-    found = (match.span() for match in re.finditer("1+", digits))
-    return ",".join(str(a) if b - a == 1 else f"{a}-{b - 1}" for a, b in found).encode()
+    spans = (match.span() for match in re.finditer("1+", digits))
+    return ",".join(
+        str(start) if stop - start == 1 else f"{start}-{stop - 1}" for start, stop in spans
+    ).encode()
 
 
 def _field_puts(direction: Direction, field: DatasetField, type_: str) -> Iterator[Put]:
-    yield from _said_puts(
+    yield from _typed_puts(
         layout.dataset_row(field.dataset), layout.field_column(direction, field.name), type_
     )
 
 
-def _said_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
+def _typed_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
     yield Put(row, column, b"")
     if type_:
-        yield checked_put(row, layout.typed_value_column(column, checksums.digest(type_.encode())), type_.encode())
+        yield checked_put(
+            row, layout.typed_value_column(column, checksums.digest(type_.encode())), type_.encode()
+        )
 
 
-def _description_puts(end_point: Dataset, description: str) -> Iterator[Put]:
+def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
-        yield checked_put(layout.dataset_row(end_point), column, description.encode())
+        yield checked_put(layout.dataset_row(dataset), column, description.encode())
 
 
-def _data(info: FieldLineageInfo) -> Iterator[Put]:
-    """Operations first, so that one which no cell holds is named itself."""
+def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
+    """Yield the content row, operations first, so that TooLarge names the operation that exceeds a cell."""
     row = layout.content_row(info.checksum)
     size = 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
         size += len(value)
-        yield checked_put(row, layout.operation_column(operation.name), value, f"operation {operation.name!r}")
+        yield checked_put(
+            row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
+        )
     yield Put(row, layout.VERSION, checksums.VERSION.encode())
     yield checked_put(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
     yield checked_put(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
-    yield checked_put(row, layout.FIELD_MAP, _json(_described_field_map(info.field_map)))
+    yield checked_put(row, layout.FIELD_MAP, _json(_field_map_to_json(info.field_map)))
     yield checked_put(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
-    yield from _graphs(row, info, size)
+    yield from _graph_puts(row, info, size)
 
 
-def _graphs(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """One cell per field, or none at all where they would outgrow the operations themselves."""
+def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
+    """Yield the graph of each field, or none if they are larger than the operations they are an index of."""
     sets = [*info.backward.values(), *info.forward.values()]
-    if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_runs_of_bits, sets)) > size_bytes:
+    if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_count_spans, sets)) > size_bytes:
         return
     puts = [
         Put(row, layout.graph_column(direction, field.dataset, field.name), encode_ranges(bits))
@@ -184,7 +185,7 @@ def _graphs(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put
         yield from puts
 
 
-def _runs_of_bits(bits: int) -> int:
+def _count_spans(bits: int) -> int:
     return (bits & ~(bits << 1)).bit_count()
 
 
@@ -192,61 +193,52 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _end_points(row: Row, column: bytes) -> tuple[Dataset, ...]:
-    try:
-        said = json.loads(row[column].value)
-        "".join(name for pair in said for name in pair).encode()
-        return tuple(Dataset(namespace, name) for namespace, name in said)
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptRow(f"{column!r} of a data row is not a list of end points") from error
-
-
-def _described_field_map(field_map: FieldMap) -> dict[str, Any]:
-    """Source fields by end point, then everything as numbers into them; sets as hex, bit n is field n."""
+def _field_map_to_json(field_map: FieldMap) -> dict[str, Any]:
+    """Return the field map with indexes in place of datasets and fields; sets are hex, bit n is field n."""
     fields: dict[Dataset, list[str]] = {source: [] for source in field_map.sources}
     for field in field_map.fields:
         fields[field.dataset].append(field.name)
-    place = {end_point: number for number, end_point in enumerate(field_map.destinations)}
+    index_of = {dataset: index for index, dataset in enumerate(field_map.destinations)}
     generated: dict[int, list[str]] = {}
     for field in field_map.generated:
-        generated.setdefault(place[field.dataset], []).append(field.name)
+        generated.setdefault(index_of[field.dataset], []).append(field.name)
     return {
-        "sources": [[end_point.namespace, end_point.name, names] for end_point, names in fields.items()],
-        "destinations": [[end_point.namespace, end_point.name] for end_point in field_map.destinations],
+        "sources": [[dataset.namespace, dataset.name, names] for dataset, names in fields.items()],
+        "destinations": [[dataset.namespace, dataset.name] for dataset in field_map.destinations],
         "flows": [
-            [place[flow.destination], flow.fields, f"{flow.direct:x}", f"{flow.indirect:x}"]
-            for flow in field_map.entries
+            [index_of[entry.destination], entry.fields, f"{entry.direct:x}", f"{entry.indirect:x}"]
+            for entry in field_map.entries
         ],
         "generated": list(generated.items()),
         "dropped": [f"{field_map.dropped_direct:x}", f"{field_map.dropped_indirect:x}"],
-        "whole": [[place[end_point], f"{bits:x}"] for end_point, bits in field_map.dataset_wide],
-        "unread": [field_map.sources.index(end_point) for end_point in field_map.read_without_fields],
-        "unwritten": [place[end_point] for end_point in field_map.written_without_fields],
+        "whole": [[index_of[dataset], f"{bits:x}"] for dataset, bits in field_map.dataset_wide],
+        "unread": [field_map.sources.index(dataset) for dataset in field_map.read_without_fields],
+        "unwritten": [index_of[dataset] for dataset in field_map.written_without_fields],
     }
 
 
-def _parsed_field_map(said: dict[str, Any]) -> FieldMap:
-    sources = tuple(Dataset(namespace, name) for namespace, name, _ in said["sources"])
-    destinations = tuple(Dataset(namespace, name) for namespace, name in said["destinations"])
-    dropped_direct, dropped_indirect = (int(bits, 16) for bits in said["dropped"])
+def _field_map_from_json(data: dict[str, Any]) -> FieldMap:
+    sources = tuple(Dataset(namespace, name) for namespace, name, _ in data["sources"])
+    destinations = tuple(Dataset(namespace, name) for namespace, name in data["destinations"])
+    dropped_direct, dropped_indirect = (int(bits, 16) for bits in data["dropped"])
     return FieldMap(
         fields=tuple(
             DatasetField(source, name)
-            for source, (_, _, names) in zip(sources, said["sources"], strict=True)
+            for source, (_, _, names) in zip(sources, data["sources"], strict=True)
             for name in names
         ),
         sources=sources,
         destinations=destinations,
         entries=tuple(
-            FieldMapEntry(destinations[place], tuple(names), int(direct, 16), int(indirect, 16))
-            for place, names, direct, indirect in said["flows"]
+            FieldMapEntry(destinations[index], tuple(names), int(direct, 16), int(indirect, 16))
+            for index, names, direct, indirect in data["flows"]
         ),
         generated=tuple(
-            DatasetField(destinations[place], name) for place, names in said["generated"] for name in names
+            DatasetField(destinations[index], name) for index, names in data["generated"] for name in names
         ),
         dropped_direct=dropped_direct,
         dropped_indirect=dropped_indirect,
-        dataset_wide=tuple((destinations[place], int(bits, 16)) for place, bits in said["whole"]),
-        read_without_fields=tuple(sources[place] for place in said["unread"]),
-        written_without_fields=tuple(destinations[place] for place in said["unwritten"]),
+        dataset_wide=tuple((destinations[index], int(bits, 16)) for index, bits in data["whole"]),
+        read_without_fields=tuple(sources[index] for index in data["unread"]),
+        written_without_fields=tuple(destinations[index] for index in data["unwritten"]),
     )

@@ -1,27 +1,28 @@
-"""Which store do the settings name."""
+"""The store of the settings: its table opened by URL, its limits from `Settings`."""
 
 from __future__ import annotations
 
 from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import Limits, LineageStore
-from fll_hbase.tables import Table, open_table
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Table, open_table, store_exists
 
 
-def open_store(settings: Settings) -> LineageStore:
-    """The store, bounded as the settings say. Raises ConfigurationError or StoreUnavailable."""
-    limits = Limits(
-        level_max=settings.level_max,
-        pairs_max=settings.pairs_max,
-        connections_max=settings.connections_max,
-        runs_max=settings.runs_max,
-        cache_bytes=settings.cache_bytes,
-        grace_ms=settings.grace_ms,
-    )
-    return LineageStore(table_of(settings), limits=limits)
+def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
+    """Open the store of the settings; the caller closes it.
+
+    With `create=False` a SQLite file must exist already. Raises ConfigurationError or StoreUnavailable.
+    """
+    return LineageStore(open_store_table(settings, create=create), settings)
 
 
-def table_of(settings: Settings) -> Table:
-    """The table alone. Raises ConfigurationError or StoreUnavailable."""
+def open_store_table(settings: Settings, *, create: bool = True) -> Table:
+    """Open the table alone, under the same conditions as `open_store`."""
+    if not create and not store_exists(settings.store):
+        raise ConfigurationError(
+            f"there is no store at {settings.store}: `fll sample` or `fll record` makes one,"
+            " --store names another"
+        )
     return open_table(
         settings.store,
         timeout_ms=settings.store_timeout_ms,

@@ -46,9 +46,7 @@ BOTH = (Direction.BACKWARD, Direction.FORWARD)
 
 # A sweep may delete a content between the read of its run and its own; the query then starts over and finds
 # neither. Content that stays missing is corruption, and the third attempt raises it.
-_retry_on_missing_content = (
-    RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
-)
+_retry_on_missing_content = RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
 
 
 class LineageStore:
@@ -175,9 +173,7 @@ class LineageStore:
         return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())
 
     @_retry_on_missing_content
-    def field_derivations(
-        self, field: DatasetField, window: Window, *, failed: bool = False
-    ) -> Derivations:
+    def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
         """Return every distinct derivation of the field, with the ids of the runs that used it."""
         runs: dict[simple_view.DerivationSignature, list[str]] = {}
         operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
@@ -276,9 +272,7 @@ class LineageStore:
     def _operations_of_field(self, query: WindowQuery, field: str) -> dict[str, tuple[Operation, ...]]:
         """Return the operations of the field by checksum, of the contents that touch it."""
         operations = {
-            checksum: self._contents.operations(
-                checksum, query.direction, DatasetField(query.dataset, field)
-            )
+            checksum: self._contents.operations(checksum, query.direction, DatasetField(query.dataset, field))
             for checksum in self._windows.checksums(query)
         }
         return {checksum: steps for checksum, steps in operations.items() if steps}
@@ -331,7 +325,7 @@ class LineageStore:
     def _require_known(self, dataset: Dataset) -> None:
         if not self.catalogue.has_dataset(dataset):
             raise NotFound(
-                f"dataset {dataset} not found: no recorded run read or wrote it; use the search to look up names"
+                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
             )
 
     def _require_known_field(self, field: DatasetField) -> None:
@@ -339,4 +333,6 @@ class LineageStore:
         if names is None:
             self._require_known(field.dataset)
         elif field.name not in names:
-            raise NotFound(f"field {field.name!r} of {field.dataset} not found: no recorded run read or wrote it")
+            raise NotFound(
+                f"field {field.name!r} of {field.dataset} not found: no recorded run read or wrote it"
+            )

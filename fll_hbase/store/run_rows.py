@@ -1,13 +1,11 @@
-"""How is a run laid out as cells, and read back: its row, references and index rows. Its content is in
-content_rows; both are pure, and the same for every way in.
+"""Cells of a run: its run row, references and day index, encoded and decoded by pure functions.
 
-The format is written down in docs/row-keys.md.
+docs/row-keys.md defines the format. Contents are in `content_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,78 +13,58 @@ from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
 from fll_hbase.model import checksum as checksums
-from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
 from fll_hbase.model.runs import ProgramRun, State
-from fll_hbase.model.window import Direction
+from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
 
-_NAMED = 8
-"""So many pieces of a truth come before the details, which hold any character."""
+_FIELDS_BEFORE_DETAILS = 8
+"""The details are JSON and may contain separators, so a value is split this often at most."""
 
 _STATES = {state.value.encode(): state for state in State}
 
 CELL_BYTES_MAX = 8 * 2**20
-"""HBase refuses cells at about 10 MiB, and with them every row of the batch."""
+"""HBase refuses cells of about 10 MiB, and with one of them every row of its batch."""
 
 
 class CommittedRun(NamedTuple):
-    """What a run row says of its run."""
+    """The committed state of a run: its content, and the run as its row describes it."""
 
     checksum: str
     run: ProgramRun
 
 
 class CommittedHead(NamedTuple):
-    """As much of a truth as confirming a candidate takes."""
+    """The first fields of a commit value, enough to confirm that a run is in a window."""
 
     checksum: str
     start_ms: int
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class ContentEndpoints:
-    """What references and index rows of a content are made of."""
-
-    checksum: str
-    sources: tuple[Dataset, ...]
-    destinations: tuple[Dataset, ...]
-
-    def __hash__(self) -> int:
-        """A checksum names its content, so it says all; this is asked for every run."""
-        return hash(self.checksum)
-
-    def directed(self) -> Iterator[tuple[Direction, Dataset]]:
-        for end_point in self.destinations:
-            yield Direction.BACKWARD, end_point
-        for end_point in self.sources:
-            yield Direction.FORWARD, end_point
-
-
 class LatestDocument(NamedTuple):
-    """The document of a run row that counts."""
+    """The document of a run row that counts, and its number."""
 
     number: int
     value: bytes
 
 
-def encode_head(truth: CommittedRun) -> bytes:
-    """The value of truth cells of a run told by events, which say the rest: as much as confirming takes."""
-    return encode_head_values(truth.checksum, truth.run.start_ms, truth.run.state)
+def head_of(committed: CommittedRun) -> CommittedHead:
+    """Return the head of a committed run."""
+    return CommittedHead(committed.checksum, committed.run.start_ms, committed.run.state)
 
 
-def encode_head_values(checksum: str, start_ms: int, state: State) -> bytes:
-    """What `head_of` makes of a truth that says this."""
-    return b"%b|%d|%b" % (checksum.encode(), start_ms, state.value.encode())
+def encode_head(head: CommittedHead) -> bytes:
+    """Encode the commit value of a run that events describe; the rest is read from its events."""
+    return b"%b|%d|%b" % (head.checksum.encode(), head.start_ms, head.state.value.encode())
 
 
-def encode_run(truth: CommittedRun) -> bytes:
-    """The value of document cells, and of their truths. Raises TooLarge where no cell holds it."""
-    run = truth.run
+def encode_run(committed: CommittedRun) -> bytes:
+    """Encode the value of a document cell and of its commit record. Raises TooLarge."""
+    run = committed.run
     names = (run.namespace, run.application, run.version, run.type, run.program)
     details = (run.details.encode(),) if run.details else ()
-    value = SEPARATOR.join((encode_head(truth), *map(escape, names), *details))
+    value = SEPARATOR.join((encode_head(head_of(committed)), *map(escape, names), *details))
     if len(value) > CELL_BYTES_MAX:
         raise TooLarge(
             f"run {run.run!r}: names and details of the run are {len(value)} bytes long; shorten them"
@@ -95,10 +73,10 @@ def encode_run(truth: CommittedRun) -> bytes:
 
 
 def decode_run(run_id: str, value: bytes) -> CommittedRun:
-    """The inverse of `encoded`. Raises CorruptRow for any other bytes."""
+    """Decode what `encode_run` encoded. Raises CorruptRow for any other bytes."""
     try:
-        checksum, start, state, *names = value.split(SEPARATOR, _NAMED)
-        details = names.pop().decode() if len(names) == _NAMED - 2 else ""
+        checksum, start, state, *names = value.split(SEPARATOR, _FIELDS_BEFORE_DETAILS)
+        details = names.pop().decode() if len(names) == _FIELDS_BEFORE_DETAILS - 2 else ""
         if details and not details.startswith("{"):
             raise ValueError("details are a JSON object")
         namespace, application, version, type_, program = map(unescape, names)
@@ -115,30 +93,30 @@ def decode_run(run_id: str, value: bytes) -> CommittedRun:
         )
         return CommittedRun(checksum.decode(), run)
     except (ValueError, TypeError) as error:
-        raise CorruptRow(f"run {run_id!r}: {value!r} is not the truth about a run") from error
+        raise CorruptRow(f"run {run_id!r}: {value!r} is not the value of a document") from error
 
 
 def decode_head(value: bytes) -> CommittedHead:
-    """What `head_of` made, or `encoded` begins with. Raises CorruptRow for any other bytes."""
+    """Decode the head of a commit value or document. Raises CorruptRow for any other bytes."""
     try:
         checksum, start, state, *_ = value.split(SEPARATOR, 3)
         return CommittedHead(checksum.decode(), int(start), _STATES[state])
     except (ValueError, KeyError) as error:
-        raise CorruptRow(f"{value!r} is not the truth about a run") from error
+        raise CorruptRow(f"{value!r} is not a commit value") from error
 
 
 def is_head_only(value: bytes) -> bool:
-    """Whether it says no more than confirming takes."""
+    """Return whether a commit value is that of a run which events describe."""
     return value.count(SEPARATOR) == 2
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:
-    """The cell of one whole document."""
+    """Return the cell of one document."""
     return Put(row, layout.document_column(number, checksums.digest(value)), value)
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Of all documents the one with the highest number; on a tie, the greatest digest."""
+    """Return the document of the highest number, on a tie that of the greatest digest. Raises CorruptRow."""
     latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
     if latest is None:
         return None
@@ -149,123 +127,127 @@ def latest_document(row: Row) -> LatestDocument | None:
 
 
 def document_values(row: Row) -> list[bytes]:
-    """What all documents of a run row say, the latest last."""
+    """Return the values of all documents of a run row, oldest first."""
     return [row[column].value for column in sorted(c for c in row if c.startswith(layout.DOCUMENT))]
 
 
 def input_count(row: Row) -> int:
-    """How many documents and events a run row holds."""
+    """Return the number of documents and events of a run row."""
     return sum(column.startswith((layout.DOCUMENT, layout.EVENT)) for column in row)
 
 
 def commit_count(row: Row, value: bytes) -> int:
-    """The count under which this is the truth: that of what was said, unless another truth counts as much.
+    """Return the count under which `value` becomes the commit record that readers use.
 
-    One does where a purge took what it counted from under a writer: what is true now must win.
+    That is the number of inputs, unless another record has the same count or a greater one. A purge that
+    deletes the inputs under a writer leaves such a record, and the new one must win.
     """
-    said = input_count(row)
-    counts = {column: _counted(column) for column in row if column.startswith(layout.COMMIT)}
+    inputs = input_count(row)
+    counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
     count = max(counts.values(), default=0)
-    if count < said:
-        return said
+    if count < inputs:
+        return inputs
     agreed = all(row[column].value == value for column in counts if counts[column] == count)
     return count if agreed else count + 1
 
 
-def _counted(truth: bytes) -> int:
-    return int(truth[len(layout.COMMIT) :][:8], 16)
+def _count_in(column: bytes) -> int:
+    return int(column[len(layout.COMMIT) :][:8], 16)
 
 
 def event_put(row: bytes, event: RunEvent) -> Put:
-    """The cell of one event."""
-    value = SEPARATOR.join((event.type.value.encode(), event.lineage_digest.encode(), event.facts_digest.encode()))
+    """Return the cell of one event."""
+    value = SEPARATOR.join(
+        (event.type.value.encode(), event.lineage_digest.encode(), event.facts_digest.encode())
+    )
     return Put(row, layout.event_column(event.time_ms, checksums.digest(value)), value)
 
 
 def decode_events(row: Row) -> list[RunEvent]:
-    """The events of a run row, in order. Raises CorruptRow."""
-    return sort_events(_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT))
+    """Decode the events of a run row, sorted. Raises CorruptRow."""
+    return sort_events(
+        _decode_event(column, cell) for column, cell in row.items() if column.startswith(layout.EVENT)
+    )
 
 
-def event_body_put(digest: str, text: bytes) -> Put:
-    """The cell of what events say. Raises TooLarge where no cell holds it."""
-    return checked_put(layout.event_body_row(digest), layout.EVENT_BODY, text, "what the event says of lineage")
+def event_body_put(digest: str, body: bytes) -> Put:
+    """Return the cell of one event body. Raises TooLarge."""
+    return checked_put(layout.event_body_row(digest), layout.EVENT_BODY, body, "the lineage of the event")
 
 
 def commit_put(row: bytes, count: int, value: bytes) -> Put:
-    """The cell that makes `value` the truth, unless a pass saw more documents than `count`."""
+    """Return the commit record of `value`; readers use that of the greatest count."""
     return Put(row, layout.commit_column(count, checksums.digest(value)), value)
 
 
 def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
-    """The truth of the greatest count; None where no pass has finished yet."""
-    truths = [column for column in row if column.startswith(layout.COMMIT)]
-    return row[max(truths)].value if truths else None
+    """Return the value of the commit record that counts; None if no commit of the run has finished."""
+    columns = [column for column in row if column.startswith(layout.COMMIT)]
+    return row[max(columns)].value if columns else None
 
 
-def reference_puts(truth: CommittedRun, ends: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
-    """One row per end point that the run read or wrote."""
-    run = truth.run
-    column = reference_column(truth.checksum, failed=run.state.failed)
+def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
+    """Yield one reference for each dataset that the run read or wrote; `program` is the value."""
+    run = committed.run
+    column = reference_column(committed.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, run.run)
-    for head in _reference_heads(ends):
-        yield Put(check_key_length(head + tail), column, program)
+    for prefix in _reference_prefixes(endpoints):
+        yield Put(check_key_length(prefix + tail), column, program)
 
 
 @lru_cache(maxsize=4_096)
-def _reference_heads(ends: ContentEndpoints) -> tuple[bytes, ...]:
-    """What the references of a content begin with."""
-    return tuple(layout.reference_prefix(direction, end_point) for direction, end_point in ends.directed())
+def _reference_prefixes(endpoints: ContentEndpoints) -> tuple[bytes, ...]:
+    return tuple(
+        layout.reference_prefix(direction, dataset) for direction, dataset in endpoints.by_direction()
+    )
 
 
 def reference_column(checksum: str, *, failed: bool) -> bytes:
-    """The cell of a content in references of a run, which may have failed."""
+    """Return the column of a content in the references of a run that failed or did not."""
     return (layout.FAILED_REFERENCE if failed else layout.REFERENCE) + checksum.encode()
 
 
 def encode_program(run: ProgramRun) -> bytes:
-    """The value of references to a run told by a document."""
+    """Encode the value of the references of a run that a document describes."""
     return SEPARATOR.join(map(escape, (run.application, run.version, run.type, run.program)))
 
 
-def longest_prefix_bytes(ends: ContentEndpoints) -> int:
-    """What the longest reference key of a content takes before its tail."""
-    return max(map(len, _reference_heads(ends)), default=0)
+def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
+    """Return the length of the longest reference key of a content without its tail."""
+    return max(map(len, _reference_prefixes(endpoints)), default=0)
 
 
-def one_run_per_index_row(truths: Iterable[CommittedRun]) -> Iterable[CommittedRun]:
-    """Of the runs that share their index rows, the last one."""
-    return {
-        (truth.checksum, truth.run.state.failed, day_of(truth.run.start_ms)): truth for truth in truths
-    }.values()
+def one_run_per_index_row(runs: Iterable[CommittedRun]) -> Iterable[CommittedRun]:
+    """Return the last run of each day, content and kind of state: others would put the same index rows."""
+    return {(run.checksum, run.run.state.failed, day_of(run.run.start_ms)): run for run in runs}.values()
 
 
-def index_puts(truth: CommittedRun, ends: ContentEndpoints) -> Iterator[Put]:
-    """One row per end point, day and content; its witness is the run."""
-    run = truth.run
+def index_puts(committed: CommittedRun, endpoints: ContentEndpoints) -> Iterator[Put]:
+    """Yield one index row for each dataset that the run read or wrote, with the run as its sample."""
+    run = committed.run
     column = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
-    tail = layout.index_tail(day_of(run.start_ms), truth.checksum)
-    witness = layout.reference_tail(run.start_ms, run.run)
-    for direction, end_point in ends.directed():
-        yield Put(layout.index_prefix(direction, end_point) + tail, column, witness)
+    tail = layout.index_tail(day_of(run.start_ms), committed.checksum)
+    sample_run = layout.reference_tail(run.start_ms, run.run)
+    for direction, dataset in endpoints.by_direction():
+        yield Put(layout.index_prefix(direction, dataset) + tail, column, sample_run)
 
 
-def _event(column: bytes, cell: Cell) -> RunEvent:
+def _decode_event(column: bytes, cell: Cell) -> RunEvent:
     try:
-        kind, part, facts = cell.value.decode().split("|")
-        return RunEvent(layout.event_time_ms(column), EventType(kind), part, facts)
+        event_type, lineage_digest, facts_digest = cell.value.decode().split("|")
+        return RunEvent(layout.event_time_ms(column), EventType(event_type), lineage_digest, facts_digest)
     except ValueError as error:
         raise CorruptRow(f"{column!r}: {cell.value!r} is not an event") from error
 
 
 def checked_put(row: bytes, column: bytes, value: bytes, what: str = "") -> Put:
-    """The cell. Raises TooLarge, saying `what` it would be, where no cell holds it."""
+    """Return the cell. Raises TooLarge, naming `what` or the column, if it exceeds CELL_BYTES_MAX."""
     if len(value) > CELL_BYTES_MAX:
-        said = what or column.decode("ascii", "replace")
-        raise TooLarge(f"{said} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
+        subject = what or column.decode("ascii", "replace")
+        raise TooLarge(f"{subject} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
     return Put(row, column, value)
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
-    """One put per cell, the last one."""
+    """Return one put for each cell, the last one."""
     return list({(put.row, put.column): put for put in puts}.values())

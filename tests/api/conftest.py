@@ -18,7 +18,7 @@ from wire import Server
 
 from api import create_app
 from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Table, open_table
 
 MakeClient = Callable[..., FlaskClient]
@@ -71,8 +71,8 @@ def make_table(engine: str, request: pytest.FixtureRequest) -> Iterator[MakeTabl
 def make_client(make_table: MakeTable) -> MakeClient:
     """Makes clients of an app over an empty store each, with these settings and limits."""
 
-    def make(limits: Limits | None = None, **settings: int) -> FlaskClient:
-        store = LineageStore(make_table(), limits=limits)
+    def make(store_settings: Settings | None = None, **settings: int) -> FlaskClient:
+        store = LineageStore(make_table(), store_settings)
         return create_app(store, Settings(**settings)).test_client()  # type: ignore[arg-type]
 
     return make

@@ -21,7 +21,7 @@ from documents import (
 )
 from flask.testing import FlaskClient
 
-from fll_hbase.store.lineage_store import Limits
+from fll_hbase.config import Settings
 
 USER_DATA = {"namespace": "ns1", "name": "user_data"}
 PEOPLE = {"namespace": "ns1", "name": "people"}
@@ -298,7 +298,7 @@ class TestBounds:
     """Answers that are not complete say so."""
 
     def test_the_cap_of_levels(self, make_client: MakeClient) -> None:
-        client = make_client(Limits(level_max=2))
+        client = make_client(Settings(level_max=2))
         chain(client, 4)
         for level, truncated in ((1, None), (2, None), (3, "true"), (99, "true")):
             answer = client.get(path("ns1", "endpoints", "e0", "fields", "lineage", **ALL, level=level))
@@ -308,7 +308,7 @@ class TestBounds:
         assert "Truncated" not in client.get(target).headers, "nothing was left unasked"
 
     def test_the_bound_of_pairs(self, make_client: MakeClient) -> None:
-        client = make_client(Limits(pairs_max=5))
+        client = make_client(Settings(pairs_max=5))
         recorded(client, copying("a", "b", *"uvwxy"))
         target = path("ns1", "endpoints", "a", "fields", "lineage", **ALL)
         assert "Truncated" not in client.get(target).headers
@@ -326,7 +326,7 @@ class TestBounds:
             writing("write", "b", *taken("again", *fields)),
         ]
         for most, truncated in ((110, False), (50, True)):
-            client = make_client(Limits(connections_max=most))
+            client = make_client(Settings(connections_max=most))
             recorded(client, {"run": run(), "operations": operations})
             said = detailed(client, "b", "f0")
             assert said["truncated"] is truncated
@@ -345,7 +345,7 @@ class TestBounds:
         assert not record(client, worked(), dryRun="true").json.get("truncated")
 
     def test_the_bound_of_runs(self, make_client: MakeClient) -> None:
-        client = make_client(Limits(runs_max=2))
+        client = make_client(Settings(runs_max=2))
         for number in range(2):
             recorded(client, copying("a", "b", "x", run=run(f"{number}")))
         assert ways(client, "b", "x")["truncated"] is False

@@ -59,7 +59,7 @@ def test_a_dataset_event_tells_of_fields_alone(tmp_path: Path) -> None:
 
 
 def test_an_end_point_never_seen_is_told(side: tuple[str, str]) -> None:
-    assert "no run ever read or wrote" in complaint("export", "hospital", "nowhere", *side, code=1)
+    assert "no recorded run read or wrote" in complaint("export", "hospital", "nowhere", *side, code=1)
 
 
 def test_an_empty_window_is_no_line(side: tuple[str, str]) -> None:

@@ -208,9 +208,9 @@ def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        (("lineage", "bank", "nowhere"), "no run ever read or wrote bank/nowhere; a search finds names"),
-        (("field", "bank", "DailyTransactions", "no"), "no run ever read or wrote 'no' of"),
-        (("runs", "nowhere", "DailyTransactions"), "no run ever read or wrote nowhere/DailyTransactions"),
+        (("lineage", "bank", "nowhere"), "dataset bank/nowhere not found: no recorded run read or wrote it; search for its name"),
+        (("field", "bank", "DailyTransactions", "no"), "field 'no' of bank/DailyTransactions not found"),
+        (("runs", "nowhere", "DailyTransactions"), "dataset nowhere/DailyTransactions not found"),
     ],
 )
 def test_what_was_never_seen_is_a_failure(sampled: str, question: tuple[str, ...], told: str) -> None:

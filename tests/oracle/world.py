@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from api import create_app
 from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
 from .compare import differences
@@ -24,7 +24,7 @@ class World:
     """A new server over an empty store in memory, and a new oracle."""
 
     def __init__(self, level_max: int = 32) -> None:
-        store = LineageStore(open_table("sqlite:///:memory:"), limits=Limits(level_max=level_max))
+        store = LineageStore(open_table("sqlite:///:memory:"), Settings(level_max=level_max))
         self.client = create_app(store, Settings(level_max=level_max)).test_client()
         self.oracle = Oracle(level_max)
         self.checksums: dict[frozenset[Operation], str] = {}

@@ -143,7 +143,8 @@ def all_runs(store: LineageStore, question: Question, limit: int) -> list[Listed
 
 def _short(document: RecordedRun | IncomingEvent) -> str:
     if isinstance(document, IncomingEvent):
-        return f"{document.run}:{document.event.type.value}@{document.event.time_ms}{document.event.lineage_digest[:4]}"
+        event = document.event
+        return f"{document.run}:{event.type.value}@{event.time_ms}{event.lineage_digest[:4]}"
     run = document.run
     return f"{run.run}={document.info.checksum[:4]}@{run.start_ms}{run.state.value[0]}{run.version}"
 

@@ -197,7 +197,7 @@ def recording(kind: type[RunCommitter]) -> Make:
 
     def make(table: Table, clock: Callable[[], int]) -> LineageStore:
         store = open_store(table, clock)
-        store._recording.__class__ = kind
+        store._components.committer.__class__ = kind
         return store
 
     return make

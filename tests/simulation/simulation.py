@@ -7,10 +7,11 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
+from fll_hbase.config import Settings
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.store.lineage_store import Limits, LineageStore
+from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Put, Table
 
@@ -55,7 +56,7 @@ def open_store(
     table: Table, clock: Callable[[], int], kind: type[LineageStore] = LineageStore
 ) -> LineageStore:
     """The store as it is."""
-    return kind(table, limits=Limits(grace_ms=GRACE_MS), clock=clock)
+    return kind(table, settings=Settings(grace_ms=GRACE_MS), clock=clock)
 
 
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
@@ -64,7 +65,10 @@ def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
     garbage_collection.purge(table, horizons, until_ms=garbage_collection.safe_until_ms(clock(), GRACE_MS))
     until_ms = garbage_collection.safe_until_ms(clock(), GRACE_MS)
     garbage_collection.remove(
-        table, garbage_collection.find_garbage(table, horizons, until_ms=until_ms), horizons, until_ms=until_ms
+        table,
+        garbage_collection.find_garbage(table, horizons, until_ms=until_ms),
+        horizons,
+        until_ms=until_ms,
     )
 
 

@@ -1,4 +1,4 @@
-"""Do all workers together take what one process would, told before, with writers at work?"""
+"""Distributed retention deletes what one process would, as a dry run reports, beside running writers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def table(url: str) -> Iterator[Table]:
         yield opened
 
 
-def filled(url: str) -> None:
+def fill_store(url: str) -> None:
     with table(url) as opened:
         LineageStore(opened).record(history())
     time.sleep(0.01)
@@ -64,51 +64,49 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'a.db'}"
 
 
-def test_it_takes_what_one_process_takes(spark: SparkSession, url: str, tmp_path: Path) -> None:
-    filled(url)
-    alone = f"sqlite:///{tmp_path / 'alone.db'}"
-    filled(alone)
+def test_workers_delete_what_one_process_deletes(spark: SparkSession, url: str, tmp_path: Path) -> None:
+    fill_store(url)
+    local_url = f"sqlite:///{tmp_path / 'alone.db'}"
+    fill_store(local_url)
     time.sleep(0.01)
     dry = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=True)
-    retained = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=False)
-    with table(alone) as one:
+    report = retention.apply_retention(spark, settings(url), HORIZONS, dry_run=False)
+    with table(local_url) as local_table:
         until_ms = time.time_ns() // 1_000_000
-        purged = garbage_collection.purge(one, HORIZONS, until_ms=until_ms)
-        found = garbage_collection.find_garbage(one, HORIZONS, until_ms=until_ms)
-        garbage_collection.remove(one, found, HORIZONS, until_ms=until_ms)
-        wanted = set(cells(one))
+        purged = garbage_collection.purge(local_table, HORIZONS, until_ms=until_ms)
+        garbage = garbage_collection.find_garbage(local_table, HORIZONS, until_ms=until_ms)
+        garbage_collection.remove(local_table, garbage, HORIZONS, until_ms=until_ms)
+        expected = set(cells(local_table))
     with table(url) as opened:
-        assert set(cells(opened)) == wanted
-    assert retained.counts == {
+        assert set(cells(opened)) == expected
+    assert report.counts == {
         "runs": purged.rows,
-        "references": sum(not cell.row.startswith(b"i|") for cell in found.cells),
-        "index rows": sum(cell.row.startswith(b"i|") for cell in found.cells),
-        "contents": len(found.contents),
+        "references": sum(not cell.row.startswith(b"i|") for cell in garbage.cells),
+        "index rows": sum(cell.row.startswith(b"i|") for cell in garbage.cells),
+        "contents": len(garbage.contents),
         "parts": 0,
-        "end points": len(found.catalogue_rows),
+        "end points": len(garbage.catalogue_rows),
     }
-    assert all(retained.counts[kind] for kind in ("runs", "references", "index rows"))
-    assert (dry.counts, dry.dry_run) == (retained.counts, True)
+    assert all(report.counts[kind] for kind in ("runs", "references", "index rows"))
+    assert (dry.counts, dry.dry_run) == (report.counts, True)
 
 
-def test_a_dry_run_takes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dry_run_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    filled(url)
-    shutil.copy(tmp_path / "a.db", tmp_path / "before.db")
-    retained = retention.apply_retention(
-        spark, settings(url), RetentionPolicy(STARTS_MS[-1] + 1), dry_run=True
-    )
-    assert retained.counts["runs"] == len({run.run.run for run in history()})
-    assert retained.counts["contents"] == len(CONTENTS)
-    with table(url) as opened, table(f"sqlite:///{tmp_path / 'before.db'}") as before:
-        assert list(cells(opened)) == list(cells(before))
+    fill_store(url)
+    shutil.copy(tmp_path / "a.db", tmp_path / "unchanged.db")
+    report = retention.apply_retention(spark, settings(url), RetentionPolicy(STARTS_MS[-1] + 1), dry_run=True)
+    assert report.counts["runs"] == len({run.run.run for run in history()})
+    assert report.counts["contents"] == len(CONTENTS)
+    with table(url) as opened, table(f"sqlite:///{tmp_path / 'before.db'}") as unchanged:
+        assert list(cells(opened)) == list(cells(unchanged))
 
 
-def test_nothing_that_is_being_written_is_lost(spark: SparkSession, tmp_path: Path) -> None:
-    """Writers replace runs all the time; of the grace period, two seconds here, nothing goes."""
+def test_runs_that_are_being_written_are_not_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """Writers replace runs all the time; nothing of the grace period, two seconds here, is deleted."""
     url = f"sqlite:///{tmp_path / 'a.db'}"
     settings = Settings(grace_ms=2_000)
-    true: dict[str, RecordedRun] = {}
+    newest: dict[str, RecordedRun] = {}
     stop = threading.Event()
 
     def write(number: int) -> None:
@@ -117,31 +115,34 @@ def test_nothing_that_is_being_written_is_lost(spark: SparkSession, tmp_path: Pa
             for turn in range(1_000_000):
                 if stop.is_set():
                     return
-                some = [
-                    replace(one, run=replace(one.run, run=f"{number}-{one.run.run}")) for one in history(9)
+                runs = [
+                    replace(run, run=replace(run.run, run=f"{number}-{run.run.run}")) for run in history(9)
                 ]
-                some = [RecordedRun(one.run, CONTENTS[(turn + n) % 8]) for n, one in enumerate(some)]
-                store.record(some)
-                true.update({one.run.run: one for one in some})
+                runs = [RecordedRun(run.run, CONTENTS[(turn + n) % 8]) for n, run in enumerate(runs)]
+                store.record(runs)
+                newest.update({run.run.run: run for run in runs})
 
-    filled(url)
+    fill_store(url)
     writers = [threading.Thread(target=write, args=(number,)) for number in range(2)]
     for writer in writers:
         writer.start()
-    gone = 0
+    deleted = 0
     for _ in range(3):
         time.sleep(2.5)
-        kept = replace(Settings(store=url), grace_ms=2_000)
-        gone += sum(retention.apply_retention(spark, kept, RetentionPolicy(), dry_run=False).counts.values())
+        job_settings = replace(Settings(store=url), grace_ms=2_000)
+        report = retention.apply_retention(spark, job_settings, RetentionPolicy(), dry_run=False)
+        deleted += sum(report.counts.values())
     stop.set()
     for writer in writers:
         writer.join()
-    assert gone
+    assert deleted
     with table(url) as opened:
         store = LineageStore(opened)
-        told = {}
-        for end_point in END_POINTS:
-            told |= {one.run.run: one.checksum for one in listed(store, end_point, ALWAYS)}  # type: ignore[attr-defined]
-        assert {run: told[run] for run in true} == {run: one.info.checksum for run, one in true.items()}
-        for checksum in set(told.values()):
+        checksums = {}
+        for dataset in END_POINTS:
+            runs = listed(store, dataset, ALWAYS)
+            checksums |= {run.run.run: run.checksum for run in runs}  # type: ignore[attr-defined]
+        expected = {name: run.info.checksum for name, run in newest.items()}
+        assert {name: checksums[name] for name in newest} == expected
+        for checksum in set(checksums.values()):
             store._contents.content(checksum)

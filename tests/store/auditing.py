@@ -7,9 +7,16 @@ from collections.abc import Iterable
 
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
-from fll_hbase.store.maintenance.audit.expectations import EXPECTED, PRESENT, FAULT, RowFacts, is_mismatch, text_hash
+from fll_hbase.store.maintenance.audit.expectations import (
+    EXPECTED,
+    FAULT,
+    PRESENT,
+    RowFacts,
+    is_mismatch,
+    text_hash,
+)
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
-from fll_hbase.store.maintenance.audit.recheck import Rechecker, Mismatches
+from fll_hbase.store.maintenance.audit.recheck import Mismatches, Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table
 

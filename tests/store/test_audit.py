@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from fll_hbase.store.write.batching import RunInput
 from hypothesis import given
 from hypothesis import strategies as st
 from simulation.world import STARTS_MS
@@ -22,6 +21,7 @@ from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit.findings import Kind, Repair
+from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
 from .auditing import confirmed, differing, findings, repaired, wrong

@@ -8,7 +8,6 @@ from typing import Any
 
 from cases.openlineage.recorded import events
 from engines import Hbase
-from fll_hbase.store.write.batching import RunInput
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sources.openlineage_events import run_events
@@ -20,6 +19,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Table, open_table
 
 SAMPLE_END_MS = 1_700_000_000_000

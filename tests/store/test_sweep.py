@@ -139,7 +139,8 @@ def test_what_is_young_stays(tmp_path: Path) -> None:
     before = set(cells(table))
     until_ms = garbage_collection.safe_until_ms(1, 0)
     assert (
-        garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms) == garbage_collection.NONE_REMOVED
+        garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
+        == garbage_collection.NONE_REMOVED
     )
     found = garbage_collection.find_garbage(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
     garbage_collection.remove(table, found, RetentionPolicy(LATER_MS), until_ms=until_ms)

@@ -1,8 +1,8 @@
-"""What nothing needs any more is taken away: purge of old runs, and a sweep after what was left behind.
+"""Garbage collection in one process: purge of expired runs, and a sweep of what no run refers to.
 
-Writers delete nothing. A sweep marks what run rows need, and then removes what is not marked, if it was put
-before any pass began that may still rely on it: docs/row-keys.md, "How rows go". Whatever a writer does
-meanwhile it puts anew, and deletes spare what was put later.
+Writers delete nothing. A sweep finds what run rows need and deletes the rest, as far as it was put before
+any pass began that may rely on it: docs/row-keys.md, "How rows go". What a writer puts meanwhile is newer,
+and deletes spare it.
 """
 
 from __future__ import annotations
@@ -13,33 +13,36 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from fll_hbase.keys import layout, ranges
-from fll_hbase.model.retention_policy import Horizons
+from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.store.maintenance import liveness
-from fll_hbase.store.maintenance.liveness import Marking
+from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import CellKey, Put, Row, Table
 
 T = TypeVar("T")
 
 PAGE_ROWS = 1_000
 HINTS = (*layout.REFERENCES, layout.INDEX)
-"""References, and the day index."""
+"""Prefixes of the rows that are deleted cell by cell: references and the day index."""
 
-_SLACK = 8
-"""Clocks may differ by an eighth of the grace period."""
+_SKEW_SHARE = 8
+"""Clocks may differ by this share, an eighth, of the grace period."""
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """What a sweep found: hints and rows that are to go, and end points whose past is cut."""
+    """What a sweep is to delete: cells of hints, and whole rows of catalogue, contents and event bodies.
+
+    `truncated_rows` are catalogue rows of datasets that lose references of runs which stay.
+    """
 
     cells: frozenset[CellKey]
-    end_points: frozenset[bytes]
+    catalogue_rows: frozenset[bytes]
     contents: frozenset[bytes]
-    shortened: frozenset[bytes]
+    truncated_rows: frozenset[bytes]
 
 
 class Removed(NamedTuple):
-    """How much was removed; of a row or cell that was put anew meanwhile some may be left."""
+    """Deleted rows, cells and bytes; of what was put again meanwhile some may be left."""
 
     rows: int
     cells: int
@@ -51,168 +54,176 @@ class Removed(NamedTuple):
         return Removed(self.rows + other.rows, self.cells + other.cells, self.bytes + other.bytes)
 
 
-NOTHING = Removed(0, 0, 0)
+NONE_REMOVED = Removed(0, 0, 0)
 _CELL_BYTES = 20
-"""What HBase stores with a cell beside its key and value: lengths, stamp, type."""
+"""What HBase stores with a cell beside its key and value: lengths, timestamp, type."""
 
 
 def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
-    """About what a cell takes, before any encoding or compression."""
+    """Return the approximate size of a stored cell before encoding and compression."""
     return len(row) + len(column) + len(value) + _CELL_BYTES
 
 
-def until_ms(now_ms: int, grace_ms: int) -> int:
-    """What was put by then, and is not marked from now on, nobody relies on."""
-    return now_ms - grace_ms - grace_ms // _SLACK
+def safe_until_ms(now_ms: int, grace_ms: int) -> int:
+    """Return the time such that no pass still relies on what was put by then and no run needs from now on."""
+    return now_ms - grace_ms - grace_ms // _SKEW_SHARE
 
 
-def purge(table: Table, horizons: Horizons, *, until_ms: int) -> Removed:
-    """Remove runs that started before their horizons; a sweep, begun later, takes what was theirs."""
-    marking = Marking(table, horizons)
-    removed = NOTHING
-    for page in pages(table, *ranges.under(layout.RUNS)):
-        removed += remove_runs(table, list(marking.due(page, until_ms=until_ms)), until_ms=until_ms)
+def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
+    """Delete the rows of expired runs. A sweep that begins later deletes what they needed."""
+    scanner = LivenessScanner(table, policy)
+    removed = NONE_REMOVED
+    for page in pages(table, *ranges.prefix_range(layout.RUNS)):
+        removed += remove_runs(table, list(scanner.expired_runs(page, until_ms=until_ms)), until_ms=until_ms)
     return removed
 
 
-def found(table: Table, horizons: Horizons, *, until_ms: int) -> Garbage:
-    """All garbage of a table that one process can hold; it must be begun after `until_ms` was told.
+def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Garbage:
+    """Return all garbage of a table that fits in memory; `until_ms` has to be computed before the call.
 
-    Raises CorruptRow: then nothing is known to be garbage.
+    Raises CorruptRow: an unreadable row could need any cell.
     """
-    marking = Marking(table, horizons)
-    kept = [one for page in pages(table, *ranges.under(layout.RUNS)) for one in marking.kept(page)]
-    needed = {cell for one in kept for cell in one.cells}
-    hints = (table.scan(*ranges.under(kind)) for kind in HINTS)
-    old = {
-        CellKey(row, column) for scanned in hints for row, column, _ in liveness.old_cells(scanned, until_ms)
+    scanner = LivenessScanner(table, policy)
+    run_pages = pages(table, *ranges.prefix_range(layout.RUNS))
+    live = [of_run for page in run_pages for of_run in scanner.live_cells(page)]
+    needed = {cell for of_run in live for cell in of_run.cells}
+    scans = (table.scan(*ranges.prefix_range(prefix)) for prefix in HINTS)
+    old_cells = {
+        CellKey(row, column)
+        for scanned in scans
+        for row, column, _ in liveness.cells_older_than(scanned, until_ms)
     }
-    contents = dict(table.scan(*ranges.under(layout.CONTENTS), columns=(layout.SOURCES, layout.DESTINATIONS)))
-    parts = table.scan(*ranges.under(layout.PARTS), columns=(layout.PART,))
-    gone = {key for key, row in liveness.old_rows(contents.items(), until_ms) if (key, b"") not in needed}
-    named = {key: set(liveness.end_points_of(key, row)) for key, row in contents.items()}
-    alive = set().union(*(named[key] for key in named.keys() - gone))
-    dead = set().union(*(named[key] for key in gone)) - alive
+    contents = dict(
+        table.scan(*ranges.prefix_range(layout.CONTENTS), columns=(layout.SOURCES, layout.DESTINATIONS))
+    )
+    bodies = table.scan(*ranges.prefix_range(layout.EVENT_BODIES), columns=(layout.EVENT_BODY,))
+    old_contents = {key for key, _ in liveness.rows_older_than(contents.items(), until_ms)}
+    old_bodies = {key for key, _ in liveness.rows_older_than(bodies, until_ms)}
+    unneeded = {key for key in old_contents | old_bodies if (key, b"") not in needed}
+    datasets = {key: set(liveness.catalogue_keys(key, row)) for key, row in contents.items()}
+    live_datasets = set().union(*(datasets[key] for key in datasets.keys() - unneeded))
+    dead_datasets = set().union(*(datasets[key] for key in datasets.keys() & unneeded)) - live_datasets
+    dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
     return Garbage(
-        cells=frozenset(old - needed),
-        end_points=frozenset(dead | (aliases(table, sorted(dead)) - alive)),
-        contents=frozenset(gone)
-        | {key for key, _ in liveness.old_rows(parts, until_ms) if (key, b"") not in needed},
-        shortened=frozenset(layout.end_point_row(end) for one in kept for end in one.shortened),
+        cells=frozenset(old_cells - needed),
+        catalogue_rows=frozenset(dead_datasets | dead_aliases),
+        contents=frozenset(unneeded),
+        truncated_rows=frozenset(
+            layout.dataset_row(dataset) for of_run in live for dataset in of_run.truncated_datasets
+        ),
     )
 
 
-def aliases(table: Table, keys: Sequence[bytes]) -> set[bytes]:
-    """The catalogue rows of the further names of end points."""
-    rows = [layout.alias_row(ranges.end_point_in(key)) for key in keys]
-    read = [row for some in _batches(rows) for row in table.rows(some).values()]
-    return {layout.end_point_row(layout.parsed_alias(column)) for row in read for column in row}
+def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
+    """Return the catalogue rows of the aliases of datasets, which are given by their catalogue rows."""
+    alias_rows = [layout.alias_row(ranges.dataset_of(key)) for key in keys]
+    rows = [row for batch in _batches(alias_rows) for row in table.rows(batch).values()]
+    return {layout.dataset_row(alias) for row in rows for alias in layout.aliases_in(row)}
 
 
-def remove(table: Table, garbage: Garbage, horizons: Horizons, *, until_ms: int) -> None:
-    """Hints first; the catalogue of an end point before the content that names it.
+def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
+    """Delete garbage: hints first, and the catalogue row of a dataset before the content that refers to it.
 
-    Whatever ends it, what is left is found by the next sweep.
+    In this order an interruption leaves only garbage that the next sweep finds.
     """
-    shorten(table, garbage.shortened, horizons)
+    write_horizon_markers(table, garbage.truncated_rows, policy)
     remove_cells(table, sorted(garbage.cells), until_ms=until_ms)
-    remove_end_points(table, sorted(garbage.end_points), until_ms=until_ms)
+    remove_catalogue_rows(table, sorted(garbage.catalogue_rows), until_ms=until_ms)
     remove_rows(table, sorted(garbage.contents), until_ms=until_ms)
 
 
-def shorten(table: Table, keys: Iterable[bytes], horizons: Horizons) -> None:
-    """Note at end points from which start on their references are whole."""
+def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: RetentionPolicy) -> None:
+    """Put into catalogue rows the start from which on the references of their datasets are complete."""
     puts = [
-        Put(key, layout.horizon_column(horizons.of(ranges.end_point_in(key))), b"") for key in sorted(keys)
+        Put(key, layout.horizon_column(policy.cutoff_ms(ranges.dataset_of(key))), b"") for key in sorted(keys)
     ]
     if puts:
         table.write([puts])
 
 
 def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Remove run rows unless they were touched: truths, then what was said."""
-    removed = NOTHING
-    for some in _batches(keys):
-        due = _old(table, some, until_ms)
-        unsaid = _taken(table, due, layout.TRUTH, until_ms=until_ms)
-        gone = _taken(table, unsaid, b"", until_ms=until_ms)
-        removed += measured({key: due[key] for key in gone})
+    """Delete run rows that no writer touches: commit records first, then the rest."""
+    removed = NONE_REMOVED
+    for batch in _batches(keys):
+        expired = _older_rows(table, batch, until_ms)
+        uncommitted = _delete_columns(table, expired, layout.COMMIT, until_ms=until_ms)
+        deleted = _delete_columns(table, uncommitted, b"", until_ms=until_ms)
+        removed += size_of({key: expired[key] for key in deleted})
     return removed
 
 
 def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> None:
-    """Remove references and index rows."""
-    for some in _batches(cells):
-        table.delete(some, until_ms=until_ms)
+    """Delete cells of references and index rows."""
+    for batch in _batches(cells):
+        table.delete(batch, until_ms=until_ms)
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Remove rows of contents and parts, unless they were put anew."""
-    removed = NOTHING
-    for some in _batches(keys):
-        old = _old(table, some, until_ms)
-        table.delete(_cells(old), until_ms=until_ms)
-        removed += measured(old)
+    """Delete rows of contents and event bodies, unless they were put again."""
+    removed = NONE_REMOVED
+    for batch in _batches(keys):
+        rows = _older_rows(table, batch, until_ms)
+        table.delete(_cells(rows), until_ms=until_ms)
+        removed += size_of(rows)
     return removed
 
 
-def remove_end_points(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Remove what is old of catalogue rows, and aliases both of whose ends go."""
-    gone = {ranges.end_point_in(key) for key in keys}
-    for some in _batches(sorted(map(layout.alias_row, gone))):
-        for key, row in table.rows(some).items():
-            both = [column for column in row if layout.parsed_alias(column) in gone]
-            table.delete([CellKey(key, column) for column in both], until_ms=until_ms)
-    removed = NOTHING
-    for some in _batches(keys):
-        found = table.rows(some)
-        table.delete(_cells(found), until_ms=until_ms)
-        removed += measured(found)
+def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
+    """Delete the old cells of catalogue rows, and aliases between two of their datasets."""
+    datasets = {ranges.dataset_of(key) for key in keys}
+    for batch in _batches(sorted(map(layout.alias_row, datasets))):
+        for key, row in table.rows(batch).items():
+            columns = [layout.alias_column(alias) for alias in layout.aliases_in(row) if alias in datasets]
+            table.delete([CellKey(key, column) for column in columns], until_ms=until_ms)
+    removed = NONE_REMOVED
+    for batch in _batches(keys):
+        rows = table.rows(batch)
+        table.delete(_cells(rows), until_ms=until_ms)
+        removed += size_of(rows)
     return removed
 
 
 def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]:
-    """The light cells of a range, some rows at a time."""
+    """Scan the light cells from `start` (included) to `stop` (excluded), PAGE_ROWS rows at a time."""
     scanned = table.scan(start, stop, columns=liveness.SCANNED)
     while page := dict(islice(scanned, PAGE_ROWS)):
         yield page
 
 
-def _taken(table: Table, due: Mapping[bytes, Row], kind: bytes, *, until_ms: int) -> dict[bytes, Row]:
-    """Remove the columns that begin with `kind`; returns what is left of each row.
+def _delete_columns(
+    table: Table, rows: Mapping[bytes, Row], prefix: bytes, *, until_ms: int
+) -> dict[bytes, Row]:
+    """Delete the columns that begin with `prefix`; return what is left of each row.
 
-    Rows that were touched at this very moment get back what was taken, and are left out.
+    A row that a writer touched meanwhile gets the deleted cells back and is left out.
     """
-    left = {key: {c: row[c] for c in row if not c.startswith(kind)} for key, row in due.items()}
-    table.delete(
-        [CellKey(key, c) for key in due for c in due[key].keys() - left[key].keys()], until_ms=until_ms
-    )
-    now = table.rows(list(due)) if due else {}
-    touched = {key for key in due if now.get(key, {}) != left[key]}
-    back = [
-        Put(key, c, due[key][c].value) for key in sorted(touched) for c in due[key].keys() - left[key].keys()
+    left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
+    deleted = {key: rows[key].keys() - left[key].keys() for key in rows}
+    table.delete([CellKey(key, column) for key in rows for column in deleted[key]], until_ms=until_ms)
+    current = table.rows(list(rows)) if rows else {}
+    touched = {key for key in rows if current.get(key, {}) != left[key]}
+    restored = [
+        Put(key, column, rows[key][column].value) for key in sorted(touched) for column in deleted[key]
     ]
-    if back:
-        table.write([back])
+    if restored:
+        table.write([restored])
     return {key: row for key, row in left.items() if key not in touched}
 
 
-def _old(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:
-    return {key: row for key, row in table.rows(keys).items() if liveness.is_old(row, until_ms)}
+def _older_rows(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[bytes, Row]:
+    return {key: row for key, row in table.rows(keys).items() if liveness.is_older_than(row, until_ms)}
 
 
-def measured(found: Mapping[bytes, Row]) -> Removed:
-    """How much these rows are."""
-    sizes = [
-        size_bytes(key, column, cell.value) for key, row in found.items() for column, cell in row.items()
-    ]
-    return Removed(len(found), len(sizes), sum(sizes))
+def size_of(rows: Mapping[bytes, Row]) -> Removed:
+    """Return the numbers of rows, cells and bytes."""
+    sizes = [size_bytes(key, column, cell.value) for key, row in rows.items() for column, cell in row.items()]
+    return Removed(len(rows), len(sizes), sum(sizes))
 
 
-def _cells(found: Mapping[bytes, Row]) -> list[CellKey]:
-    return [CellKey(key, column) for key, row in found.items() for column in row]
+def _cells(rows: Mapping[bytes, Row]) -> list[CellKey]:
+    return [CellKey(key, column) for key, row in rows.items() for column in row]
 
 
 def _batches(keys: Sequence[T]) -> Iterator[Sequence[T]]:
-    for begin in range(0, len(keys), PAGE_ROWS):
-        yield keys[begin : begin + PAGE_ROWS]
+    for start in range(0, len(keys), PAGE_ROWS):
+        yield keys[start : start + PAGE_ROWS]

@@ -1,9 +1,8 @@
-"""What keeps what: the contents, parts, references and index rows that run rows need."""
+"""Liveness analysis for garbage collection: every cell that a run row refers to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cachetools import LRUCache
@@ -11,154 +10,152 @@ from cachetools import LRUCache
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import day_of
+from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.window import DAY_MS
-from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store import run_rows
+from fll_hbase.store.endpoints import EndpointCache, EndpointKeys, decode_endpoints
 from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
-CONTENTS_MAX, DAYS_MAX = 100_000, 200_000
-"""Of so many contents the end points are remembered, and of so many days of contents that they were told."""
+CACHED_DAYS_MAX = 200_000
+"""Bound of the days of contents whose shared cells were reported already."""
 
 SCANNED = (layout.LIGHT,)
-"""What is read of run rows."""
+"""The columns of run rows that a scan has to read."""
 
 
 class LiveCells(NamedTuple):
-    """What one run row needs, and those of its end points before whose horizons its run started.
+    """The cells that one run row needs, rows of contents and event bodies as cells without a column.
 
-    Rows of contents and parts are named without a column. What other runs need too is told of one of them,
-    or of few.
+    Cells shared by several runs may be reported for only one of them. `truncated_datasets` are those of its
+    datasets whose references to it are purged, since it started before their horizons.
     """
 
     cells: Sequence[CellKey]
     truncated_datasets: Sequence[Dataset] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """An end point in one direction, with what its references and index rows begin with."""
-
-    end_point: Dataset
-    horizon_ms: int
-    references: bytes
-    index: bytes
-
-
-class _True(NamedTuple):
-    """What is true of a run, as bytes and as far as it can be claimed, and where its hints are."""
+class _CommittedState(NamedTuple):
+    """The commit value of a run row, its head, and the endpoints of its content; None without a commit."""
 
     value: bytes | None
-    claim: CommittedHead | None
-    ends: Sequence[_End]
+    head: CommittedHead | None
+    endpoints: Sequence[EndpointKeys]
 
 
 class LivenessScanner:
-    """Reads run rows for what they keep."""
+    """Reads pages of run rows for what they need. Methods raise CorruptRow: then nothing may be deleted."""
 
-    def __init__(self, table: Table, horizons: RetentionPolicy) -> None:
-        self._table = table
-        self._horizons = horizons
-        self._ends: LRUCache[str, list[_End]] = LRUCache(CONTENTS_MAX)
-        self._told: LRUCache[tuple[str, int, bool], bool] = LRUCache(DAYS_MAX)
+    def __init__(self, table: Table, policy: RetentionPolicy) -> None:
+        self._policy = policy
+        self._endpoints = EndpointCache(table, self._cutoffs)
+        self._reported: LRUCache[tuple[str, int, bool], bool] = LRUCache(CACHED_DAYS_MAX)
 
     def expired_runs(self, page: Mapping[bytes, Row], *, until_ms: int) -> Iterator[bytes]:
-        """The runs that started before the horizons of all their end points, and were not touched of late.
+        """Yield the keys of runs that started before the horizons of all their datasets.
 
-        Raises CorruptRow.
+        Rows with a cell put after `until_ms` are left out: a writer may be at them.
         """
         old = dict(rows_older_than(page.items(), until_ms))
-        for key, true in self._truths(old).items():
-            horizon_ms = min((end.horizon_ms for end in true.ends), default=self._horizons.default_ms)
-            if _start_ms(key, old[key], true.claim) < horizon_ms:
+        for key, state in self._committed_states(old).items():
+            horizons = (endpoint.horizon_ms for endpoint in state.endpoints)
+            if _start_ms(key, old[key], state.head) < min(horizons, default=self._policy.default_ms):
                 yield key
 
     def live_cells(self, page: Mapping[bytes, Row]) -> Iterator[LiveCells]:
-        """What run rows keep. Raises CorruptRow: then nothing may be swept."""
-        for key, (value, claim, ends) in self._truths(page).items():
-            cells = list(_said(page[key], value))
-            if claim is None:
+        """Yield what each run row of a page needs."""
+        for key, (value, head, endpoints) in self._committed_states(page).items():
+            cells = list(_input_cells(page[key], value))
+            if head is None:
                 yield LiveCells(cells)
                 continue
-            start_ms, failed = claim.start_ms, claim.state.failed
-            cells += self._shared(claim.checksum, day_of(start_ms), failed, ends)
-            column = run_rows.reference_column(claim.checksum, failed=failed)
-            tail = layout.escaped_reference_tail(start_ms, ranges.escaped_run_of(key))
-            cells += [CellKey(end.references + tail, column) for end in ends if start_ms >= end.horizon_ms]
-            yield LiveCells(cells, [end.end_point for end in ends if start_ms < end.horizon_ms])
+            failed = head.state.failed
+            cells += self._shared_cells(head.checksum, day_of(head.start_ms), failed, endpoints)
+            column = run_rows.reference_column(head.checksum, failed=failed)
+            tail = layout.escaped_reference_tail(head.start_ms, ranges.escaped_run_of(key))
+            truncated = []
+            for endpoint in endpoints:
+                if head.start_ms >= endpoint.horizon_ms:
+                    cells.append(CellKey(endpoint.references + tail, column))
+                else:
+                    truncated.append(endpoint.dataset)
+            yield LiveCells(cells, truncated)
 
-    def _shared(self, checksum: str, day: int, failed: bool, ends: Iterable[_End]) -> Iterator[CellKey]:
-        """The content and the index rows of a day, unless they were told before."""
-        asked = checksum, day, failed
-        if asked in self._told:
+    def _shared_cells(
+        self, checksum: str, day: int, failed: bool, endpoints: Iterable[EndpointKeys]
+    ) -> Iterator[CellKey]:
+        """Yield the content and the index rows of a day, unless another run reported them."""
+        shared = checksum, day, failed
+        if shared in self._reported:
             return
-        self._told[asked] = True
+        self._reported[shared] = True
         yield CellKey(layout.content_row(checksum), b"")
-        witness = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
+        column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
         tail = layout.index_tail(day, checksum)
-        for end in ends:
-            if (day + 1) * DAY_MS > end.horizon_ms:
-                yield CellKey(end.index + tail, witness)
+        for endpoint in endpoints:
+            if (day + 1) * DAY_MS > endpoint.horizon_ms:
+                yield CellKey(endpoint.index + tail, column)
 
-    def _truths(self, page: Mapping[bytes, Row]) -> dict[bytes, _True]:
-        """What is true of each, if any pass has finished, and the end points of its content."""
+    def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
-        claims = {key: _claimed(key, value) for key, value in values.items()}
-        ends = self._ends_of({claim.checksum for claim in claims.values() if claim is not None})
+        heads = {key: _decode_head(key, value) for key, value in values.items()}
+        content_rows = {layout.content_row(head.checksum) for head in heads.values() if head is not None}
+        endpoints = self._endpoints.read(content_rows)
         return {
-            key: _True(values[key], claim, ends[claim.checksum] if claim else [])
-            for key, claim in claims.items()
+            key: _CommittedState(values[key], head, _require(endpoints, head) if head else ())
+            for key, head in heads.items()
         }
 
-    def _ends_of(self, checksums: set[str]) -> dict[str, list[_End]]:
-        found = {checksum: ends for checksum in checksums if (ends := self._ends.get(checksum)) is not None}
-        missing = sorted(checksums - found.keys())
-        keys = {layout.content_row(checksum): checksum for checksum in missing}
-        read = self._table.rows(list(keys), columns=(layout.SOURCES, layout.DESTINATIONS)) if keys else {}
-        for key, checksum in keys.items():
-            with in_row(key):
-                if key not in read:
-                    raise CorruptRow("a run names this data row, but there is none")
-                named = content_rows.decode_endpoints(checksum, read[key])
-            found[checksum] = self._ends[checksum] = [
-                _End(
-                    end_point,
-                    self._horizons.cutoff_ms(end_point),
-                    layout.reference_prefix(direction, end_point),
-                    layout.index_prefix(direction, end_point),
-                )
-                for direction, end_point in named.directed()
-            ]
-        return found
+    def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
+        return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
 
 
-def cells_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, bytes, Cell]]:
-    """The cells of references and index rows that may be swept if nothing needs them: row, column, cell."""
+def cells_older_than(
+    scanned: Iterable[tuple[bytes, Row]], until_ms: int
+) -> Iterator[tuple[bytes, bytes, Cell]]:
+    """Yield row, column and cell of the cells that a sweep may delete if no run needs them.
+
+    Columns that this release does not know are left out: a newer one may need them.
+    """
     for key, row in scanned:
         for column, cell in row.items():
-            if cell.stamp_ms <= until_ms:
+            if cell.stamp_ms <= until_ms and is_known(key, column):
                 yield key, column, cell
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
-    """The rows that may be swept if nothing needs them."""
+    """Yield the rows that a sweep may delete if no run needs them."""
     return ((key, row) for key, row in scanned if is_older_than(row, until_ms))
 
 
 def is_older_than(row: Row, until_ms: int) -> bool:
-    """Whether no cell of a row was put after `until_ms`."""
+    """Return whether no cell of a row was put after `until_ms`."""
     return all(cell.stamp_ms <= until_ms for cell in row.values())
 
 
 def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
-    """The catalogue rows of the end points that a data row names. Raises CorruptRow."""
-    with in_row(key):
-        ends = content_rows.decode_endpoints(ranges.checksum_of(key), row)
-    return [layout.dataset_row(end_point) for end_point in {*ends.sources, *ends.destinations}]
+    """Return the keys of the catalogue rows of a content's datasets. Raises CorruptRow."""
+    endpoints = decode_endpoints(key, row)
+    return [layout.dataset_row(dataset) for dataset in {*endpoints.sources, *endpoints.destinations}]
 
 
-def _claimed(key: bytes, value: bytes | None) -> CommittedHead | None:
+def _require(
+    endpoints: Mapping[bytes, tuple[EndpointKeys, ...] | CorruptRow], head: CommittedHead
+) -> tuple[EndpointKeys, ...]:
+    """Return the endpoints of a committed run. Raises CorruptRow if its content is missing or unreadable."""
+    key = layout.content_row(head.checksum)
+    match endpoints.get(key):
+        case None:
+            raise CorruptRow(f"{key.decode()}: a run refers to this content row, which is missing")
+        case CorruptRow() as error:
+            raise error
+        case readable:
+            return readable
+
+
+def _decode_head(key: bytes, value: bytes | None) -> CommittedHead | None:
     try:
         return None if value is None else run_rows.decode_head(value)
     except CorruptRow:
@@ -166,10 +163,10 @@ def _claimed(key: bytes, value: bytes | None) -> CommittedHead | None:
             raise
 
 
-def _start_ms(key: bytes, row: Row, claim: CommittedHead | None) -> int:
-    """When a run started; of one that no pass has finished, as far as is known."""
-    if claim is not None:
-        return claim.start_ms
+def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
+    """Return the start of a run; without a commit that of its document or first event, 0 without either."""
+    if head is not None:
+        return head.start_ms
     with in_row(key):
         latest = run_rows.latest_document(row)
         starts = [event.time_ms for event in run_rows.decode_events(row)]
@@ -177,12 +174,12 @@ def _start_ms(key: bytes, row: Row, claim: CommittedHead | None) -> int:
     return min(starts, default=0)
 
 
-def _said(row: Row, truth: bytes | None) -> Iterator[CellKey]:
-    """The content of the latest document, if that is not the truth; and the parts of all events."""
-    if all(cell.value == truth for cell in row.values()):
+def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
+    """Yield the content of a latest document that is not committed yet, and the bodies of all events."""
+    if all(cell.value == committed for cell in row.values()):
         return
     latest = run_rows.latest_document(row)
-    if latest is not None and latest.value != truth:
+    if latest is not None and latest.value != committed:
         yield CellKey(layout.content_row(run_rows.decode_head(latest.value).checksum), b"")
     for event in run_rows.decode_events(row):
         yield CellKey(layout.event_body_row(event.lineage_digest), b"")

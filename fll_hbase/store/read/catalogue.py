@@ -98,7 +98,9 @@ class Catalogue:
         found = self._table.rows(list(keys), columns=(layout.LIGHT,))
         return {keys[key]: sorted(map(layout.parse_alias, row)) for key, row in found.items()}
 
-    def search(self, text: str, *, start_after: SearchHit | None, limit: int, datasets_max: int) -> SearchPage:
+    def search(
+        self, text: str, *, start_after: SearchHit | None, limit: int, datasets_max: int
+    ) -> SearchPage:
         """End points and fields whose names hold the text, in any case.
 
         At most `limit` results, out of at most `end_points_max` end points: a page may be short of results
@@ -112,7 +114,9 @@ class Catalogue:
                 return SearchPage(tuple(results), seen)
             fields = [field.name for field in _fields(row)]
             for found in [SearchHit(end_point), *(SearchHit(end_point, field) for field in fields)]:
-                if (start_after is None or found > start_after) and wanted in (found.field or end_point.name).casefold():
+                if (start_after is None or found > start_after) and wanted in (
+                    found.field or end_point.name
+                ).casefold():
                     if len(results) == limit:
                         return SearchPage(tuple(results), results[-1])
                     results.append(found)
@@ -131,9 +135,7 @@ class Catalogue:
     def _rows(self, namespace: str, *, prefix: str = "", after: str = "") -> Iterator[tuple[Dataset, Row]]:
         names = DatasetNames(self._table, namespace)
         for batch in batch_names(list_names(names, prefix=prefix.encode(), after=after.encode())):
-            ends = {
-                layout.dataset_row(Dataset(namespace, name)): Dataset(namespace, name) for name in batch
-            }
+            ends = {layout.dataset_row(Dataset(namespace, name)): Dataset(namespace, name) for name in batch}
             found = self._table.rows(list(ends), columns=(layout.LIGHT,))
             for row, end_point in ends.items():
                 yield end_point, found.get(row, {})

@@ -54,7 +54,9 @@ class ContentCache:
         ends = field_map.destinations if direction is Direction.BACKWARD else field_map.sources
         return end_point in ends
 
-    def relations(self, checksums: frozenset[str], direction: Direction, end_point: Dataset) -> DatasetLineageSet:
+    def relations(
+        self, checksums: frozenset[str], direction: Direction, end_point: Dataset
+    ) -> DatasetLineageSet:
         """What all the contents together say of an end point."""
         key = "relations", checksums, direction, end_point
         return self._once(key, lambda: self._merged_relations(checksums, direction, end_point))

@@ -1,10 +1,10 @@
-"""What do the events of a run come to: parts read once and kept, since they are named by what they say."""
+"""Merge the events of a run into one lineage. Event bodies are content-addressed and cached."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,147 +14,160 @@ from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.run_events import Event, Facts, Part
-from fll_hbase.model.runs import ProgramRun, State, details
+from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
+from fll_hbase.model.runs import ProgramRun, State, encode_details
 from fll_hbase.store import run_rows
-from fll_hbase.store.run_rows import Claim, Truth
+from fll_hbase.store.results import RunDetails
+from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
-TEXTS_BYTES_MAX = 16 * 2**20
-TEXT_OVERHEAD_BYTES = 300
-"""Of each text that is kept: facts are short, and there are many."""
+BODIES_BYTES_MAX = 16 * 2**20
+BODY_OVERHEAD_BYTES = 300
+"""Added to the size of each cached body: most run facts are shorter than their cache entry."""
 
-FOLDED_BYTES_MAX = 8 * 2**20
-"""Of parts as stored; what they come to takes some ten times as much."""
+MERGED_BYTES_MAX = 8 * 2**20
+"""Bound of cached merges in bytes of the bodies as stored; decoded they take about ten times as much."""
 
 
-class Folded(NamedTuple):
-    """What a run comes to, and its content."""
+class MergedRun(NamedTuple):
+    """The run that its events describe, and its content."""
 
-    truth: Truth
+    committed: CommittedRun
     info: FieldLineageInfo
 
 
-class _Sum(NamedTuple):
-    part: Part
+class _MergedLineage(NamedTuple):
+    part: EventLineage
     info: FieldLineageInfo
 
 
-class Folds:
-    """Folds events. Threads may share it."""
+class EventMerger:
+    """Reads and merges events. Threads may share it.
+
+    Methods raise CorruptRow where an event body is missing or cannot be read. `events` are always those of
+    one run, sorted by `run_events.sort_events`.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._texts: LRUCache[str, bytes] = LRUCache(
-            TEXTS_BYTES_MAX, getsizeof=lambda text: len(text) + TEXT_OVERHEAD_BYTES
+        self._bodies: LRUCache[str, bytes] = LRUCache(
+            BODIES_BYTES_MAX, getsizeof=lambda body: len(body) + BODY_OVERHEAD_BYTES
         )
-        self._sums: LRUCache[tuple[str, ...], tuple[int, _Sum]] = LRUCache(
-            FOLDED_BYTES_MAX, getsizeof=lambda item: item[0]
+        self._merged: LRUCache[tuple[str, ...], tuple[int, _MergedLineage]] = LRUCache(
+            MERGED_BYTES_MAX, getsizeof=lambda item: item[0]
         )
         self._lock = threading.Lock()
 
-    def keep(self, texts: Mapping[str, bytes]) -> None:
-        """Remember texts by their digests."""
+    def cache_bodies(self, bodies: Mapping[str, bytes]) -> None:
+        """Cache event bodies by digest."""
         with self._lock:
-            for digest, text in texts.items():
-                if len(text) + TEXT_OVERHEAD_BYTES <= TEXTS_BYTES_MAX:
-                    self._texts[digest] = text
+            for digest, body in bodies.items():
+                if len(body) + BODY_OVERHEAD_BYTES <= BODIES_BYTES_MAX:
+                    self._bodies[digest] = body
 
-    def folded(self, run: str, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> Folded:
-        """What all events of a run, in order, come to; `texts` are those at hand.
+    def merge(self, run: str, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> MergedRun:
+        """Merge all events of a run; `bodies` are those by digest that need not be read."""
+        bodies = self._with_stored(events, bodies)
+        merged = self._merge_lineage(events, bodies)
+        facts = [run_events.decode_run_facts(bodies[event.facts_digest]) for event in events]
+        program_run = run_events.program_run(run, events, merged.part, facts)
+        return MergedRun(CommittedRun(merged.info.checksum, program_run), merged.info)
 
-        Raises CorruptRow where a part is missing or cannot be read.
-        """
-        texts = self._all_texts(told_of, texts)
-        found = self._sum(told_of, texts)
-        facts = [run_events.parsed_facts(texts[event.facts]) for event in told_of]
-        program_run = run_events.program_run(run, told_of, found.part, facts)
-        return Folded(Truth(found.info.checksum, program_run), found.info)
+    def merged_head(self, events: Sequence[RunEvent]) -> bytes:
+        """Return the commit value that the events amount to, without reading run facts."""
+        bodies = self.bodies(event.lineage_digest for event in events)
+        merged = self._merge_lineage(events, bodies)
+        start_ms, state = run_events.start_and_state(events)
+        return run_rows.encode_head(CommittedHead(merged.info.checksum, start_ms, state))
 
-    def head(self, told_of: Sequence[Event]) -> bytes:
-        """The value of the truth of what all events of a run, in order, come to; facts are not read.
-
-        Raises CorruptRow where a part is missing or cannot be read.
-        """
-        found = self._sum(told_of, self.texts([event.part for event in told_of]))
-        return run_rows.head_value(found.info.checksum, *run_events.course(told_of))
-
-    def truths(self, found: Mapping[str, Row]) -> dict[str, Truth]:
-        """The truths of run rows, by run; runs that no pass has finished are left out.
-
-        Raises CorruptRow where a row, or a part that it names, cannot be read.
-        """
+    def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
+        """Decode the committed state of run rows by run id; rows without a finished commit are left out."""
         values = {
-            run: value for run, row in found.items() if (value := run_rows.truth_value(row)) is not None
+            run: value for run, row in rows.items() if (value := run_rows.commit_value(row)) is not None
         }
-        told_of = {run: _events(run, found[run]) for run, value in values.items() if run_rows.is_head(value)}
-        texts = self.texts([digest for of in told_of.values() for e in of for digest in (e.part, e.facts)])
-        truths = {}
+        events = {
+            run: _events(run, rows[run]) for run, value in values.items() if run_rows.is_head_only(value)
+        }
+        # One read for the bodies of all runs.
+        bodies = self.bodies(_digests(event for of_run in events.values() for event in of_run))
+        committed = {}
         for run, value in values.items():
             with in_row(layout.run_row(run)):
-                if run not in told_of:
-                    truths[run] = run_rows.decoded(run, value)
+                if run not in events:
+                    committed[run] = run_rows.decode_run(run, value)
                     continue
-                claim = run_rows.claimed(value)
-                told = self.folded(run, told_of[run], texts).truth.run
-                truths[run] = Truth(claim.checksum, _as_claimed(told, claim, told_of[run][-1].time_ms))
-        return truths
+                head = run_rows.decode_head(value)
+                merged = self.merge(run, events[run], bodies).committed.run
+                program_run = _with_head(merged, head, events[run][-1].time_ms)
+                committed[run] = CommittedRun(head.checksum, program_run)
+        return committed
 
-    def said(self, told_of: Sequence[Event]) -> tuple[Part, list[Facts]]:
-        """What all events of a run, in order, say: their parts as one, and the facts of each.
+    def run_details(self, runs: Sequence[str]) -> dict[str, RunDetails]:
+        """Read runs by id, with their events; runs that are not recorded or not committed are left out."""
+        keys = {layout.run_row(run): run for run in runs}
+        rows = {keys[key]: row for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items()}
+        details = {}
+        for run, committed in self.committed_runs(rows).items():
+            events = run_rows.decode_events(rows[run])
+            part, facts = self._lineage_and_facts(events) if events else (None, ())
+            details[run] = RunDetails(committed, tuple(events), part, tuple(facts))
+        return details
 
-        Raises CorruptRow where a part is missing or cannot be read.
-        """
-        texts = self._all_texts(told_of, {})
-        facts = [run_events.parsed_facts(texts[event.facts]) for event in told_of]
-        return self._sum(told_of, texts).part, facts
-
-    def texts(self, digests: Sequence[str]) -> dict[str, bytes]:
-        """The texts of parts. Raises CorruptRow where one is missing."""
+    def bodies(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Return event bodies by digest, from the cache or the table."""
+        digests = list(dict.fromkeys(digests))
         with self._lock:
-            found = {digest: text for digest in digests if (text := self._texts.get(digest)) is not None}
-        missing = [digest for digest in dict.fromkeys(digests) if digest not in found]
-        if missing:
-            keys = {layout.part_row(digest): digest for digest in missing}
-            read = self._table.rows(list(keys), columns=(layout.PART,))
+            bodies = {digest: body for digest in digests if (body := self._bodies.get(digest)) is not None}
+        keys = {layout.event_body_row(digest): digest for digest in digests if digest not in bodies}
+        if keys:
+            rows = self._table.rows(list(keys), columns=(layout.EVENT_BODY,))
             for key, digest in keys.items():
-                if key not in read:
-                    raise CorruptRow(f"{key.decode()}: an event names this part, but there is none")
-                found[digest] = read[key][layout.PART].value
-            self.keep({digest: found[digest] for digest in missing})
-        return found
+                if key not in rows:
+                    raise CorruptRow(f"{key.decode()}: an event refers to this event body, which is missing")
+                bodies[digest] = rows[key][layout.EVENT_BODY].value
+            self.cache_bodies({digest: bodies[digest] for digest in keys.values()})
+        return bodies
 
-    def _all_texts(self, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> dict[str, bytes]:
-        wanted = {digest for event in told_of for digest in (event.part, event.facts)}
-        return {**self.texts(sorted(wanted - texts.keys())), **texts}
+    def _lineage_and_facts(self, events: Sequence[RunEvent]) -> tuple[EventLineage, list[EventRunFacts]]:
+        bodies = self._with_stored(events, {})
+        facts = [run_events.decode_run_facts(bodies[event.facts_digest]) for event in events]
+        return self._merge_lineage(events, bodies).part, facts
 
-    def _sum(self, told_of: Sequence[Event], texts: Mapping[str, bytes]) -> _Sum:
-        """The sum of parts, each where it was last said: what it said before it says again there."""
-        changes = tuple(dict.fromkeys(event.part for event in reversed(told_of)))[::-1]
+    def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> dict[str, bytes]:
+        missing = set(_digests(events)) - bodies.keys()
+        return {**self.bodies(sorted(missing)), **bodies}
+
+    def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
+        """Merge distinct event bodies in order of their last occurrence; earlier ones have no effect."""
+        digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]
         with self._lock:
-            kept = self._sums.get(changes)
-        if kept is not None:
-            return kept[1]
-        part = run_events.merged([run_events.parsed_part(texts[digest]) for digest in changes])
-        found = _Sum(part, lineage.partial(event_operations.operations(part)))
-        size = sum(len(texts[digest]) for digest in changes)
-        if size <= FOLDED_BYTES_MAX:
+            cached = self._merged.get(digests)
+        if cached is not None:
+            return cached[1]
+        part = run_events.merge_lineage([run_events.decode_lineage(bodies[digest]) for digest in digests])
+        merged = _MergedLineage(part, lineage.build_lineage_lenient(event_operations.build_operations(part)))
+        size_bytes = sum(len(bodies[digest]) for digest in digests)
+        if size_bytes <= MERGED_BYTES_MAX:
             with self._lock:
-                self._sums[changes] = size, found
-        return found
+                self._merged[digests] = size_bytes, merged
+        return merged
 
 
-def _events(run: str, row: Row) -> list[Event]:
+def _digests(events: Iterable[RunEvent]) -> Iterable[str]:
+    return (digest for event in events for digest in (event.lineage_digest, event.facts_digest))
+
+
+def _events(run: str, row: Row) -> list[RunEvent]:
     with in_row(layout.run_row(run)):
-        found = run_rows.events_of(row)
-        if not found:
-            raise CorruptRow("its truth is of events, but there is none")
-        return found
+        events = run_rows.decode_events(row)
+        if not events:
+            raise CorruptRow("its commit record is of events, but it has none")
+        return events
 
 
-def _as_claimed(told: ProgramRun, claim: Claim, last_ms: int) -> ProgramRun:
-    """The run with what its truth says; of one that has not ended, when it was last heard of."""
-    said = json.loads(told.details) if told.details else {}
-    if claim.state is State.RUNNING:
-        said["lastEventTime"] = last_ms
-    return replace(told, start_ms=claim.start_ms, state=claim.state, details=details(**said))
+def _with_head(run: ProgramRun, head: CommittedHead, last_event_ms: int) -> ProgramRun:
+    """Return the merged run with start and state as committed; a running one with its last event time."""
+    details = json.loads(run.details) if run.details else {}
+    if head.state is State.RUNNING:
+        details["lastEventTime"] = last_event_ms
+    return replace(run, start_ms=head.start_ms, state=head.state, details=encode_details(**details))

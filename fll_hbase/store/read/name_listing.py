@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from itertools import islice
 
 from fll_hbase.keys import layout
-from fll_hbase.keys.codec import SEPARATOR, escaped_bytes, unescaped_bytes
+from fll_hbase.keys.codec import SEPARATOR, escape_bytes, unescape_bytes
 from fll_hbase.tables import Table
 
 BATCH_NAMES = 500
 _FIRST_KEPT, _LAST = b"&", b"\x7f"
 
 
-class EndPointNames:
+class DatasetNames:
     """The end points of one namespace, as pieces of keys."""
 
     def __init__(self, table: Table, namespace: str) -> None:
         self._table = table
-        self._base = layout.end_points(namespace)
+        self._base = layout.dataset_prefix(namespace)
 
     def pieces(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
         """Escaped names from `start` (in) to `stop` (out), in key order."""
@@ -42,7 +42,7 @@ class NamespaceNames:
 
     def pieces(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
         """Escaped names from `start` (in) to `stop` (out), in key order."""
-        base = layout.END_POINTS
+        base = layout.DATASETS
         found: list[bytes] = []
         while len(found) < limit:
             rows = self._table.scan(base + start, base + stop, columns=(layout.EXISTS,), limit=1)
@@ -57,35 +57,35 @@ class NamespaceNames:
         return bool(self.pieces(piece + SEPARATOR, piece + SEPARATOR + _LAST, 1))
 
 
-def ordered(
-    names: EndPointNames | NamespaceNames, *, prefix: bytes = b"", after: bytes = b""
+def list_names(
+    names: DatasetNames | NamespaceNames, *, prefix: bytes = b"", after: bytes = b""
 ) -> Iterator[str]:
     """Names that begin with `prefix` by code point, from beyond `after`; both as UTF-8."""
     if prefix < after[: len(prefix)]:
         return
-    begin = escaped_bytes(prefix)
+    begin = escape_bytes(prefix)
     batch = names.pieces(begin, begin + _LAST, BATCH_NAMES)
     if len(batch) < BATCH_NAMES:
-        yield from (name.decode() for name in sorted(map(unescaped_bytes, batch)) if name > after)
+        yield from (name.decode() for name in sorted(map(unescape_bytes, batch)) if name > after)
         return
     if prefix > after and names.has(begin):
         yield prefix.decode()
     for byte in _next_bytes(names, begin):
-        yield from ordered(names, prefix=prefix + byte, after=after)
+        yield from list_names(names, prefix=prefix + byte, after=after)
 
 
-def _next_bytes(names: EndPointNames | NamespaceNames, begin: bytes) -> list[bytes]:
+def _next_bytes(names: DatasetNames | NamespaceNames, begin: bytes) -> list[bytes]:
     """The bytes that come after `begin` in some name, sorted; one seek each."""
     found = []
     for start, stop in ((begin + b"%", begin + _FIRST_KEPT), (begin + _FIRST_KEPT, begin + _LAST)):
         while piece := next(iter(names.pieces(start, stop, 1)), None):
             unit = piece[len(begin) :][: 3 if piece[len(begin) :].startswith(b"%") else 1]
-            found += [unescaped_bytes(unit)] if unit else []
+            found += [unescape_bytes(unit)] if unit else []
             start = begin + (unit or SEPARATOR) + _LAST
     return sorted(found)
 
 
-def batched(names: Iterator[str]) -> Iterator[list[str]]:
+def batch_names(names: Iterator[str]) -> Iterator[list[str]]:
     """A bounded number of names at a time."""
     while batch := list(islice(names, BATCH_NAMES)):
         yield batch

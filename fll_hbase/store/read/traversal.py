@@ -1,42 +1,24 @@
-"""Many hops: what the end points of one hop were made of, or made into, in the same window."""
+"""Breadth-first walk over datasets: lineage of many hops out of queries for one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet
+from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.window import Direction
+from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
-
-@dataclass(frozen=True, slots=True)
-class LineageEntry:
-    """A relation, and how many hops from the end point asked about it was first found."""
-
-    relation: DatasetLineage
-    level: int
-    direction: Direction
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetLineageResult:
-    """The answer to a high-level question; `truncated_by` names each bound that left something out."""
-
-    entries: tuple[LineageEntry, ...]
-    truncated_by: tuple[str, ...]
-
-
-Ask: TypeAlias = Callable[[Dataset, Sequence[Dataset]], DatasetLineageSet]
-"""What is said of an end point under any of its names, told under the first."""
+OneHop: TypeAlias = Callable[[Dataset, Sequence[Dataset]], DatasetLineageSet]
+"""Returns the lineage of a dataset and its aliases, with the aliases renamed to the dataset."""
 
 Aliases: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, Sequence[Dataset]]]
-"""The further names of end points, for those that have any."""
+"""Returns the aliases of those datasets that have any."""
 
 
 def walk(
-    ask: Ask,
+    one_hop: OneHop,
     start: Dataset,
     direction: Direction,
     *,
@@ -45,55 +27,58 @@ def walk(
     level_max: int,
     pairs_max: int,
 ) -> DatasetLineageResult:
-    """All relations within `level` hops.
+    """Return all lineage within `level` hops of `start`, each dataset pair at the hop that reaches it.
 
-    Every end point is asked once, under all its names, so cycles end the walk.
+    Each dataset is queried once, under all its names, so the walk ends on cycles. It stops where the field
+    pairs exceed `pairs_max`.
     """
     entries: list[LineageEntry] = []
-    truncated: set[str] = set()
-    asked: set[Dataset] = set()
+    truncated_by: set[str] = set()
+    visited: set[Dataset] = set()
     frontier = {start}
     pairs = 0
     for hop in range(1, min(level, level_max) + 1):
-        found: set[Dataset] = set()
-        for end_point, others in _named(frontier, aliases):
-            asked |= {end_point, *others}
-            relations = ask(end_point, others)
+        neighbours: set[Dataset] = set()
+        for dataset, other_names in _with_aliases(frontier, aliases):
+            visited |= {dataset, *other_names}
+            relations = one_hop(dataset, other_names)
             for relation in relations.by_datasets.values():
                 pairs += len(relation.direct) + len(relation.indirect) + len(relation.dataset_wide)
                 if pairs > pairs_max:
-                    return DatasetLineageResult(tuple(entries), (*truncated, f"pairs_max={pairs_max}"))
+                    return DatasetLineageResult(tuple(entries), (*truncated_by, f"pairs_max={pairs_max}"))
                 entries.append(LineageEntry(relation, hop, direction))
                 neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
                 if neighbour is not None:
-                    found.add(neighbour)
+                    neighbours.add(neighbour)
             if relations.truncated:
-                truncated.add(f"pairs_max={pairs_max}")
-        frontier = found - asked
+                truncated_by.add(f"pairs_max={pairs_max}")
+        frontier = neighbours - visited
         if not frontier:
             break
     if frontier and level > level_max:
-        truncated.add(f"level_max={level_max}")
-    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated)))
+        truncated_by.add(f"level_max={level_max}")
+    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated_by)))
 
 
-def _named(frontier: Collection[Dataset], aliases: Aliases) -> Iterator[tuple[Dataset, Sequence[Dataset]]]:
-    """Each end point of the frontier once, in order, with its further names."""
-    further = aliases(frontier)
+def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
+    """Sort by level, source and destination, null first; backward before forward where those are equal."""
+    return tuple(sorted(entries, key=_sort_key))
+
+
+def _with_aliases(
+    frontier: Collection[Dataset], aliases: Aliases
+) -> Iterator[tuple[Dataset, Sequence[Dataset]]]:
+    """Yield each dataset of the frontier with its aliases, in order; names of one dataset come once."""
+    names_of = aliases(frontier)
     seen: set[Dataset] = set()
-    for end_point in sorted(frontier):
-        if end_point not in seen:
-            others = further.get(end_point, ())
-            seen |= {end_point, *others}
-            yield end_point, others
+    for dataset in sorted(frontier):
+        if dataset not in seen:
+            other_names = names_of.get(dataset, ())
+            seen |= {dataset, *other_names}
+            yield dataset, other_names
 
 
-def in_order(entries: list[LineageEntry]) -> tuple[LineageEntry, ...]:
-    """By level, source and destination, what is null first; backward first where all else is equal."""
-    return tuple(sorted(entries, key=_place))
-
-
-def _place(entry: LineageEntry) -> tuple[object, ...]:
+def _sort_key(entry: LineageEntry) -> tuple[object, ...]:
     relation = entry.relation
     return (
         entry.level,
@@ -103,5 +88,5 @@ def _place(entry: LineageEntry) -> tuple[object, ...]:
     )
 
 
-def _null_first(end_point: Dataset | None) -> tuple[str, ...]:
-    return () if end_point is None else (end_point.namespace, end_point.name)
+def _null_first(dataset: Dataset | None) -> tuple[str, ...]:
+    return () if dataset is None else (dataset.namespace, dataset.name)

@@ -47,7 +47,13 @@ class WindowReader:
     """Answers which contents and runs are in a window. Threads may share it."""
 
     def __init__(
-        self, table: Table, contents: ContentCache, folds: EventMerger, *, clock: Callable[[], int], grace_ms: int
+        self,
+        table: Table,
+        contents: ContentCache,
+        folds: EventMerger,
+        *,
+        clock: Callable[[], int],
+        grace_ms: int,
     ) -> None:
         self._table = table
         self._folds = folds
@@ -86,7 +92,9 @@ class WindowReader:
             missing -= places.keys()
         return places
 
-    def runs(self, asked: WindowQuery, *, start_after: bytes = b"", batch_size: int) -> Iterator[CommittedRun]:
+    def runs(
+        self, asked: WindowQuery, *, start_after: bytes = b"", batch_size: int
+    ) -> Iterator[CommittedRun]:
         """Every run of the window newest first, from beyond the reference tail `after`."""
         start, stop = layout.window_range(asked.direction, asked.dataset, asked.window)
         prefix = layout.reference_prefix(asked.direction, asked.dataset)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fll_hbase.errors import LineageError, StoreUnavailable
-from fll_hbase.store.write.commit import Recorded, Said
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.pending_run import CommitResult
 
 GATHERED_MAX = 4
 """So many runs go together; where the store stands still, so many threads wait for it."""
@@ -23,25 +24,25 @@ STUCK_SECONDS = 2.0
 class _Ticket:
     """One run and, once settled, its answer."""
 
-    run: Said
-    answer: Recorded | BaseException | None = None
+    run: RunInput
+    answer: CommitResult | BaseException | None = None
     settled: threading.Event = field(default_factory=threading.Event)
 
-    def settle(self, answer: Recorded | BaseException) -> None:
+    def settle(self, answer: CommitResult | BaseException) -> None:
         self.answer = answer
         self.settled.set()
 
 
-class Gathering:
+class GroupCommit:
     """Records single runs, several at a time. Made for threads to share."""
 
-    def __init__(self, record: Callable[[Sequence[Said]], list[Recorded | LineageError]]) -> None:
+    def __init__(self, record: Callable[[Sequence[RunInput]], list[CommitResult | LineageError]]) -> None:
         self._record = record
         self._waiting: list[_Ticket] = []
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
-    def record(self, run: Said) -> Recorded:
+    def record(self, run: RunInput) -> CommitResult:
         """Record one run. Raises what recording it alone would; StoreUnavailable also where nothing moves."""
         ticket = _Ticket(run)
         with self._lock:
@@ -54,7 +55,7 @@ class Gathering:
                     self._turn.release()
             elif self._withdrawn(ticket):
                 raise StoreUnavailable("other runs wait for the store already; try again")
-        if isinstance(ticket.answer, Recorded):
+        if isinstance(ticket.answer, CommitResult):
             return ticket.answer
         raise ticket.answer or AssertionError("a settled ticket has its answer")
 
@@ -72,7 +73,7 @@ class Gathering:
                 each.settle(error)
             raise
 
-    def _answers(self, batch: Sequence[_Ticket]) -> list[Recorded | LineageError]:
+    def _answers(self, batch: Sequence[_Ticket]) -> list[CommitResult | LineageError]:
         """One answer each; an error that is not the store's is told to the run alone that has it."""
         try:
             return self._record([ticket.run for ticket in batch])

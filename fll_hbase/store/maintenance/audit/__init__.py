@@ -1,1 +1,1 @@
-"""Does the table agree with itself: what each row needs of others, and what is there."""
+"""Consistency audit of a table: what each row needs of others, compared with what is stored."""

@@ -1,4 +1,4 @@
-"""What does a data row say: whether it holds what its checksum names, and what the catalogue must hold."""
+"""Checks of content rows: the operations match the checksum, and the catalogue lists their datasets."""
 
 from __future__ import annotations
 
@@ -6,56 +6,59 @@ from collections.abc import Mapping
 
 from fll_hbase.errors import CorruptRow, InputError
 from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.codec import unescaped
+from fll_hbase.keys.codec import unescape
+from fll_hbase.keys.columns import is_known
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
 from fll_hbase.store import content_rows
-from fll_hbase.store.content_rows import Content
-from fll_hbase.store.maintenance.audit.expectations import Said, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Mend
+from fll_hbase.store.content_rows import EncodedContent
+from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
 from fll_hbase.tables import Row
 
 
 class WrongChecksum(CorruptRow):
-    """The operations of a data row are not those that its checksum names."""
+    """The checksum of a content row is not that of its operations."""
 
 
-def tell(key: bytes, row: Row, said: Said) -> None:
-    """What a data row says. Raises CorruptRow."""
-    checksum = ranges.content_in(key)
-    said.found.append(key)
+def collect(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a content row. Raises CorruptRow."""
+    checksum = ranges.checksum_of(key)
+    facts.present.append(key)
+    unknown = [column for column in row if not is_known(key, column)]
+    facts.findings += unknown_columns(key, unknown)
     try:
-        content = content_in(checksum, row)
+        content = rebuild_content(checksum, row)
     except WrongChecksum as error:
-        said.faults.append(Finding(Kind.WRONG_CHECKSUM, key, str(error)))
+        facts.findings.append(Finding(Kind.WRONG_CHECKSUM, key, str(error)))
         return
-    wrong = sorted(_differing({put.column: put.value for put in content.data}, row))
+    cells = {column: cell.value for column, cell in row.items() if column not in unknown}
+    wrong = sorted(_differing_columns({put.column: put.value for put in content.data}, cells))
     if wrong:
-        told = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
-        said.faults.append(Finding(Kind.WRONG_CELLS, key, told, Mend(key)))
-    said.expected += [cell_text(*put) for put in content.catalogue]
+        detail = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
+        facts.findings.append(Finding(Kind.WRONG_CELLS, key, detail, Repair(key)))
+    facts.expected += [cell_text(*put) for put in content.catalogue]
 
 
-def content_in(checksum: str, row: Row) -> Content:
-    """The content that the operations of a data row make. Raises CorruptRow; WrongChecksum is one."""
+def rebuild_content(checksum: str, row: Row) -> EncodedContent:
+    """Encode the operations of a content row again. Raises CorruptRow, or WrongChecksum, which is one."""
     cells = {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
     try:
         texts = {
-            unescaped(column[len(layout.OPERATION) :]): cell.value.decode() for column, cell in cells.items()
+            unescape(column[len(layout.OPERATION) :]): cell.value.decode() for column, cell in cells.items()
         }
     except UnicodeDecodeError as error:
         raise CorruptRow("an operation is not UTF-8") from error
-    found = checksums.checksum_of_texts(texts)
-    if found != checksum:
-        raise WrongChecksum(f"its {len(texts)} operations have checksum {found}")
+    computed = checksums.checksum_of_texts(texts)
+    if computed != checksum:
+        raise WrongChecksum(f"its {len(texts)} operations have checksum {computed}")
     try:
-        return content_rows.content_of(
-            lineage.partial([content_rows.operation_of(cell) for cell in cells.values()])
+        return content_rows.encode_content(
+            lineage.build_lineage_lenient([content_rows.decode_operation(cell) for cell in cells.values()])
         )
     except InputError as error:
-        raise CorruptRow(f"its operations make no lineage: {error}") from error
+        raise CorruptRow(f"its operations are not valid lineage: {error}") from error
 
 
-def _differing(wanted: Mapping[bytes, bytes], row: Row) -> set[bytes]:
-    stored = {column: cell.value for column, cell in row.items()}
+def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:
     return {column for column, _ in wanted.items() ^ stored.items()}

@@ -1,89 +1,96 @@
-"""What do the other rows say: the day index, the catalogue, further names, and parts of events."""
+"""Checks of references, index rows, catalogue rows, alias rows and event bodies."""
 
 from __future__ import annotations
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of
+from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
-from fll_hbase.store.maintenance.audit.expectations import Said, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind
+from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_columns
 from fll_hbase.tables import Cell, Row
 
-_WITNESSES = (layout.WITNESS, layout.FAILED_WITNESS)
+
+def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a reference. Its key is parsed only if no run needs it, when it is rechecked."""
+    for column, cell in known_cells(key, row, facts).items():
+        facts.present.append(cell_text(key, column, cell.value))
 
 
-def tell_reference(key: bytes, row: Row, said: Said) -> None:
-    """References are there; whether they can be read counts only where no run needs them."""
-    for column, cell in row.items():
-        said.found.append(cell_text(key, column, cell.value))
+def collect_index(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of an index row. Raises CorruptRow if its sample run cannot be read."""
+    day = layout.index_day(key)
+    for column, cell in known_cells(key, row, facts).items():
+        sample = layout.parse_reference_tail(cell.value)
+        if day_of(sample.start_ms) != day:
+            raise CorruptRow(f"{column.decode()} is a run of another day: {cell.value!r}")
+        facts.present.append(cell_text(key, column))
 
 
-def tell_index(key: bytes, row: Row, said: Said) -> None:
-    """Index rows are there, if their witnesses can be read. Raises CorruptRow."""
-    day = None
-    for column, cell in row.items():
-        if column in _WITNESSES:
-            day = layout.day_in(key) if day is None else day
-            witness = layout.parsed_tail(cell.value)
-            if day_of(witness.start_ms) != day:
-                raise CorruptRow(f"{column.decode()} is a witness of another day: {cell.value!r}")
-        said.found.append(cell_text(key, column))
-
-
-def tell_end_point(key: bytes, row: Row, said: Said) -> None:
-    """Catalogue cells may be there: schemas put them too. Raises CorruptRow."""
-    if layout.end_point_row(ranges.end_point_in(key)) != key:
+def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a catalogue row; all cells are allowed: metadata puts them too. Raises CorruptRow."""
+    if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
-    for column, cell in row.items():
-        _check_catalogue(column, cell)
-        if _names_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
-            said.faults.append(Finding(Kind.ALTERED, key, column.decode()))
+    for column, cell in known_cells(key, row, facts).items():
+        _check_catalogue_cell(column, cell)
+        if _has_digest(column) and digest(cell.value).encode() != column.rpartition(SEPARATOR)[-1]:
+            facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         text = cell_text(key, column, cell.value)
-        said.found.append(text)
-        said.allowed.append(text)
+        facts.present.append(text)
+        facts.allowed.append(text)
 
 
-def tell_aliases(key: bytes, row: Row, said: Said) -> None:
-    """A further name is told at both ends. Raises CorruptRow."""
-    end_point = ranges.end_point_in(key)
-    if layout.alias_row(end_point) != key:
+def collect_aliases(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of an alias row: each alias is expected at both datasets. Raises CorruptRow."""
+    dataset = ranges.dataset_of(key)
+    if layout.alias_row(dataset) != key:
         raise CorruptRow("is not the key of an alias row")
-    for column in row:
-        alias = layout.parsed_alias(column)
-        said.found.append(cell_text(key, column))
-        said.allowed.append(cell_text(key, column))
-        said.expected.append(cell_text(layout.alias_row(alias), layout.alias_column(end_point)))
+    for column in known_cells(key, row, facts):
+        alias = layout.parse_alias(column)
+        facts.present.append(cell_text(key, column))
+        facts.allowed.append(cell_text(key, column))
+        facts.expected.append(cell_text(layout.alias_row(alias), layout.alias_column(dataset)))
 
 
-def tell_part(key: bytes, row: Row, said: Said) -> None:
-    """A part is there, and is what its digest names. Raises CorruptRow."""
-    said.found.append(key)
-    if row.keys() != {layout.PART}:
-        raise CorruptRow(f"holds {sorted(row)!r}, not {layout.PART!r} alone")
-    text = row[layout.PART].value
-    if layout.part_row(digest(text)) != key:
-        said.faults.append(Finding(Kind.ALTERED, key, layout.PART.decode()))
+def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of an event body, which its digest identifies. Raises CorruptRow."""
+    facts.present.append(key)
+    if layout.EVENT_BODY not in known_cells(key, row, facts):
+        raise CorruptRow(f"has {sorted(row)!r}, but not {layout.EVENT_BODY!r}")
+    body = row[layout.EVENT_BODY].value
+    if layout.event_body_row(digest(body)) != key:
+        facts.findings.append(Finding(Kind.ALTERED, key, layout.EVENT_BODY.decode()))
         return
     try:
-        run_events.parsed_part(text)
+        run_events.decode_lineage(body)
     except CorruptRow:
-        run_events.parsed_facts(text)
+        run_events.decode_run_facts(body)
 
 
-def _names_digest(column: bytes) -> bool:
+def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
+    """Return the cells of columns that this release knows, and add a note on the others."""
+    unknown = [column for column in row if not is_known(key, column)]
+    if not unknown:
+        return row
+    facts.findings += unknown_columns(key, unknown)
+    return {column: cell for column, cell in row.items() if column not in unknown}
+
+
+def _has_digest(column: bytes) -> bool:
+    """Return whether a catalogue column ends with the digest of its value."""
     if column.startswith(layout.DESCRIPTION):
         return True
-    field = layout.parsed_field_column(column)
+    field = layout.parse_field_column(column)
     return field is not None and field[2]
 
 
-def _check_catalogue(column: bytes, cell: Cell) -> None:
-    """Raises CorruptRow for what is no cell of the catalogue."""
-    if _names_digest(column):
+def _check_catalogue_cell(column: bytes, cell: Cell) -> None:
+    """Raise CorruptRow unless the cell belongs in a catalogue row."""
+    if _has_digest(column):
         return
-    if layout.parsed_field_column(column) is None and column != layout.EXISTS:
-        layout.parsed_horizon(column)
+    if layout.parse_field_column(column) is None and column != layout.EXISTS:
+        layout.parse_horizon(column)
     if cell.value:
-        raise CorruptRow(f"{column!r} holds {cell.value[:100]!r}, not nothing")
+        raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")

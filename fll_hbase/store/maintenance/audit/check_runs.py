@@ -1,39 +1,43 @@
-"""What does a run row need: its content, the parts of its events, its references and its index rows."""
+"""Checks of run rows: the content, event bodies, references and index rows that each needs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_day, inverted_start
+from fll_hbase.keys.columns import is_known
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.store import run_rows
+from fll_hbase.store.endpoints import EndpointKeys
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row
 
-NAMES_MAX = 100_000
-"""So many programs are remembered, and so many index rows that were asked for."""
+CACHED_MAX = 100_000
+"""Bound of cached programs, and of index rows that were reported already."""
 
 _COUNT_DIGITS = 8
 _FAILED = {state.value.encode(): state.failed for state in State}
-_FIRST_TRUTH = layout.COMMIT + b"00000001|"
+_FIRST_COMMIT = layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 _EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
-_TRUTH = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
+_COMMIT = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
+
+Endpoints: TypeAlias = Mapping[bytes, Sequence[EndpointKeys]]
+"""Endpoints of the contents that can be read, by content row."""
 
 
-class Hints(NamedTuple):
-    """What references and index rows of a run are made of, as bytes."""
+class RunIndexFacts(NamedTuple):
+    """The bytes of which references and index rows of a run consist."""
 
     checksum: bytes
     start_ms: int
@@ -41,183 +45,194 @@ class Hints(NamedTuple):
     program: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """An end point of a content in one direction: what its references and index rows begin with."""
-
-    references: bytes
-    index: bytes
-    horizon_ms: int
-
-
-class Cells(NamedTuple):
-    """The columns of a run row by what they hold."""
+class RunColumns(NamedTuple):
+    """The columns of a run row by kind, each sorted."""
 
     documents: list[bytes]
     events: list[bytes]
-    truths: list[bytes]
+    commits: list[bytes]
+    unknown: list[bytes]
 
     @property
-    def said(self) -> int:
+    def inputs(self) -> int:
+        """The number of documents and events."""
         return len(self.documents) + len(self.events)
 
 
 class RunRowChecker:
-    """Tells what run rows say. `once`: an index row that many runs need is told of once, or nearly."""
+    """Collects facts of run rows. With `once` an index row that many runs share is reported nearly once."""
 
-    def __init__(self, folds: EventMerger, *, once: bool) -> None:
-        self._folds = folds
+    def __init__(self, events: EventMerger, *, once: bool) -> None:
+        self._events = events
         self._once = once
-        self._programs: LRUCache[bytes, bytes] = LRUCache(NAMES_MAX)
-        self._asked: set[tuple[bytes, int, bool]] = set()
+        self._programs: LRUCache[bytes, bytes] = LRUCache(CACHED_MAX)
+        self._reported: set[tuple[bytes, int, bool]] = set()
 
-    def collect(self, key: bytes, row: Row, ends: Mapping[bytes, Sequence[End]], said: RowFacts) -> None:
-        """What a run row says; `ends` are those of the contents that can be read. Raises CorruptRow."""
+    def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
+        """Add the facts of a run row. Raises CorruptRow."""
         run = ranges.escaped_run_of(key)
-        hints = self._settled(row)
-        if hints is not None:
-            said.expected.append(layout.CONTENTS + hints.checksum)
-            self._hints(run, hints, ends.get(hints.checksum, ()), said.expected, said.allowed)
+        index_facts = self._of_single_document(row)
+        if index_facts is not None:
+            facts.expected.append(layout.CONTENTS + index_facts.checksum)
+            self._add_indexes(run, index_facts, endpoints, facts.expected, facts.allowed)
             return
-        cells = _cells(row)
-        altered = [column for column in (*cells.documents, *cells.events) if _altered(row, column)]
-        said.findings += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
-        value = row[cells.truths[-1]].value if cells.truths else None
-        faults = [] if altered else list(self._faults(key, row, cells, value))
-        said.findings += faults
-        sure = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
-        into = said.expected if sure else said.allowed
-        hints = self._claimed(key, value)
-        into += self._contents(key, row, cells, hints)
-        said.expected += _parts(row, cells)
-        if hints is not None:
-            self._hints(run, hints, ends.get(hints.checksum, ()), into, said.allowed)
+        columns = _columns_by_kind(key, row)
+        facts.findings += unknown_columns(key, columns.unknown)
+        altered = [column for column in (*columns.documents, *columns.events) if _is_altered(row, column)]
+        facts.findings += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
+        value = row[columns.commits[-1]].value if columns.commits else None
+        faults = [] if altered else list(self._faults(key, row, columns, value))
+        facts.findings += faults
+        # What a faulty row claims to need may be wrong: it is allowed, so that neither side is reported.
+        sound = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
+        needed = facts.expected if sound else facts.allowed
+        index_facts = self._of_commit(key, value)
+        needed += self._contents(key, row, columns, index_facts)
+        facts.expected += _event_bodies(row, columns)
+        if index_facts is not None:
+            self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
-    def _settled(self, row: Row) -> Hints | None:
-        """The truth of a run that one document told of, as nearly all are; None where more is to be said."""
+    def _of_single_document(self, row: Row) -> RunIndexFacts | None:
+        """Fast path for nearly all rows: one sound document and its commit. None for any other row."""
         if len(row) != 2:
             return None
-        (document, said), (truth, true) = sorted(row.items())
-        value = said.value
-        names = value.split(SEPARATOR, 3)
-        program = self._programs.get(names[-1])
+        (document, document_cell), (commit, commit_cell) = sorted(row.items())
+        value = document_cell.value
+        fields = value.split(SEPARATOR, 3)
+        program = self._programs.get(fields[-1])
         if (
             program is None
-            or names[2] not in _FAILED
-            or true.value != value
-            or truth != _FIRST_TRUTH + document[-layout.CHECKSUM_DIGITS :]
+            or fields[2] not in _FAILED
+            or commit_cell.value != value
+            or commit != _FIRST_COMMIT + document[-layout.CHECKSUM_DIGITS :]
             or not _DOCUMENT.fullmatch(document)
             or digest(value).encode() != document[-layout.CHECKSUM_DIGITS :]
-            or not names[1].isdigit()
+            or not fields[1].isdigit()
         ):
             return None
-        return Hints(names[0], int(names[1]), _FAILED[names[2]], program)
+        return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
-    def _claimed(self, key: bytes, value: bytes | None) -> Hints | None:
-        """What a truth claims; one that cannot be read is not what was said."""
+    def _of_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
+        """Return what a commit value claims; None for one that cannot be read, which is a finding anyway."""
         if value is None:
             return None
         try:
-            claim, program = run_rows.decode_head(value), self._program(key, value)
+            head, program = run_rows.decode_head(value), self._program(key, value)
         except CorruptRow:
             return None
-        return Hints(claim.checksum.encode(), claim.start_ms, claim.state.failed, program)
+        return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
 
-    def _contents(self, key: bytes, row: Row, cells: Cells, hints: Hints | None) -> Iterator[bytes]:
-        """The contents of the truth, and of the latest document."""
-        named = {layout.CONTENTS + hints.checksum} if hints else set()
-        if cells.documents:
-            latest = row[cells.documents[-1]].value
-            self._program(key, latest)
-            named.add(layout.content_row(run_rows.decode_head(latest).checksum))
-        yield from named
+    def _contents(
+        self, key: bytes, row: Row, columns: RunColumns, index_facts: RunIndexFacts | None
+    ) -> Iterator[bytes]:
+        """Yield the content rows of the commit and of the latest document."""
+        contents = {layout.CONTENTS + index_facts.checksum} if index_facts else set()
+        if columns.documents:
+            latest = row[columns.documents[-1]].value
+            self._program(key, latest)  # raises CorruptRow
+            contents.add(layout.content_row(run_rows.decode_head(latest).checksum))
+        yield from contents
 
-    def _hints(
-        self, run: bytes, hints: Hints, ends: Sequence[End], into: list[bytes], allowed: list[bytes]
+    def _add_indexes(
+        self,
+        run: bytes,
+        index_facts: RunIndexFacts,
+        endpoints: Endpoints,
+        needed: list[bytes],
+        allowed: list[bytes],
     ) -> None:
-        checksum, start_ms, failed, program = hints
+        """Add references and index rows; those before a horizon are only allowed, as a purge deletes them."""
+        checksum, start_ms, failed, program = index_facts
+        of_content = endpoints.get(layout.CONTENTS + checksum, ())
         column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
         tail = b"%b|%b\n%b%b\n%b" % (inverted_start(start_ms), run, column, checksum, program)
-        for end in ends:
-            (into if start_ms >= end.horizon_ms else allowed).append(end.references + tail)
+        for endpoint in of_content:
+            (needed if start_ms >= endpoint.horizon_ms else allowed).append(endpoint.references + tail)
         day = day_of(start_ms)
-        asked = checksum, day, failed
-        if asked not in self._asked or into is allowed:
+        shared = checksum, day, failed
+        if shared not in self._reported or needed is allowed:
             column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
             tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
-            for end in ends:
-                (into if (day + 1) * DAY_MS > end.horizon_ms else allowed).append(end.index + tail)
-            if self._once and into is not allowed:
-                self._remember(asked)
+            for endpoint in of_content:
+                (needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed).append(
+                    endpoint.index + tail
+                )
+            if self._once and needed is not allowed:
+                self._note_reported(shared)
 
-    def _remember(self, asked: tuple[bytes, int, bool]) -> None:
-        if len(self._asked) >= NAMES_MAX:
-            self._asked.clear()
-        self._asked.add(asked)
+    def _note_reported(self, shared: tuple[bytes, int, bool]) -> None:
+        if len(self._reported) >= CACHED_MAX:
+            self._reported.clear()
+        self._reported.add(shared)
 
     def _program(self, key: bytes, value: bytes) -> bytes:
-        """What references of a run with that truth, or document, hold. Raises CorruptRow."""
+        """Return the value of the references of a run with that commit or document. Raises CorruptRow."""
         if run_rows.is_head_only(value):
             return b""
-        names = value.split(SEPARATOR, 3)[-1]
-        program = self._programs.get(names)
+        fields = value.split(SEPARATOR, 3)[-1]
+        program = self._programs.get(fields)
         if program is None:
-            truth = run_rows.decode_run(ranges.run_of(key), value)
-            program = self._programs[names] = run_rows.encode_program(truth.run)
+            committed = run_rows.decode_run(ranges.run_of(key), value)
+            program = self._programs[fields] = run_rows.encode_program(committed.run)
         return program
 
-    def _faults(self, key: bytes, row: Row, cells: Cells, value: bytes | None) -> Iterator[Finding]:
-        mend = Repair(key)
-        count = _counted(cells.truths[-1]) if cells.truths else -1
-        if value is None or count < cells.said:
-            counted = f"truth of {count}" if cells.truths else "no truth"
-            yield Finding(Kind.UNFINISHED, key, f"{cells.said} documents and events, {counted}", mend)
+    def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
+        repair = Repair(key)
+        commits, inputs = columns.commits, columns.inputs
+        count = _count_of(commits[-1]) if commits else -1
+        if value is None or count < inputs:
+            commit = f"commit of {count}" if commits else "no commit"
+            yield Finding(Kind.UNFINISHED, key, f"{inputs} documents and events, {commit}", repair)
             return
-        rivals = [column for column in cells.truths[:-1] if _counted(column) == count]
+        rivals = [column for column in commits[:-1] if _count_of(column) == count]
         if any(row[column].value != value for column in rivals):
-            yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} truths of {count}", mend)
-        elif not cells.said:
-            yield Finding(Kind.INPUT_MISSING, key, "a truth, but no document or event")
-        elif not self._agrees(row, cells, value):
-            if cells.said < count:
-                yield Finding(Kind.INPUT_MISSING, key, f"a truth of {count}, but {cells.said} documents and events")
+            yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} commits of {count}", repair)
+        elif not inputs:
+            yield Finding(Kind.INPUT_MISSING, key, "a commit, but no document or event")
+        elif not self._agrees(row, columns, value):
+            if inputs < count:
+                detail = f"a commit of {count}, but {inputs} documents and events"
+                yield Finding(Kind.INPUT_MISSING, key, detail)
             else:
-                yield Finding(Kind.COMMIT_MISMATCH, key, cells.truths[-1].decode(), mend)
+                yield Finding(Kind.COMMIT_MISMATCH, key, commits[-1].decode(), repair)
 
-    def _agrees(self, row: Row, cells: Cells, value: bytes) -> bool:
-        """Whether the truth is what was said; where a part is missing or corrupt that is told of its row."""
-        if cells.documents:
-            return row[cells.documents[-1]].value == value
+    def _agrees(self, row: Row, columns: RunColumns, value: bytes) -> bool:
+        """Return whether the commit matches the inputs; faulty event bodies have their own finding."""
+        if columns.documents:
+            return row[columns.documents[-1]].value == value
         try:
-            return self._folds.merged_head(run_rows.decode_events(row)) == value
+            return self._events.merged_head(run_rows.decode_events(row)) == value
         except CorruptRow:
             return True
 
 
-def _cells(row: Row) -> Cells:
-    cells = Cells([], [], [])
+def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
+    """Sort the columns of a run row by kind. Raises CorruptRow for malformed ones of a known kind."""
+    columns = RunColumns([], [], [], [])
     for column in sorted(row):
         if _DOCUMENT.fullmatch(column):
-            cells.documents.append(column)
+            columns.documents.append(column)
         elif _EVENT.fullmatch(column):
-            cells.events.append(column)
-        elif _TRUTH.fullmatch(column):
-            cells.truths.append(column)
+            columns.events.append(column)
+        elif _COMMIT.fullmatch(column):
+            columns.commits.append(column)
+        elif not is_known(key, column):
+            columns.unknown.append(column)
         else:
-            raise CorruptRow(f"{column!r} is no column of a run row")
-    return cells
+            raise CorruptRow(f"{column!r} is malformed")
+    return columns
 
 
-def _altered(row: Row, column: bytes) -> bool:
+def _is_altered(row: Row, column: bytes) -> bool:
     return digest(row[column].value).encode() != column[-layout.CHECKSUM_DIGITS :]
 
 
-def _counted(truth: bytes) -> int:
-    return int(truth[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
+def _count_of(commit: bytes) -> int:
+    return int(commit[len(layout.COMMIT) :][:_COUNT_DIGITS], 16)
 
 
-def _parts(row: Row, cells: Cells) -> Iterator[bytes]:
-    if cells.events:
+def _event_bodies(row: Row, columns: RunColumns) -> Iterator[bytes]:
+    if columns.events:
         for event in run_rows.decode_events(row):
             yield layout.event_body_row(event.lineage_digest)
             yield layout.event_body_row(event.facts_digest)

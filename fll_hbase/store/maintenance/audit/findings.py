@@ -1,4 +1,4 @@
-"""What can be wrong with a table, in words, and which of it can be mended."""
+"""Kinds of findings of an audit, and the repair of each."""
 
 from __future__ import annotations
 
@@ -9,70 +9,78 @@ from fll_hbase.keys import layout
 
 
 class Kind(Enum):
-    """A kind of finding: something wrong, or a note of what a table may hold at any time."""
+    """A kind of finding: an error, or a note on something that a table may contain at any time."""
 
     UNREADABLE = "unreadable"
     ALTERED = "altered"
     WRONG_CHECKSUM = "wrong checksum"
     WRONG_CELLS = "wrong cells of a content"
-    TRUTHS_DISAGREE = "truths that disagree"
-    UNTRUE = "truth that is not what was said"
-    LOST = "what was said is lost"
+    COMMITS_CONFLICT = "conflicting commit records"
+    COMMIT_MISMATCH = "commit record differs from input"
+    INPUT_MISSING = "input cells missing"
     MISSING_CONTENT = "missing content"
-    MISSING_PART = "missing part"
+    MISSING_PART = "missing event body"
     MISSING_REFERENCE = "missing reference"
     MISSING_INDEX = "missing index"
     MISSING_CATALOGUE = "missing in the catalogue"
-    MISSING_ALIAS = "alias of one end only"
+    MISSING_ALIAS = "one-sided alias"
+    UNKNOWN_COLUMN = "unknown column"
     UNFINISHED = "unfinished run"
     OTHER_PROGRAM = "reference that names another program"
     REFERENCE_WITHOUT_RUN = "reference without run"
     REFERENCE_WITHOUT_CONTENT = "reference without content"
-    REFERENCE_DISOWNED = "reference its run disowns"
-    INDEX_WITHOUT_WITNESS = "index without witness"
+    REFERENCE_STALE = "stale reference"
+    INDEX_WITHOUT_RUN = "index without run"
     CONTENT_WITHOUT_RUN = "content without run"
-    PART_WITHOUT_EVENT = "part without event"
+    PART_WITHOUT_EVENT = "event body without event"
 
     @property
-    def wrong(self) -> bool:
-        """Whether something has to be mended; the others are left for a writer, or for the sweep."""
+    def is_error(self) -> bool:
+        """Whether it has to be repaired; notes are left to writers, to sweeps, or to a newer release."""
         return self not in _NOTES
 
 
 _NOTES = frozenset(
     {
+        Kind.UNKNOWN_COLUMN,
         Kind.UNFINISHED,
         Kind.OTHER_PROGRAM,
         Kind.REFERENCE_WITHOUT_RUN,
         Kind.REFERENCE_WITHOUT_CONTENT,
-        Kind.REFERENCE_DISOWNED,
-        Kind.INDEX_WITHOUT_WITNESS,
+        Kind.REFERENCE_STALE,
+        Kind.INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.PART_WITHOUT_EVENT,
     }
 )
 
 
-class Mend(NamedTuple):
-    """What is done anew: a run settled, a content put, the further names of an end point put at both ends.
+class Repair(NamedTuple):
+    """A row to write again: a run to re-commit, a content to put, or aliases to put at their other datasets.
 
-    The row is that of the run, the content or the aliases; empty where nothing helps.
+    The row is empty where there is no repair.
     """
 
     row: bytes = b""
 
     @property
-    def of_run(self) -> bool:
+    def is_run(self) -> bool:
         return self.row.startswith(layout.RUNS)
 
 
-NOTHING = Mend()
+NO_REPAIR = Repair()
 
 
 class Finding(NamedTuple):
-    """One thing found, at a row, and what mends it."""
+    """One finding at a row, in words, and its repair."""
 
     kind: Kind
     row: bytes
     detail: str
-    mend: Mend = NOTHING
+    repair: Repair = NO_REPAIR
+
+
+def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
+    """Return the note on columns of a row that this release does not know, or nothing if there are none."""
+    names = ", ".join(column.decode(errors="backslashreplace") for column in sorted(columns))
+    return [Finding(Kind.UNKNOWN_COLUMN, key, names)] if columns else []

@@ -77,7 +77,10 @@ class Rechecker:
         behind = {text: _behind(key, text, seen[key]) for key, text in doubts.left}
         again = self._said(self._read(claimants | {key for keys in behind.values() for key in keys}))
         for key, text in doubts.missing:
-            if text in again.get(key, RowFacts()).expected and text not in found.get(row_of(text), RowFacts()).present:
+            if (
+                text in again.get(key, RowFacts()).expected
+                and text not in found.get(row_of(text), RowFacts()).present
+            ):
                 yield from self._once(text, _missing(key, text, seen[key], needed))
         for fault in doubts.faults:
             if any(one.kind is fault.kind for one in again.get(fault.row, RowFacts()).findings):
@@ -100,8 +103,12 @@ class Rechecker:
             doubts.left += left
             if left and key.startswith(layout.CONTENTS):
                 continue
-            doubts.missing += ((key, text) for text in said.expected if text_hash(text) in self._differing.missing)
-            doubts.faults += (one for one in said.findings if text_hash(fault_key(one)) in self._differing.faults)
+            doubts.missing += (
+                (key, text) for text in said.expected if text_hash(text) in self._differing.missing
+            )
+            doubts.faults += (
+                one for one in said.findings if text_hash(fault_key(one)) in self._differing.faults
+            )
         return doubts
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:

@@ -1,0 +1,43 @@
+"""Columns that this release knows, by kind of row; newer releases may write others beside them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fll_hbase.keys import layout
+
+
+class KnownColumns(NamedTuple):
+    """The columns of one kind of row: whole names, and prefixes of names that carry a value."""
+
+    names: frozenset[bytes] = frozenset()
+    prefixes: tuple[bytes, ...] = ()
+
+
+_REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
+_BY_ROW = {
+    layout.CONTENTS: KnownColumns(
+        frozenset(
+            {layout.VERSION, layout.SOURCES, layout.DESTINATIONS, layout.FIELD_MAP, layout.OPERATION_NAMES}
+        ),
+        (layout.OPERATION, *layout.GRAPHS),
+    ),
+    layout.RUNS: KnownColumns(prefixes=(layout.DOCUMENT, layout.EVENT, layout.COMMIT)),
+    **dict.fromkeys(layout.REFERENCES, _REFERENCE),
+    layout.INDEX: KnownColumns(frozenset({layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN})),
+    layout.DATASETS: KnownColumns(
+        frozenset({layout.EXISTS}),
+        (layout.WRITTEN, layout.READ, layout.DECLARED, layout.DESCRIPTION, layout.HORIZON),
+    ),
+    layout.ALIASES: KnownColumns(prefixes=(layout.ALIAS,)),
+    layout.EVENT_BODIES: KnownColumns(frozenset({layout.EVENT_BODY})),
+}
+
+
+def is_known(key: bytes, column: bytes) -> bool:
+    """Return whether this release knows the column in a row of that key; False for any other kind of row.
+
+    Readers, the audit and garbage collection pass over a column that they do not know.
+    """
+    known = _BY_ROW.get(key[:2])
+    return known is not None and (column in known.names or column.startswith(known.prefixes))

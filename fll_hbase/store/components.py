@@ -1,0 +1,46 @@
+"""The parts of a store over one table, assembled once for the facade and for Spark workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fll_hbase.clock import now_ms
+from fll_hbase.config import Settings
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.window_query import WindowReader
+from fll_hbase.store.write.commit import RunCommitter
+from fll_hbase.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class StoreComponents:
+    """Readers and the writer of one table; they share its caches, and threads may share them."""
+
+    table: Table
+    events: EventMerger
+    contents: ContentCache
+    windows: WindowReader
+    catalogue: Catalogue
+    committer: RunCommitter
+
+
+def build_components(
+    table: Table, settings: Settings, *, clock: Callable[[], int] = now_ms
+) -> StoreComponents:
+    """Assemble a store over an open table with the limits of the settings.
+
+    `clock` returns milliseconds since 1970; tests and the simulation pass their own.
+    """
+    events = EventMerger(table)
+    contents = ContentCache(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
+    return StoreComponents(
+        table=table,
+        events=events,
+        contents=contents,
+        windows=WindowReader(table, contents, events, clock=clock, grace_ms=settings.grace_ms),
+        catalogue=Catalogue(table),
+        committer=RunCommitter(table, events, clock=clock, grace_ms=settings.grace_ms),
+    )

@@ -1,0 +1,122 @@
+"""Endpoints of contents: the datasets that a content reads and writes, read from its row and cached."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cachetools import LRUCache
+
+from fll_hbase.errors import CorruptRow, in_row
+from fll_hbase.keys import layout, ranges
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction
+from fll_hbase.tables import Row, Table
+
+CACHED_CONTENTS_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ContentEndpoints:
+    """The datasets that a content reads (sources) and writes (destinations)."""
+
+    checksum: str
+    sources: tuple[Dataset, ...]
+    destinations: tuple[Dataset, ...]
+
+    def __hash__(self) -> int:
+        """Hash the checksum alone: it identifies the content, and the hash is computed for every run."""
+        return hash(self.checksum)
+
+    def by_direction(self) -> Iterator[tuple[Direction, Dataset]]:
+        """Yield destinations as backward and sources as forward, as references and index rows have them."""
+        for dataset in self.destinations:
+            yield Direction.BACKWARD, dataset
+        for dataset in self.sources:
+            yield Direction.FORWARD, dataset
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointKeys:
+    """One endpoint of a content in one direction, as the prefixes of its references and index rows.
+
+    References of runs that started before `horizon_ms` may have been purged.
+    """
+
+    dataset: Dataset
+    references: bytes
+    index: bytes
+    horizon_ms: int
+
+
+Horizons: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, int]]
+"""Returns the horizon of each dataset in milliseconds since 1970, 0 where there is none."""
+
+
+def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:
+    """Decode the endpoints of a content row. Raises CorruptRow."""
+    with in_row(key):
+        return ContentEndpoints(
+            ranges.checksum_of(key), _datasets(row, layout.SOURCES), _datasets(row, layout.DESTINATIONS)
+        )
+
+
+def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEndpoints | CorruptRow]:
+    """Read the endpoints of content rows in one call, by row key.
+
+    Missing rows are left out; a row that cannot be read has its error as value.
+    """
+    keys = list(keys)
+    rows = table.rows(keys, columns=(layout.SOURCES, layout.DESTINATIONS)) if keys else {}
+    endpoints: dict[bytes, ContentEndpoints | CorruptRow] = {}
+    for key, row in rows.items():
+        try:
+            endpoints[key] = decode_endpoints(key, row)
+        except CorruptRow as error:
+            endpoints[key] = error
+    return endpoints
+
+
+class EndpointCache:
+    """Endpoints of many contents with the horizons of their datasets, for one scan of a table."""
+
+    def __init__(self, table: Table, horizons: Horizons) -> None:
+        self._table = table
+        self._horizons = horizons
+        self._keys: LRUCache[bytes, tuple[EndpointKeys, ...]] = LRUCache(CACHED_CONTENTS_MAX)
+
+    def read(self, keys: Iterable[bytes]) -> dict[bytes, tuple[EndpointKeys, ...] | CorruptRow]:
+        """Return the endpoints of content rows by row key; missing and unreadable ones as `read_endpoints`."""
+        keys = set(keys)
+        cached = {key: known for key in keys if (known := self._keys.get(key)) is not None}
+        stored = read_endpoints(self._table, sorted(keys - cached.keys()))
+        readable = {key: read for key, read in stored.items() if isinstance(read, ContentEndpoints)}
+        horizons = self._horizons(
+            {dataset for read in readable.values() for _, dataset in read.by_direction()}
+        )
+        decoded = {
+            key: tuple(
+                EndpointKeys(
+                    dataset,
+                    layout.reference_prefix(direction, dataset),
+                    layout.index_prefix(direction, dataset),
+                    horizons[dataset],
+                )
+                for direction, dataset in read.by_direction()
+            )
+            for key, read in readable.items()
+        }
+        self._keys.update(decoded)
+        errors = {key: read for key, read in stored.items() if isinstance(read, CorruptRow)}
+        return {**cached, **decoded, **errors}
+
+
+def _datasets(row: Row, column: bytes) -> tuple[Dataset, ...]:
+    try:
+        pairs = json.loads(row[column].value)
+        "".join(text for pair in pairs for text in pair).encode()  # raises ValueError for lone surrogates
+        return tuple(Dataset(namespace, name) for namespace, name in pairs)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptRow(f"{column!r} of a content row is not a list of datasets") from error

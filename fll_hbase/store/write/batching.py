@@ -1,0 +1,144 @@
+"""Batches of a commit pass: which inputs go together, and which documents of one run follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fll_hbase.errors import TooLarge
+from fll_hbase.model.run_events import IncomingEvent
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store import run_rows
+from fll_hbase.store.run_rows import CommittedRun
+
+RUNS_PER_PASS_MAX = 2_000
+
+RunInput: TypeAlias = RecordedRun | IncomingEvent
+"""What is recorded: a whole run, or one OpenLineage event of a run."""
+
+
+@dataclass(slots=True)
+class SequenceOffset:
+    """Index among the stored documents of a run at which a sequence begins; -1 until its row was read."""
+
+    index: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSequence:
+    """The values of all documents of one run in a call, and the position of one of them.
+
+    All documents of the sequence share one offset, so a document that repeats an earlier one of the same call
+    is not mistaken for a resend.
+    """
+
+    values: Sequence[bytes]
+    position: int
+    offset: SequenceOffset = field(default_factory=SequenceOffset)
+
+    def is_suffix_of(self, stored: Sequence[bytes]) -> bool:
+        """Return whether the stored documents end with this one and those that follow it in the call.
+
+        Then this document is a resend. `stored` are the document values of the run row, oldest first.
+        """
+        starts = self._suffix_starts(stored)
+        if self.offset.index < 0:
+            self.offset.index = max(0, min(starts, default=len(stored)) - self.position)
+        return any(start >= self.offset.index + self.position for start in starts)
+
+    def _suffix_starts(self, stored: Sequence[bytes]) -> list[int]:
+        """Return the indexes from which the stored documents are this one and some of its followers."""
+        following = self.values[self.position :]
+        lengths = range(1, min(len(stored), len(following)) + 1)
+        return [
+            len(stored) - length
+            for length in lengths
+            if stored[-length] == following[0] and list(stored[-length:]) == list(following[:length])
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBatch:
+    """Inputs of one run that one pass writes together: one document, or any number of events.
+
+    `positions` are their indexes in the call. A document that shares the call with others of its run carries
+    their sequence.
+    """
+
+    run: str
+    positions: Sequence[int]
+    inputs: Sequence[RunInput]
+    sequence: DocumentSequence | None
+
+
+def split_into_passes(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
+    """Split a call into passes of at most RUNS_PER_PASS_MAX runs, none of them twice in one pass.
+
+    Order matters within a run only. Events of one run go together whatever comes between them, since not
+    even their order matters; documents of one run go into consecutive passes.
+    """
+    sequences = _document_sequences(inputs)
+    for groups in _rounds(inputs):
+        batches = [
+            RunBatch(
+                run, positions, [inputs[position] for position in positions], sequences.get(positions[0])
+            )
+            for run, positions in groups.items()
+        ]
+        for start in range(0, len(batches), RUNS_PER_PASS_MAX):
+            yield batches[start : start + RUNS_PER_PASS_MAX]
+
+
+def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
+    """Return rounds of positions by run; each input is in the earliest round that keeps its run's order."""
+    rounds: list[dict[str, list[int]]] = []
+    last_round: dict[str, int] = {}
+    for position, run_input in enumerate(inputs):
+        run = _run_id(run_input)
+        number = last_round.get(run, -1)
+        positions = rounds[number][run] if number >= 0 else []
+        if (
+            positions
+            and isinstance(run_input, IncomingEvent)
+            and isinstance(inputs[positions[0]], IncomingEvent)
+        ):
+            positions.append(position)
+            continue
+        last_round[run] = number + 1
+        if number + 1 == len(rounds):
+            rounds.append({})
+        rounds[number + 1][run] = [position]
+    return rounds
+
+
+def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequence]:
+    """Return the sequence of each document, by position, where its run has several documents in the call."""
+    documents: dict[str, list[tuple[int, RecordedRun]]] = {}
+    for position, run_input in enumerate(inputs):
+        if isinstance(run_input, RecordedRun):
+            documents.setdefault(run_input.run.run, []).append((position, run_input))
+    sequences: dict[int, DocumentSequence] = {}
+    for numbered in documents.values():
+        if len(numbered) > 1:
+            values: list[bytes] = []
+            offset = SequenceOffset()
+            for position, document in numbered:
+                value = _document_value(document)
+                # A repeated value adds no cell, and neither does one that is refused as too large.
+                if value and value != (values[-1] if values else b""):
+                    values.append(value)
+                sequences[position] = DocumentSequence(values, max(len(values) - 1, 0), offset)
+    return sequences
+
+
+def _document_value(document: RecordedRun) -> bytes:
+    """Return the stored value of a document, or nothing for one that no cell can hold."""
+    try:
+        return run_rows.encode_run(CommittedRun(document.info.checksum, document.run))
+    except TooLarge:
+        return b""
+
+
+def _run_id(run_input: RunInput) -> str:
+    return run_input.run.run if isinstance(run_input, RecordedRun) else run_input.run
