@@ -1,4 +1,4 @@
-"""Does the SQL source resolve what it can, name what it cannot, and keep one checksum for one job?"""
+"""SQL source: resolution of columns, descriptions, warnings, and one checksum per job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.operations import Influence, Read, Transform, Write
+from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 
@@ -18,66 +18,70 @@ TABLES = {"s": ["id", "a", "b", "c"], "t": ["id", "x", "y"], "u": ["id", "z"]}
 Edges = dict[str, set[str]]
 
 
-def document(text: Any, **also: Any) -> dict[str, Any]:
+def document(text: Any, **members: Any) -> dict[str, Any]:
     run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 1}
-    return {"run": run, "sql": text, **also}
+    return {"run": run, "sql": text, **members}
 
 
-def read(text: str, *, catalogue: dict[str, Sequence[str]] | None = None, **also: Any) -> Reading:
-    known = catalogue or {}
+def read(text: str, *, catalogue: dict[str, Sequence[str]] | None = None, **members: Any) -> Reading:
+    fields = catalogue or {}
     return sql.read_document(
-        document(text, **also), namespace="ns", columns=lambda end_point: known.get(end_point.name)
+        document(text, **members), namespace="ns", columns=lambda dataset: fields.get(dataset.name)
     )
 
 
 def direct(reading: Reading) -> Edges:
-    """By written field, `table.field`, the fields it is made of."""
-    return _edges(reading, lambda taken: taken.influence is Influence.DIRECT)
+    """Direct inputs of each written field, both as `table.field`."""
+    return _edges(reading, lambda input_field: not _is_indirect(input_field))
 
 
 def indirect(reading: Reading) -> Edges:
-    """Likewise what shapes it; whole tables as `table.*`."""
-    found = {name: edges for name, edges in _edges(reading, _shapes).items() if edges}
+    """Indirect inputs with their kinds, by written field; `table.*` for those of all its rows."""
+    edges = {name: inputs for name, inputs in _edges(reading, _is_indirect).items() if inputs}
     reads = _reads(reading)
     for write in reading.operations.info.operations:
         if isinstance(write, Write):
-            whole = {f"{reads[one.origin]}.{one.name} {one.kind}" for one in write.inputs if _shapes(one)}
-            found |= {f"{write.destination.name}.*": whole} if whole else {}
-    return found
+            inputs = {
+                f"{reads[field.origin]}.{field.name} {field.kind}"
+                for field in write.inputs
+                if _is_indirect(field)
+            }
+            edges |= {f"{write.destination.name}.*": inputs} if inputs else {}
+    return edges
 
 
-def _shapes(taken: Any) -> bool:
-    return taken.influence is Influence.INDIRECT
+def _is_indirect(input_field: InputField) -> bool:
+    return input_field.influence is Influence.INDIRECT
 
 
 def _reads(reading: Reading) -> dict[str, str]:
     operations = reading.operations.info.operations
-    return {one.name: one.source.name for one in operations if isinstance(one, Read)}
+    return {operation.name: operation.source.name for operation in operations if isinstance(operation, Read)}
 
 
-def _edges(reading: Reading, wanted: Callable[[Any], bool]) -> Edges:
+def _edges(reading: Reading, is_wanted: Callable[[InputField], bool]) -> Edges:
     operations = reading.operations.info.operations
-    made = {one.name: one for one in operations if isinstance(one, Transform)}
-    reads, found = _reads(reading), {}
+    transforms = {operation.name: operation for operation in operations if isinstance(operation, Transform)}
+    reads, edges = _reads(reading), {}
     for write in operations:
-        for taken in write.inputs if isinstance(write, Write) else ():
-            if taken.origin in made:
-                inputs = filter(wanted, made[taken.origin].inputs)
-                edges = {f"{reads[one.origin]}.{one.name}{one.kind and ' ' + one.kind}" for one in inputs}
-                found.setdefault(f"{write.destination.name}.{taken.name}", set()).update(edges)
-    return found
+        for written in write.inputs if isinstance(write, Write) else ():
+            if written.origin in transforms:
+                inputs = filter(is_wanted, transforms[written.origin].inputs)
+                names = {f"{reads[field.origin]}.{field.name} {field.kind}".rstrip() for field in inputs}
+                edges.setdefault(f"{write.destination.name}.{written.name}", set()).update(names)
+    return edges
 
 
 def descriptions(reading: Reading) -> dict[str, str]:
-    return {one.name: one.description for one in reading.operations.info.operations}
+    return {operation.name: operation.description for operation in reading.operations.info.operations}
 
 
 def warnings(reading: Reading) -> str:
     return "\n".join(str(warning) for warning in reading.warnings)
 
 
-class TestTheChecksum:
-    """One job is one checksum, whatever its literals, blanks and comments are."""
+class TestChecksum:
+    """A job has one checksum, independent of literals, blanks and comments."""
 
     DAILY = "INSERT INTO t SELECT id, a || 'x', 5 FROM s WHERE c = '2026-11-21' AND b IN (1, 2)"
 
@@ -99,18 +103,18 @@ class TestTheChecksum:
         first, second = read(self.DAILY, schema=TABLES), read(other, schema=TABLES)
         assert first.operations.info.checksum != second.operations.info.checksum
 
-    def test_the_statement_is_kept_on_the_run(self) -> None:
+    def test_the_statement_is_stored_with_the_run(self) -> None:
         assert json.loads(read(self.DAILY, schema=TABLES).run.details) == {"sql": self.DAILY}
 
-    def test_the_same_again_is_the_same(self) -> None:
+    def test_reading_twice_gives_the_same_run(self) -> None:
         assert read(self.DAILY, schema=TABLES).recorded == read(self.DAILY, schema=TABLES).recorded
 
 
-class TestTexts:
-    """A description is the expression's own text, and those of the columns it names."""
+class TestDescriptions:
+    """A description is the text of the expression, and of the columns it refers to."""
 
     @pytest.mark.parametrize(
-        ("written", "text"),
+        ("item", "text"),
         [
             ("UPPER(a) AS k", "UPPER(a)"),
             ("upper( a )  k", "upper( a )"),
@@ -126,18 +130,18 @@ class TestTexts:
             ("DISTINCT a + b AS k", "a + b"),
         ],
     )
-    def test_of_a_column(self, written: str, text: str) -> None:
-        reading = read(f"CREATE TABLE o AS SELECT {written}, c FROM s", schema=TABLES)
+    def test_column(self, item: str, text: str) -> None:
+        reading = read(f"CREATE TABLE o AS SELECT {item}, c FROM s", schema=TABLES)
         assert descriptions(reading)["o.k"] == text
 
-    def test_of_a_column_through_others(self) -> None:
+    def test_column_computed_from_others(self) -> None:
         reading = read(
             "WITH q AS (SELECT a - b AS net FROM s), r AS (SELECT net * 2 AS twice FROM q) "
             "INSERT INTO o (k) SELECT twice + 1 FROM r"
         )
         assert descriptions(reading)["o.k"] == "twice + ?\ntwice: net * ?\nnet: a - b"
 
-    def test_of_a_write(self) -> None:
+    def test_write(self) -> None:
         reading = read(
             "INSERT OVERWRITE t SELECT s.id, MAX(a), 1 FROM s JOIN u ON s.id = u.id WHERE b > 5 "
             "GROUP BY s.id HAVING MAX(a) > 2 ORDER BY s.id",
@@ -152,13 +156,13 @@ class TestTexts:
             "ORDER BY s.id",
         ]
 
-    def test_very_long_ones_are_cut(self) -> None:
+    def test_long_descriptions_are_truncated(self) -> None:
         reading = read(f"CREATE TABLE o AS SELECT {' + '.join(['a'] * 5000)} AS k FROM s")
         assert len(descriptions(reading)["o.k"]) == 2000
 
 
 class TestOperations:
-    """One READ for each source, one TRANSFORM for each column of a statement, one WRITE for each target."""
+    """One READ per source, one TRANSFORM per column of a statement, one WRITE per target."""
 
     def test_names(self) -> None:
         reading = read(
@@ -166,17 +170,21 @@ class TestOperations:
             "INSERT INTO u (z) SELECT x FROM t",
             schema=TABLES,
         )
-        names = [one.name for one in reading.operations.info.operations]
+        names = [operation.name for operation in reading.operations.info.operations]
         assert names == sorted(["read s", "read t", "t.x", "t.x#2", "t.y", "u.z", "write t", "write u"])
         assert direct(reading) == {"t.x": {"s.a", "s.b"}, "t.y": {"s.c"}, "u.z": {"t.x"}}
 
     def test_types(self) -> None:
         typed = {"s": [{"name": "a", "type": "int"}], "o": [{"name": "k", "type": "long"}]}
         operations = read("INSERT INTO o SELECT a FROM s", schema=typed).operations.info.operations
-        outputs = {one.name: one.outputs[0].type for one in operations if not isinstance(one, Write)}
+        outputs = {
+            operation.name: operation.outputs[0].type
+            for operation in operations
+            if not isinstance(operation, Write)
+        }
         assert outputs == {"read s": "int", "o.k": "long"}
 
-    def test_end_points_are_in_the_namespace_and_under_one_spelling(self) -> None:
+    def test_datasets_are_in_the_namespace_and_under_one_spelling(self) -> None:
         reading = read(
             "CREATE TABLE O AS SELECT A, s.B FROM S; INSERT INTO o SELECT b, a FROM S", schema=TABLES
         )
@@ -184,77 +192,78 @@ class TestOperations:
         assert reading.operations.info.destinations == (Dataset("ns", "O"),)
         assert direct(reading) == {"O.A": {"s.a", "s.b"}, "O.B": {"s.a", "s.b"}}
 
-    def test_a_column_named_twice_is_one(self) -> None:
+    def test_a_repeated_column_name_is_one_field(self) -> None:
         reading = read("CREATE TABLE o AS SELECT a AS k, b AS k FROM s")
         assert direct(reading) == {"o.k": {"s.a", "s.b"}}
 
 
 class TestResolution:
-    """Names are resolved by schema, then catalogue; what is not certain is told and not guessed."""
+    """Names are resolved by schema, then catalogue; ambiguous names give a warning, not a guess."""
 
-    def test_a_lone_unknown_table_has_what_nothing_else_can_have(self) -> None:
+    def test_the_only_unknown_table_has_the_columns_of_no_other(self) -> None:
         reading = read("CREATE TABLE o AS SELECT a, u.z FROM far JOIN u ON far.k = u.id", schema=TABLES)
         assert direct(reading) == {"o.a": {"far.a"}, "o.z": {"u.z"}}
         assert reading.warnings == ()
 
-    def test_through_a_star_that_is_not_known(self) -> None:
+    def test_column_behind_an_unknown_star(self) -> None:
         reading = read("CREATE TABLE o AS SELECT k FROM (SELECT *, a + b AS n FROM far) q WHERE n > 1")
         assert (direct(reading), indirect(reading)) == (
             {"o.k": {"far.k"}},
             {"o.*": {"far.a filter", "far.b filter"}},
         )
 
-    def test_of_two_unknown_tables_neither_is_taken(self) -> None:
+    def test_of_two_unknown_tables_neither_is_chosen(self) -> None:
         reading = read("CREATE TABLE o AS SELECT k, x.a FROM x, y")
         assert direct(reading) == {"o.a": {"x.a"}}
         assert "column 'k': which of 'x', 'y' has it is not known" in warnings(reading)
 
-    def test_a_column_that_no_table_has(self) -> None:
+    def test_a_column_of_no_table(self) -> None:
         reading = read("CREATE TABLE o AS SELECT a, colour, a + colour AS m FROM s", schema=TABLES)
         assert direct(reading) == {"o.a": {"s.a"}, "o.m": {"s.a"}}
         assert "column 'colour': none of 's' is known to have it" in warnings(reading)
 
-    def test_the_catalogue(self) -> None:
-        known = {"far": ["a", "k"], "other": ["b"]}
-        reading = read("CREATE TABLE o AS SELECT a, b FROM far, other", catalogue=known)
+    def test_columns_of_the_catalogue(self) -> None:
+        catalogue = {"far": ["a", "k"], "other": ["b"]}
+        reading = read("CREATE TABLE o AS SELECT a, b FROM far, other", catalogue=catalogue)
         assert direct(reading) == {"o.a": {"far.a"}, "o.b": {"other.b"}}
-        star = read("CREATE TABLE o AS SELECT * FROM far", catalogue=known)
+        star = read("CREATE TABLE o AS SELECT * FROM far", catalogue=catalogue)
         assert direct(star) == {"o.a": {"far.a"}, "o.k": {"far.k"}}
 
-    def test_the_catalogue_knows_no_order(self) -> None:
-        known = {"far": ["a", "k"], "o": ["p", "q"]}
-        target = read("INSERT INTO o SELECT k, a FROM far", catalogue=known)
-        star = read("INSERT INTO o (x, y) SELECT * FROM far", catalogue=known)
+    def test_the_catalogue_has_no_column_order(self) -> None:
+        catalogue = {"far": ["a", "k"], "o": ["p", "q"]}
+        target = read("INSERT INTO o SELECT k, a FROM far", catalogue=catalogue)
+        star = read("INSERT INTO o (x, y) SELECT * FROM far", catalogue=catalogue)
         for reading in (target, star):
             assert direct(reading) == {}
             assert "'o'" in warnings(reading)
 
-    def test_schema_goes_before_the_catalogue(self) -> None:
+    def test_schema_takes_precedence_over_the_catalogue(self) -> None:
         reading = read("CREATE TABLE o AS SELECT * FROM s", catalogue={"s": ["q"]}, schema={"s": ["a"]})
         assert direct(reading) == {"o.a": {"s.a"}}
 
-    def test_a_target_that_nothing_is_known_of_has_the_names_of_the_query(self) -> None:
+    def test_an_unknown_target_has_the_names_of_the_query(self) -> None:
         reading = read("INSERT INTO o SELECT a, b + 1 AS c, b * 2 FROM s WHERE b = 1")
         assert direct(reading) == {"o.a": {"s.a"}, "o.c": {"s.b"}}
         assert "taken to be named as in the query" in warnings(reading)
 
-    def test_names_of_the_query_that_the_catalogue_has_are_those_of_the_target(self) -> None:
-        known = {"o": ["a", "c", "d"]}
-        assert direct(read("INSERT INTO o SELECT a, b AS c FROM s", catalogue=known)) == {
+    def test_target_names_in_the_catalogue_confirm_those_of_the_query(self) -> None:
+        catalogue = {"o": ["a", "c", "d"]}
+        assert direct(read("INSERT INTO o SELECT a, b AS c FROM s", catalogue=catalogue)) == {
             "o.a": {"s.a"},
             "o.c": {"s.b"},
         }
-        assert direct(read("INSERT INTO o SELECT a, b AS z FROM s", catalogue=known)) == {}
+        assert direct(read("INSERT INTO o SELECT a, b AS z FROM s", catalogue=catalogue)) == {}
 
-    def test_what_is_not_known_leaves_the_write_without_inputs(self) -> None:
+    def test_an_unknown_mapping_leaves_the_write_without_inputs(self) -> None:
         reading = read("INSERT INTO o SELECT a FROM s WHERE b = 1", catalogue={"o": ["x"]})
-        (write,) = (one for one in reading.operations.info.operations if isinstance(one, Write))
-        (source,) = (one for one in reading.operations.info.operations if isinstance(one, Read))
+        operations = reading.operations.info.operations
+        (write,) = (operation for operation in operations if isinstance(operation, Write))
+        (source,) = (operation for operation in operations if isinstance(operation, Read))
         assert write.inputs == ()
         assert [field.name for field in source.outputs] == ["a", "b"]
         assert reading.operations.info.field_map.written_without_fields == (Dataset("ns", "o"),)
 
-    def test_an_alias_beside_columns_that_are_not_known(self) -> None:
+    def test_an_alias_beside_unknown_columns(self) -> None:
         text = "CREATE TABLE o AS SELECT a + 1 AS x, x * 2 AS y FROM far"
         assert direct(read(text)) == {"o.x": {"far.a"}}
         assert "may be one of the table or the alias" in warnings(read(text))
@@ -262,7 +271,7 @@ class TestResolution:
         assert direct(read(text, schema={"far": ["a"]}))["o.y"] == {"far.a"}
         assert direct(read(text, schema={"far": ["a", "x"]}))["o.y"] == {"far.x"}
 
-    def test_a_column_under_its_own_name_is_no_such_alias(self) -> None:
+    def test_a_column_under_its_own_name_is_not_ambiguous(self) -> None:
         reading = read("CREATE TABLE o AS SELECT a, TRIM(b) AS b, a || b AS n FROM far")
         assert direct(reading)["o.n"] == {"far.a", "far.b"}
         assert reading.warnings == ()
@@ -275,44 +284,44 @@ class TestResolution:
             (["p/b", "q"], {"o.c": {"s.p/b"}, "o.q": {"s.q"}}),
         ],
     )
-    def test_nested_fields_are_as_deep_as_they_are_known(self, schema: list[str], edges: Edges) -> None:
+    def test_nested_fields_are_as_deep_as_the_schema(self, schema: list[str], edges: Edges) -> None:
         reading = read("CREATE TABLE o AS SELECT p.b.c, q FROM s", schema={"s": schema})
         assert direct(reading) == edges
 
-    def test_a_query_around_is_asked_last(self) -> None:
+    def test_enclosing_queries_are_searched_last(self) -> None:
         text = "CREATE TABLE o AS SELECT x FROM t WHERE EXISTS (SELECT 1 FROM u WHERE z = y AND u.id = t.id)"
         assert indirect(read(text, schema=TABLES)) == {
             "o.*": {"u.z filter", "t.y filter", "u.id filter", "t.id filter"}
         }
 
-    def test_warnings_have_an_end(self) -> None:
+    def test_warnings_are_limited(self) -> None:
         columns = ", ".join(f"c{number}" for number in range(500))
         reading = read(f"CREATE TABLE o AS SELECT {columns} FROM s", schema=TABLES)
         assert len(reading.warnings) == 101
 
 
 class TestDocuments:
-    """What is no such document is refused with every fault."""
+    """Invalid documents are refused with every error."""
 
-    def test_every_fault_at_once(self) -> None:
+    def test_all_errors_at_once(self) -> None:
         wrong = {"run": {}, "sql": "SELECT FROM FROM", "dialect": "cobol", "schema": {"t": [5], "u": 1}}
         with pytest.raises(UnreadableDocument) as caught:
             sql.read_document(wrong, namespace="ns", columns=lambda _: None)
-        places = {fault.path for fault in caught.value.errors}
-        assert places >= {"run.application", "run.run", "dialect", "schema.t.0", "schema.u", "sql"}
+        paths = {error.path for error in caught.value.errors}
+        assert paths >= {"run.application", "run.run", "dialect", "schema.t.0", "schema.u", "sql"}
 
     @pytest.mark.parametrize("text", [5, None, "", [], {"a": 1}])
-    def test_sql_that_is_no_text(self, text: Any) -> None:
+    def test_sql_that_is_not_a_text(self, text: Any) -> None:
         with pytest.raises(UnreadableDocument) as caught:
             sql.read_document(document(text), namespace="ns", columns=lambda _: None)
-        assert [fault.path for fault in caught.value.errors] == ["sql"]
+        assert [error.path for error in caught.value.errors] == ["sql"]
 
-    def test_sql_that_is_missing_and_no_object(self) -> None:
-        for said in ({"run": document("x")["run"]}, 5, [], None):
+    def test_missing_sql_and_documents_that_are_not_objects(self) -> None:
+        for body in ({"run": document("x")["run"]}, 5, [], None):
             with pytest.raises(UnreadableDocument):
-                sql.read_document(said, namespace="ns", columns=lambda _: None)
+                sql.read_document(body, namespace="ns", columns=lambda _: None)
 
-    def test_the_place_of_what_is_no_sql(self) -> None:
+    def test_position_of_a_syntax_error(self) -> None:
         with pytest.raises(UnreadableDocument, match="line 2 column 11, near 'FROM'"):
             read("CREATE TABLE o AS\nSELECT (a FROM s")
 
@@ -322,17 +331,17 @@ class TestDocuments:
             read(text)
 
     @pytest.mark.parametrize("name", ["`" + "x" * 4097 + "`", "``"])
-    def test_names_that_are_none(self, name: str) -> None:
+    def test_invalid_names(self, name: str) -> None:
         with pytest.raises(UnreadableDocument):
             read(f"CREATE TABLE {name} AS SELECT a FROM s")
 
     def test_unknown_members_and_a_namespace(self) -> None:
-        said = document("CREATE TABLE o AS SELECT a FROM s", namespace="own", colour=1)
-        reading = sql.read_document(said, namespace=None, columns=lambda _: None)
+        body = document("CREATE TABLE o AS SELECT a FROM s", namespace="own", colour=1)
+        reading = sql.read_document(body, namespace=None, columns=lambda _: None)
         assert reading.run.namespace == "own"
         assert "colour: unknown member, ignored" in warnings(reading)
         with pytest.raises(UnreadableDocument, match="as in the URL"):
-            sql.read_document(said, namespace="other", columns=lambda _: None)
+            sql.read_document(body, namespace="other", columns=lambda _: None)
 
     def test_nested_deeply_but_not_too_deeply(self) -> None:
         text = "CREATE TABLE o AS SELECT " + "UPPER(" * 30 + "a" + ")" * 30 + " AS k FROM s"
