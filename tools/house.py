@@ -50,7 +50,7 @@ NAMES = _words(
 EXTERNAL = _words("after before how nothing side")
 """Allowed as attributes and keyword arguments, since other libraries have them: `Join.side`, `how="left"`."""
 
-ESCAPED = _words("bool hash id type").union(keyword.kwlist)
+ESCAPED = _words("bool hash id list type").union(keyword.kwlist)
 """What may have a trailing underscore."""
 
 QUESTIONS = _words("Are Can Do Does Is What Which Who Whose Why")

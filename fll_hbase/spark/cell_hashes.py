@@ -70,5 +70,5 @@ def _hash_ranges(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, hash_range: HashRange
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for piece in batch.to_pylist():
-            yield from hash_range(worker_table(settings), piece["start"], piece["stop"])
+        for split in batch.to_pylist():
+            yield from hash_range(worker_table(settings), split["start"], split["stop"])

@@ -28,18 +28,18 @@ ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]
 def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
     """Split the ranges where the engine splits them: a frame with binary columns `start` and `stop`.
 
-    Pieces are dealt round-robin, so that each partition has pieces of every range: rows of one kind cost
+    Splits are dealt round-robin, so that each partition has splits of every range: rows of one kind cost
     more to read than those of another.
     """
     partitions = spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
     with closing(open_store_table(settings)) as table:
-        pieces = [
+        splits = [
             (bytearray(start), bytearray(stop))
             for key_range in key_ranges
             for start, stop in ranges.split_range(key_range, table.splits(*key_range, parts=partitions))
         ]
-    dealt = [piece for number in range(partitions) for piece in pieces[number::partitions]]
-    rows = spark.sparkContext.parallelize(dealt, max(min(len(pieces), partitions), 1))
+    dealt = [split for number in range(partitions) for split in splits[number::partitions]]
+    rows = spark.sparkContext.parallelize(dealt, max(min(len(splits), partitions), 1))
     return spark.createDataFrame(rows, "start binary, stop binary")
 
 
@@ -55,5 +55,5 @@ def _read_ranges(
     batches: Iterator[pa.RecordBatch], *, settings: Settings, read: ReadRange, schema: str
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for piece in batch.to_pylist():
-            yield from to_batches(read(worker_table(settings), piece["start"], piece["stop"]), schema)
+        for split in batch.to_pylist():
+            yield from to_batches(read(worker_table(settings), split["start"], split["stop"]), schema)

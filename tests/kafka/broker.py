@@ -1,4 +1,4 @@
-"""A real Kafka of a test's own: one broker, its own controller too, on loopback, in a folder of its own."""
+"""A real Kafka for one test: a broker that is its own controller, on loopback, in its own folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Djava.net.
 
 
 def connector() -> list[Path]:
-    """The jars that Spark reads Kafka with."""
+    """The jars of Spark's Kafka connector."""
     return _jars("connector")
 
 
 class Broker:
-    """Serves while in `with`; leaving it stops the process and keeps the folder."""
+    """Runs inside `with`; leaving it stops the process, the folder stays."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -49,7 +49,7 @@ class Broker:
         self.stop()
 
     def start(self) -> None:
-        """Start where it stopped; it takes connections then."""
+        """Start, or continue after `stop`; returns when it accepts connections."""
         with (self._home / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(
                 _java("kafka.Kafka", str(self._properties)), cwd=self._home, stdout=log, stderr=log
@@ -61,7 +61,7 @@ class Broker:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End it by SIGTERM, and by SIGKILL where that does not do."""
+        """End the process with SIGTERM, and with SIGKILL after STOP_SECONDS_MAX."""
         if self._process is None:
             return
         self._process.terminate()
@@ -73,11 +73,11 @@ class Broker:
         self._process = None
 
     def create(self, topic: str, *, partitions: int) -> None:
-        """A topic; its partitions are numbered from 0."""
+        """Create a topic; its partitions are numbered from 0."""
         self._tool("TopicCommand", "--create", "--topic", topic, "--partitions", str(partitions))
 
     def produce(self, topic: str, messages: Iterable[tuple[str, bytes]]) -> None:
-        """Messages by key, in order within a key; all are stored then. Neither may hold a tab or line end."""
+        """Send pairs of key and value, in order within a key; returns when all are stored. No tabs or line ends."""
         lines = [key.encode() + b"\t" + value for key, value in messages]
         keyed = ("--reader-property", "parse.key=true", "--reader-property", "key.separator=\t")
         self._tool("ConsoleProducer", "--topic", topic, *keyed, sent=b"\n".join(lines) + b"\n")
@@ -120,18 +120,18 @@ def _jars(folder: str) -> list[Path]:
     jars = sorted((FETCHED / folder).glob("*.jar"))
     if not jars:
         raise FileNotFoundError(
-            f"{FETCHED / folder} holds no jars: `mvn -q -B -f {FETCHED.parent}/pom.xml package`"
+            f"{FETCHED / folder} contains no jars: `mvn -q -B -f {FETCHED.parent}/pom.xml package`"
         )
     return jars
 
 
 def _free_ports(count: int) -> Sequence[int]:
-    """Ports below those that the kernel gives to clients, and beside those of the HBase tests."""
+    """Free ports below the ephemeral range, apart from those of the HBase tests."""
     free: list[int] = []
     for port in range(16_000 + os.getpid() % 3_000, 20_000):
-        with socket.socket() as taken:
+        with socket.socket() as probe:
             try:
-                taken.bind(("127.0.0.1", port))
+                probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
         free.append(port)

@@ -1,4 +1,4 @@
-"""A standalone Spark of two workers on loopback, and what is shipped to them."""
+"""A standalone Spark cluster of two workers on loopback, and the archive that is shipped to them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fll_hbase import spark
 
 SPARK = Path(pyspark.__file__).parent
 BARE_PYTHON = str(Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"))
-"""A Python without any of our packages, as on machines that nobody prepared."""
+"""A Python without any of our packages, as on unprepared machines."""
 
 SECONDS_MAX = 120.0
 
 
-class Standalone:
+class StandaloneCluster:
     """A master and two workers of one core each; leaving `with` kills them."""
 
     def __init__(self, home: Path) -> None:
@@ -42,10 +42,10 @@ class Standalone:
         self._processes: list[subprocess.Popen[bytes]] = []
         self.url = ""
 
-    def __enter__(self) -> Standalone:
+    def __enter__(self) -> StandaloneCluster:
         deploy = "org.apache.spark.deploy"
         log = self._start("master", f"{deploy}.master.Master", "--port", "0", "--webui-port", "0")
-        self.url = _said(log, r"Starting Spark master at (spark://\S+)")
+        self.url = _wait_for(log, r"Starting Spark master at (spark://\S+)")
         for name in ("worker-1", "worker-2"):
             options = ["--cores", "1", "--memory", "700m", "--work-dir", str(self._home / name)]
             self._start(name, f"{deploy}.worker.Worker", *options, "--webui-port", "0", self.url)
@@ -75,7 +75,7 @@ class Standalone:
         )
 
     def executors(self) -> int:
-        """How many workers ran one."""
+        """The number of workers that ran an executor."""
         return sum(any(self._home.glob(f"{name}/app-*")) for name in ("worker-1", "worker-2"))
 
     def _start(self, name: str, kind: str, *arguments: str) -> Path:
@@ -93,42 +93,46 @@ class Standalone:
         return log
 
 
-def archive(path: Path) -> Path:
-    """The package and all it needs, as `pip install --target` would lay them out."""
+def write_archive(path: Path) -> Path:
+    """Write the package and its dependencies to a tar file, laid out as by `pip install --target`."""
     with tarfile.open(path, "w") as tar:
-        tar.add(Path(spark.__file__).parents[1], "fll_hbase", filter=_wanted)
-        for name in sorted(_needed("fll-hbase") | _needed("pyarrow") | _needed("pandas")):
-            found = distribution(name)
-            for file in found.files or ():
+        tar.add(Path(spark.__file__).parents[1], "fll_hbase", filter=_without_extras)
+        for name in sorted(_dependencies("fll-hbase") | _dependencies("pyarrow") | _dependencies("pandas")):
+            package = distribution(name)
+            for file in package.files or ():
                 if ".." not in file.parts and not file.is_absolute():
-                    tar.add(found.locate_file(file), str(file), recursive=False, filter=_wanted)
+                    tar.add(package.locate_file(file), str(file), recursive=False, filter=_without_extras)
     return path
 
 
-def _wanted(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Without what only compilers and tests look at, which is most of the files."""
+def _without_extras(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Leave out files for compilers and tests, which are most of them."""
     parts = set(Path(info.name).parts)
     return None if parts & {"__pycache__", "tests", "include"} else info
 
 
-def _needed(name: str) -> set[str]:
-    """The distributions that one needs, and itself; ours is no file of any."""
-    found: set[str] = set()
-    ahead = [name]
-    while ahead:
-        one = re.sub(r"[-_.]+", "-", ahead.pop()).lower()
-        if one not in found:
-            found.add(one)
-            said = map(Requirement, distribution(one).requires or ())
-            ahead += [each.name for each in said if not each.marker or each.marker.evaluate({"extra": ""})]
-    return found - {"fll-hbase"}
+def _dependencies(name: str) -> set[str]:
+    """A distribution and all that it requires, without this one, whose files are added from the source."""
+    names: set[str] = set()
+    queue = [name]
+    while queue:
+        required = re.sub(r"[-_.]+", "-", queue.pop()).lower()
+        if required not in names:
+            names.add(required)
+            requirements = map(Requirement, distribution(required).requires or ())
+            queue += [
+                requirement.name
+                for requirement in requirements
+                if not requirement.marker or requirement.marker.evaluate({"extra": ""})
+            ]
+    return names - {"fll-hbase"}
 
 
-def _said(log: Path, pattern: str) -> str:
-    """What a process says once it is up."""
+def _wait_for(log: Path, pattern: str) -> str:
+    """Wait for the pattern in a log; returns its first group."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
-        if found := re.search(pattern, log.read_text(errors="replace")):
-            return found[1]
+        if match := re.search(pattern, log.read_text(errors="replace")):
+            return match[1]
         time.sleep(0.05)
     raise AssertionError(f"not in time: {log.read_text(errors='replace')}")

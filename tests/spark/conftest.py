@@ -26,9 +26,9 @@ SETTINGS = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A Spark of two threads."""
-    found = session("tests", master="local[2]", settings=SETTINGS)
-    yield found
-    found.stop()
+    spark = session("tests", master="local[2]", settings=SETTINGS)
+    yield spark
+    spark.stop()
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +36,7 @@ def sample_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a store with a tenth of the sample's documents, of ninety days up to SAMPLE_END_MS."""
     url = f"sqlite:///{tmp_path_factory.mktemp('sample')}/lineage.db"
     store, reader = LineageStore(open_table(url)), CachedDocumentReader()
-    lines = [json.dumps(said).encode() for said in documents(SAMPLE_END_MS)]
+    lines = [json.dumps(document).encode() for document in documents(SAMPLE_END_MS)]
     readings = [reader.read(line, namespace=None) for line in lines[::10]]
     store.record([reading.recorded for reading in readings])
     store.close()

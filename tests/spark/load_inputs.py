@@ -1,4 +1,4 @@
-"""Which lines could a file hold, how are files of them made, and what does the online path make of them."""
+"""Input lines of every format, files of them, loads, and the rows that the online path records."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ from strategies import recorded_runs
 
 from fll_hbase import rest_json
 from fll_hbase.config import Settings
-from fll_hbase.ingest.detect import glance
-from fll_hbase.ingest.registry import LineReader
+from fll_hbase.ingest.ingest import ingest
+from fll_hbase.ingest.reader import DocumentReader
+from fll_hbase.ingest.registry import detect
+from fll_hbase.json_types import Json
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.spark.jobs.load import TEXT, LoadReport, load
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from spark.stream_process import Rows, rows, rows_of
 
-Json = dict[str, Any]
-
 RUNS = ("run-1", "run-2", "run|3 🙂")
-"""Few, so that documents replace one another and stand beside events."""
+"""So few that documents replace one another, and runs have both documents and events."""
 
 
-def told(recorded: RecordedRun) -> Json:
+def run_document(recorded: RecordedRun) -> Json:
     """The document that records a run."""
     run = recorded.run
-    said = {
+    members = {
         "application": run.application,
         "version": run.version,
         "type": run.type,
@@ -49,11 +48,11 @@ def told(recorded: RecordedRun) -> Json:
         "state": run.state.value,
     }
     operations = rest_json.dry_run(recorded.info)["operations"]
-    return {"namespace": run.namespace, "run": said, "operations": operations}
+    return {"namespace": run.namespace, "run": members, "operations": operations}
 
 
 _documents = st.builds(
-    lambda recorded, run: told(replace(recorded, run=replace(recorded.run, run=run))),
+    lambda recorded, run: run_document(replace(recorded, run=replace(recorded.run, run=run))),
     recorded_runs,
     st.sampled_from(RUNS),
 )
@@ -61,23 +60,21 @@ _events = st.sampled_from(RUNS).flatmap(openlineage_events.run_events)
 _proposals = datahub_messages.aspects.map(datahub_messages.proposal)
 
 histories = st.lists(_documents, min_size=2, max_size=4).flatmap(
-    lambda some: st.lists(st.sampled_from(some) | _events | _proposals, min_size=8, max_size=24)
+    lambda documents: st.lists(st.sampled_from(documents) | _events | _proposals, min_size=8, max_size=24)
 )
-"""Lines of every form; documents among them are said again, also after others of the same run."""
+"""Lines of every format; documents are repeated, also after others of the same run."""
 
 
-def encoded(said: Sequence[Json]) -> list[bytes]:
-    return [json.dumps(one, ensure_ascii=False).encode() for one in said]
+def encode_lines(documents: Sequence[Json]) -> list[bytes]:
+    return [json.dumps(document, ensure_ascii=False).encode() for document in documents]
 
 
-def in_one_call(lines: Sequence[bytes]) -> Rows:
-    """The rows of a store that is told all lines at once."""
-    reader = LineReader(rules=NameRules(), columns=lambda _: None)
+def rows_of_one_call(lines: Sequence[bytes]) -> Rows:
+    """The rows of a store that records all lines in one call."""
+    reader = DocumentReader(columns=lambda _: None)
     table = open_table("sqlite:///:memory:")
     with closing(LineageStore(table)) as store:
-        read = [reader.read(line, glance(line).form, namespace=None, now_ms=0) for line in lines]
-        store.record([run for one in read for run in one.runs])
-        store.put_metadata(schema for one in read for schema in one.schemas)
+        ingest(store, [reader.read(line, detect(line), namespace=None, now_ms=0) for line in lines])
         return rows_of(table)
 
 
@@ -94,34 +91,34 @@ def zstd(lines: Sequence[bytes]) -> bytes:
     return compressed
 
 
-FILES: dict[str, Callable[[Sequence[bytes]], bytes]] = {
+ENCODERS: dict[str, Callable[[Sequence[bytes]], bytes]] = {
     "1.ndjson": plain,
     "2.ndjson.gz": lambda lines: gzip.compress(plain(lines)),
     "3 of 100%.ndjson": crlf,
     "4.ndjson.zst": zstd,
     "5.ndjson.bz2": lambda lines: bz2.compress(plain(lines)),
 }
-"""Names in their order, and how lines are written there."""
+"""File names in order, with the encoding of their lines."""
 
 
-def spread(folder: Path, lines: Sequence[bytes]) -> list[Path]:
-    """Lines in files, one piece after the other."""
+def write_files(folder: Path, lines: Sequence[bytes]) -> list[Path]:
+    """Write the lines in order to files of every encoding."""
     folder.mkdir(parents=True)
-    share = -(-len(lines) // len(FILES))
-    for number, (name, written) in enumerate(FILES.items()):
-        (folder / name).write_bytes(written(lines[number * share : (number + 1) * share]))
-    return [folder / name for name in FILES]
+    share = -(-len(lines) // len(ENCODERS))
+    for number, (name, encode) in enumerate(ENCODERS.items()):
+        (folder / name).write_bytes(encode(lines[number * share : (number + 1) * share]))
+    return [folder / name for name in ENCODERS]
 
 
-def parquet(path: Path, values: Sequence[bytes | None], kind: pa.DataType) -> None:
-    """A file with a column `value` and another, in row groups of three."""
+def write_parquet(path: Path, values: Sequence[bytes | None], kind: pa.DataType) -> None:
+    """Write a file with a column `value` and another, in row groups of three."""
     column = pa.array(values, pa.binary()).cast(kind)
     table = pa.table({"other": pa.array(range(len(values))), "value": column})
     pq.write_table(table, path, row_group_size=3)
 
 
 class Loads:
-    """Loads into one store, with rejects in a folder of its own."""
+    """Loads into one store, with a directory of rejected lines."""
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self._spark = spark
@@ -136,6 +133,6 @@ class Loads:
         return rows(self.url)
 
     def rejected(self) -> list[Json]:
-        """Every rejected line, in the order in which they are in the one file there is."""
+        """The rejected lines, in the order of the only file."""
         (file,) = self.rejects.glob("*.json")
         return [json.loads(line) for line in file.read_bytes().splitlines()]

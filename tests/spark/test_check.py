@@ -1,4 +1,4 @@
-"""Does the check of a whole table by workers tell what is wrong, mend it, and end as it should?"""
+"""The check of a whole table reports errors, repairs them, and sets the exit code."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def _path(url: str) -> str:
     return url.removeprefix("sqlite:///")
 
 
-def damaged(url: str, statement: str) -> None:
-    """Change cells behind the back of the store."""
+def run_sql(url: str, statement: str) -> None:
+    """Change cells without the store."""
     with closing(sqlite3.connect(_path(url), isolation_level=None)) as connection:
         assert connection.execute(statement).rowcount > 0
 
 
-def first(prefix: str, column: str = "") -> str:
-    """The condition of one cell: the first of rows and columns that begin like this."""
+def first_cell(prefix: str, column: str = "") -> str:
+    """The condition of one cell: the first by row and column with these prefixes."""
     return (
         f"(row, column) IN (SELECT row, column FROM cells WHERE CAST(row AS TEXT) LIKE '{prefix}%'"
         f" AND CAST(column AS TEXT) LIKE '{column}%' ORDER BY row, column LIMIT 1)"
     )
 
 
-def whole(url: str) -> object:
+def essential_cells(url: str) -> object:
     with closing(open_table(url)) as table:
         return essential(table)
 
@@ -65,13 +65,13 @@ def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: str) -> None:
-    checked = job.check(spark, Settings(store=url), repair=False)
+    report = job.check(spark, Settings(store=url), repair=False)
     with closing(open_table(url)) as table:
         rows = sum(1 for _ in table.scan(b"", b"\xff"))
-    assert checked.first_audit.findings == ()
-    assert checked.first_audit.total == rows
-    assert set(checked.first_audit.rows) == set("bcefir")
-    assert str(checked).endswith("no errors")
+    assert report.first_audit.findings == ()
+    assert report.first_audit.total == rows
+    assert set(report.first_audit.rows) == set("bcefir")
+    assert str(report).endswith("no errors")
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -86,83 +86,83 @@ def test_any_history_is_clean(
 
 
 DAMAGE = [
-    (f"DELETE FROM cells WHERE {first('b|')}", "missing reference"),
-    (f"UPDATE cells SET value = x'78' WHERE {first('f|')}", "missing reference"),
-    (f"DELETE FROM cells WHERE {first('i|f')}", "missing index"),
-    (f"UPDATE cells SET value = x'78' WHERE {first('i|b')}", "unreadable"),
-    (f"DELETE FROM cells WHERE {first('e|', 'd:b|')}", "missing in the catalogue"),
-    (f"UPDATE cells SET value = x'5b5d' WHERE {first('c|', 'd:t')}", "wrong cells of a content"),
-    (f"UPDATE cells SET value = x'78' WHERE {first('c|', 'd:m')}", "wrong cells of a content"),
-    (f"DELETE FROM cells WHERE {first('c|', 'o:b|')}", "wrong cells of a content"),
-    (f"UPDATE cells SET value = x'78' WHERE {first('r|', 'd:z|')}", "truth that is not what was said"),
+    (f"DELETE FROM cells WHERE {first_cell('b|')}", "missing reference"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('f|')}", "missing reference"),
+    (f"DELETE FROM cells WHERE {first_cell('i|f')}", "missing index"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('i|b')}", "unreadable"),
+    (f"DELETE FROM cells WHERE {first_cell('e|', 'd:b|')}", "missing in the catalogue"),
+    (f"UPDATE cells SET value = x'5b5d' WHERE {first_cell('c|', 'd:t')}", "wrong cells of a content"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('c|', 'd:m')}", "wrong cells of a content"),
+    (f"DELETE FROM cells WHERE {first_cell('c|', 'o:b|')}", "wrong cells of a content"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('r|', 'd:z|')}", "truth that is not what was said"),
 ]
 
 
-def test_all_damage_that_can_be_mended_is(spark: SparkSession, url: str) -> None:
-    before = whole(url)
+def test_repairable_damage_is_repaired(spark: SparkSession, url: str) -> None:
+    cells = essential_cells(url)
     for statement, _ in DAMAGE:
-        damaged(url, statement)
-    checked = job.check(spark, Settings(store=url), repair=True)
-    assert set(checked.first_audit.count_errors()) >= {kind for _, kind in DAMAGE}
-    assert checked.errors_left == 0
-    assert whole(url) == before
+        run_sql(url, statement)
+    report = job.check(spark, Settings(store=url), repair=True)
+    assert set(report.first_audit.count_errors()) >= {kind for _, kind in DAMAGE}
+    assert report.errors_left == 0
+    assert essential_cells(url) == cells
 
 
 LOSSES = [
-    (f"DELETE FROM cells WHERE {first('c|', 'o:op|')}", "wrong checksum"),
-    (f"DELETE FROM cells WHERE {first('r|', 'd:v|')}", "what was said is lost"),
+    (f"DELETE FROM cells WHERE {first_cell('c|', 'o:op|')}", "wrong checksum"),
+    (f"DELETE FROM cells WHERE {first_cell('r|', 'd:v|')}", "what was said is lost"),
     ("INSERT INTO cells VALUES (CAST('zebra' AS BLOB), CAST('d:x' AS BLOB), x'', 1)", "unreadable"),
 ]
 
 
-def test_what_is_lost_is_said_to_be_and_left_alone(spark: SparkSession, url: str) -> None:
+def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> None:
     for statement, _ in LOSSES:
-        damaged(url, statement)
-    before = whole(url)
-    checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.last_audit.count_errors() == {kind: 1 for _, kind in LOSSES}
-    assert len(checked.summary()["not_mended"]) == len(LOSSES)
-    assert "no other copy" in str(checked)
-    assert whole(url) == before
+        run_sql(url, statement)
+    cells = essential_cells(url)
+    report = job.check(spark, Settings(store=url), repair=True)
+    assert report.last_audit.count_errors() == {kind: 1 for _, kind in LOSSES}
+    assert len(report.summary()["not_mended"]) == len(LOSSES)
+    assert "no other copy" in str(report)
+    assert essential_cells(url) == cells
 
 
-def test_a_content_of_documents_that_is_gone_is_told_once(spark: SparkSession, url: str) -> None:
-    damaged(url, f"DELETE FROM cells WHERE row IN (SELECT row FROM cells WHERE {first('c|')})")
-    checked = job.check(spark, Settings(store=url), repair=True)
-    assert checked.last_audit.count_errors() == {"missing content": 1}
-    assert "reference without content" in checked.last_audit.count_notes()
+def test_a_missing_content_is_reported_once(spark: SparkSession, url: str) -> None:
+    run_sql(url, f"DELETE FROM cells WHERE row IN (SELECT row FROM cells WHERE {first_cell('c|')})")
+    report = job.check(spark, Settings(store=url), repair=True)
+    assert report.last_audit.count_errors() == {"missing content": 1}
+    assert "reference without content" in report.last_audit.count_notes()
 
 
-def test_of_very_much_that_differs_the_rest_is_counted(
+def test_mismatches_beyond_the_limit_are_counted(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "MISMATCHES_MAX", 600)
-    damaged(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
-    checked = job.check(spark, Settings(store=url), repair=False)
-    assert 0 < checked.errors_left < 600
-    assert checked.first_audit.unexplained > 0
-    assert all(len(some) <= job.EXAMPLES for some in checked.first_audit.examples().values())
-    assert "were not examined" in str(checked)
+    run_sql(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
+    report = job.check(spark, Settings(store=url), repair=False)
+    assert 0 < report.errors_left < 600
+    assert report.first_audit.unexplained > 0
+    assert all(len(examples) <= job.EXAMPLES for examples in report.first_audit.examples().values())
+    assert "were not examined" in str(report)
     assert job.check(spark, Settings(store=url), repair=True).errors_left == 0
 
 
 @pytest.fixture
-def writing(tmp_path: Path) -> Iterator[str]:
-    """A store that is written to all the while, by runs that are told again and again."""
+def busy_url(tmp_path: Path) -> Iterator[str]:
+    """A store that is written to all the while, by runs that are events again and again."""
     url, done = f"sqlite:///{tmp_path}/busy.db", threading.Event()
 
     def write() -> None:
         with closing(LineageStore(open_table(url))) as store:
             number = 0
             while not done.is_set():
-                said = part(*"abcd"[: number % 4 + 1])
-                told = (
+                lineage = part(*"abcd"[: number % 4 + 1])
+                events = (
                     run_events.make_event(
-                        f"run {number % 50}", NOW_MS - number, EventType.RUNNING, said, EventRunFacts()
+                        f"run {number % 50}", NOW_MS - number, EventType.RUNNING, lineage, EventRunFacts()
                     )
                     for number in range(number, number + 5)
                 )
-                store.record(list(told))
+                store.record(list(events))
                 number += 5
 
     writer = threading.Thread(target=write)
@@ -172,37 +172,37 @@ def writing(tmp_path: Path) -> Iterator[str]:
     writer.join()
 
 
-def test_running_writers_cause_no_alarm(spark: SparkSession, writing: str) -> None:
+def test_running_writers_cause_no_findings(spark: SparkSession, busy_url: str) -> None:
     for repair in (False, True):
-        checked = job.check(spark, Settings(store=writing), repair=repair)
-        assert checked.first_audit.count_errors() == {}
-        assert checked.errors_left == 0
+        report = job.check(spark, Settings(store=busy_url), repair=repair)
+        assert report.first_audit.count_errors() == {}
+        assert report.errors_left == 0
 
 
-class _Running:
-    """The session of the tests, which is not to be stopped."""
+class _SharedSession:
+    """The session of the tests, which the command must not stop."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def __call__(self, name: str, **_: object) -> _Running:
+    def __call__(self, name: str, **_: object) -> _SharedSession:
         return self
 
     def __getattr__(self, name: str) -> object:
         return (lambda: None) if name == "stop" else getattr(self._spark, name)
 
 
-def test_the_command_ends_with_1_where_something_is_wrong(
+def test_the_command_exits_with_1_on_errors(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", _Running(spark))
-    damaged(url, DAMAGE[0][0])
-    found = CliRunner().invoke(group, ["check", "--store", url])
-    said = json.loads(found.stdout)
-    assert (found.exit_code, said["wrong"]) == (1, {"missing reference": 1})
-    (example,) = said["examples"]["missing reference"]
+    monkeypatch.setattr("fll_hbase.cli.commands.spark.common.session", _SharedSession(spark))
+    run_sql(url, DAMAGE[0][0])
+    result = CliRunner().invoke(group, ["check", "--store", url])
+    members = json.loads(result.stdout)
+    assert (result.exit_code, members["wrong"]) == (1, {"missing reference": 1})
+    (example,) = members["examples"]["missing reference"]
     assert example.startswith("b|")
     assert " is missing, says r|" in example
-    mended = CliRunner().invoke(group, ["check", "--repair", "--store", url])
-    assert (mended.exit_code, json.loads(mended.stdout)["left"]) == (0, {})
+    repaired = CliRunner().invoke(group, ["check", "--repair", "--store", url])
+    assert (repaired.exit_code, json.loads(repaired.stdout)["left"]) == (0, {})
     assert CliRunner().invoke(group, ["check", "--store", url]).exit_code == 0

@@ -1,4 +1,4 @@
-"""Is `fll` read and written by Spark as by the store itself?"""
+"""Spark reads and writes `fll` as the store itself does."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from spark.conftest import SAMPLE_END_MS
 RECORDS = Dataset("hospital", "PatientRecords")
 WEEK = Window(SAMPLE_END_MS - 7 * DAY_MS, SAMPLE_END_MS)
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-OF_RECORDS = "destination_namespace = 'hospital' and destination_name = 'PatientRecords'"
-OF_WEEK = f"start >= timestamp_millis({WEEK.start_ms}) and start < timestamp_millis({WEEK.stop_ms})"
+INTO_RECORDS = "destination_namespace = 'hospital' and destination_name = 'PatientRecords'"
+IN_WEEK = f"start >= timestamp_millis({WEEK.start_ms}) and start < timestamp_millis({WEEK.stop_ms})"
 
 
 @pytest.fixture
 def fll(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session that knows `fll`, and pushes filters."""
+    """A session with `fll` and filter pushdown."""
     spark.conf.set(PUSHDOWN, "true")
     datasource.register(spark)
     yield spark
     spark.conf.set(PUSHDOWN, "true")
 
 
-def table(spark: SparkSession, url: str, of: str, /, **options: str) -> DataFrame:
-    read = spark.read.format("fll").option("store", url).option("table", of).option("partitions", "3")
+def table(spark: SparkSession, url: str, name: str, /, **options: str) -> DataFrame:
+    read = spark.read.format("fll").option("store", url).option("table", name).option("partitions", "3")
     return read.options(**options).load()
 
 
@@ -53,13 +53,13 @@ def sample(sample_url: str) -> Iterator[LineageStore]:
 
 def pairs(relations: list[DatasetLineage]) -> set[tuple[Any, ...]]:
     """Backward relations as source, source field, destination field and influence."""
-    found: set[tuple[Any, ...]] = set()
-    for one in relations:
-        source = (one.source.namespace, one.source.name) if one.source else (None, None)
-        found |= {(*source, start, end, "direct") for start, end in one.direct}
-        found |= {(*source, start, end, "indirect") for start, end in one.indirect}
-        found |= {(*source, start, None, "indirect") for start in one.dataset_wide}
-    return found
+    rows: set[tuple[Any, ...]] = set()
+    for relation in relations:
+        source = (relation.source.namespace, relation.source.name) if relation.source else (None, None)
+        rows |= {(*source, start, end, "direct") for start, end in relation.direct}
+        rows |= {(*source, start, end, "indirect") for start, end in relation.indirect}
+        rows |= {(*source, start, None, "indirect") for start in relation.dataset_wide}
+    return rows
 
 
 def backward(store: LineageStore, end_point: Dataset, window: Window) -> set[tuple[Any, ...]]:
@@ -78,13 +78,13 @@ def test_every_table_has_its_columns(fll: SparkSession, sample_url: str) -> None
 
 
 def test_runs_are_those_of_the_store(fll: SparkSession, sample: LineageStore, sample_url: str) -> None:
-    found = {row["run"]: row for row in table(fll, sample_url, "runs").collect()}
-    assert len(found) == len(list(documents(SAMPLE_END_MS))[::10])
-    for run, row in list(found.items())[:50]:
-        truth = sample.run(run).committed
-        assert (row["program"], row["state"]) == (truth.run.program, truth.run.state.value)
-        assert (row["start_ms"], row["checksum"]) == (truth.run.start_ms, truth.checksum)
-        assert row["start"].timestamp() * 1000 == truth.run.start_ms
+    rows = {row["run"]: row for row in table(fll, sample_url, "runs").collect()}
+    assert len(rows) == len(list(documents(SAMPLE_END_MS))[::10])
+    for run, row in list(rows.items())[:50]:
+        committed = sample.run(run).committed
+        assert (row["program"], row["state"]) == (committed.run.program, committed.run.state.value)
+        assert (row["start_ms"], row["checksum"]) == (committed.run.start_ms, committed.checksum)
+        assert row["start"].timestamp() * 1000 == committed.run.start_ms
 
 
 @pytest.mark.parametrize("pushed", [True, False])
@@ -93,29 +93,31 @@ def test_edges_of_a_window_are_its_lineage(
 ) -> None:
     fll.conf.set(PUSHDOWN, str(pushed).lower())
     datasource.register(fll)
-    found = table(fll, sample_url, "edges").where(OF_RECORDS).where(OF_WEEK).select(ENDS).distinct()
-    wanted = backward(sample, RECORDS, WEEK)
-    assert {tuple(row) for row in found.collect()} == wanted
-    assert len(wanted) > 10
+    edges = table(fll, sample_url, "edges").where(INTO_RECORDS).where(IN_WEEK).select(ENDS).distinct()
+    expected = backward(sample, RECORDS, WEEK)
+    assert {tuple(row) for row in edges.collect()} == expected
+    assert len(expected) > 10
 
 
 def test_options_bound_as_filters_do(fll: SparkSession, sample: LineageStore, sample_url: str) -> None:
     window = {"start": f"{WEEK.start_ms / 1000:.3f}", "end": f"{WEEK.stop_ms / 1000:.3f}"}
-    of_one = {"namespace": RECORDS.namespace, "name": RECORDS.name, **window}
-    runs = table(fll, sample_url, "runs", **of_one)
+    options = {"namespace": RECORDS.namespace, "name": RECORDS.name, **window}
+    runs = table(fll, sample_url, "runs", **options)
     listed = sample.runs(RECORDS, WEEK, limit=1_000).runs
-    assert {row["run"] for row in runs.collect()} == {one.run.run for one in listed}
-    edges = table(fll, sample_url, "edges", **of_one).where("destination_name = 'PatientRecords'")
+    assert {row["run"] for row in runs.collect()} == {run.run.run for run in listed}
+    edges = table(fll, sample_url, "edges", **options).where("destination_name = 'PatientRecords'")
     assert {tuple(row) for row in edges.select(ENDS).collect()} == backward(sample, RECORDS, WEEK)
     fields = table(fll, sample_url, "fields", namespace=RECORDS.namespace, name=RECORDS.name)
-    known = sample.catalogue.fields(RECORDS)
-    assert known is not None
-    assert {row["field"] for row in fields.where("field is not null").collect()} == {f.name for f in known}
+    catalogued = sample.catalogue.fields(RECORDS)
+    assert catalogued is not None
+    assert {row["field"] for row in fields.where("field is not null").collect()} == {
+        f.name for f in catalogued
+    }
 
 
 def test_filters_that_are_not_pushed_still_hold(fll: SparkSession, sample_url: str) -> None:
-    edges = table(fll, sample_url, "edges").where(OF_RECORDS)
-    every = edges.collect()
+    edges = table(fll, sample_url, "edges").where(INTO_RECORDS)
+    rows = edges.collect()
     for condition in (
         "source_field like 'c%'",
         "influence = 'indirect' or source_field is null",
@@ -123,12 +125,12 @@ def test_filters_that_are_not_pushed_still_hold(fll: SparkSession, sample_url: s
         "destination_namespace = 'hospital' and destination_namespace = 'bank'",
         f"start_ms between {WEEK.start_ms} and {WEEK.start_ms + DAY_MS}",
     ):
-        of_frame = fll.createDataFrame(every, edges.schema).where(condition)
-        assert sorted(edges.where(condition).collect(), key=repr) == sorted(of_frame.collect(), key=repr)
+        expected = fll.createDataFrame(rows, edges.schema).where(condition)
+        assert sorted(edges.where(condition).collect(), key=repr) == sorted(expected.collect(), key=repr)
 
 
-def test_what_lies_outside_is_not_even_read(fll: SparkSession, tmp_path: Path, sample_url: str) -> None:
-    """A row that cannot be read ends every query that comes across it, and no other."""
+def test_rows_outside_the_bounds_are_not_read(fll: SparkSession, tmp_path: Path, sample_url: str) -> None:
+    """An unreadable row fails every query that reads it, and no other."""
     url = f"sqlite:///{tmp_path}/lineage.db"
     copied = open_table(url)
     with_all = open_table(sample_url)
@@ -138,18 +140,18 @@ def test_what_lies_outside_is_not_even_read(fll: SparkSession, tmp_path: Path, s
     broken = store.runs(Dataset("hospital", "Vitals"), Window(0, START_LIMIT_MS), limit=1).runs[0].run.run
     copied.write([[Put(layout.run_row(broken), layout.commit_column(99, "0" * 32), b"nonsense")]])
     copied.close()
-    inside = table(fll, url, "edges").where(OF_RECORDS).where(OF_WEEK)
+    inside = table(fll, url, "edges").where(INTO_RECORDS).where(IN_WEEK)
     assert inside.count() > 0
     assert table(fll, url, "runs").where(f"run in ('{broken}x', 'a')").count() == 0
     fll.conf.set(PUSHDOWN, "false")
     datasource.register(fll)
     with pytest.raises(PySparkException, match=broken):
-        table(fll, url, "edges").where(OF_RECORDS).where(OF_WEEK).count()
+        table(fll, url, "edges").where(INTO_RECORDS).where(IN_WEEK).count()
     bounded = {"namespace": RECORDS.namespace, "name": RECORDS.name}
-    assert table(fll, url, "edges", **bounded).where(OF_WEEK).count() > 0
+    assert table(fll, url, "edges", **bounded).where(IN_WEEK).count() > 0
 
 
-def test_parts_follow_what_is_asked(fll: SparkSession, sample_url: str) -> None:
+def test_partitions_follow_the_bounds(fll: SparkSession, sample_url: str) -> None:
     runs = table(fll, sample_url, "runs")
     assert runs.rdd.getNumPartitions() == 3
     assert runs.where("run = 'a'").rdd.getNumPartitions() == 1
@@ -157,63 +159,63 @@ def test_parts_follow_what_is_asked(fll: SparkSession, sample_url: str) -> None:
 
 def test_operations_join_by_checksum(fll: SparkSession, sample: LineageStore, sample_url: str) -> None:
     run = sample.runs(RECORDS, WEEK, limit=1).runs[0]
-    found = table(fll, sample_url, "operations").where(f"checksum = '{run.checksum}'").collect()
-    said = json.loads(next(row["json"] for row in found if row["type"] == "WRITE"))
-    assert (said["destination"]["name"], said["name"]) == ("PatientRecords", "store_records")
+    rows = table(fll, sample_url, "operations").where(f"checksum = '{run.checksum}'").collect()
+    operation = json.loads(next(row["json"] for row in rows if row["type"] == "WRITE"))
+    assert (operation["destination"]["name"], operation["name"]) == ("PatientRecords", "store_records")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reason"),
     [
-        ({"table": "nodes"}, "names no table"),
+        ({"table": "nodes"}, "is not a table"),
         ({"name": "a"}, "needs the namespace"),
         ({"store": "sqlite:////nowhere/lineage.db"}, "there is no store"),
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_what_cannot_be_read_says_why(
-    fll: SparkSession, sample_url: str, options: dict[str, str], said: str
+def test_unreadable_options_say_why(
+    fll: SparkSession, sample_url: str, options: dict[str, str], reason: str
 ) -> None:
-    with pytest.raises(PySparkException, match=said):
+    with pytest.raises(PySparkException, match=reason):
         fll.read.format("fll").options(**{"store": sample_url, **options}).load().count()
 
 
-def test_a_schema_of_ones_own_is_refused(fll: SparkSession, sample_url: str) -> None:
+def test_another_schema_is_refused(fll: SparkSession, sample_url: str) -> None:
     with pytest.raises(PySparkException, match="leave out the schema"):
         fll.read.schema("run string").format("fll").option("store", sample_url).load().count()
 
 
 def lines(count: int) -> list[str]:
-    return [json.dumps(said) for said in documents(SAMPLE_END_MS)][-count:]
+    return [json.dumps(document) for document in documents(SAMPLE_END_MS)][-count:]
 
 
 def runs_of(url: str) -> dict[str, str]:
-    """What is stored, by run: its content."""
+    """Checksums by run."""
     store = LineageStore(open_table(url))
     namespaces = list(store.catalogue.namespaces())
-    ends = [one.dataset for namespace in namespaces for one in store.catalogue.datasets(namespace)]
-    found = {
-        one.run.run: one.checksum
+    ends = [entry.dataset for namespace in namespaces for entry in store.catalogue.datasets(namespace)]
+    checksums = {
+        entry.run.run: entry.checksum
         for end in ends
-        for one in store.runs(end, Window(0, START_LIMIT_MS), limit=1_000).runs
+        for entry in store.runs(end, Window(0, START_LIMIT_MS), limit=1_000).runs
     }
     store.close()
-    return found
+    return checksums
 
 
 @pytest.mark.parametrize("type_", ["string", "binary"])
-def test_what_is_written_is_recorded(fll: SparkSession, tmp_path: Path, type_: str) -> None:
+def test_written_rows_are_recorded(fll: SparkSession, tmp_path: Path, type_: str) -> None:
     url = f"sqlite:///{tmp_path}/lineage.db"
     rows = fll.createDataFrame([(line, "other") for line in lines(40)], "value string, other string")
     rows = rows.withColumn("value", rows["value"].cast(type_)).repartition(2)
     for _ in range(2):
         rows.write.format("fll").option("store", url).mode("append").save()
-    wanted = {json.loads(line)["run"]["run"] for line in lines(40)}
-    assert runs_of(url).keys() == wanted
-    assert {row["run"] for row in table(fll, url, "runs").collect()} == wanted
+    expected = {json.loads(line)["run"]["run"] for line in lines(40)}
+    assert runs_of(url).keys() == expected
+    assert {row["run"] for row in table(fll, url, "runs").collect()} == expected
 
 
-def test_a_row_that_is_refused_fails_the_write_with_every_fault(fll: SparkSession, tmp_path: Path) -> None:
+def test_a_rejected_row_fails_the_write_with_every_error(fll: SparkSession, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/lineage.db"
     good, bad = lines(1)[0], json.loads(lines(1)[0])
     del bad["run"]["program"]
@@ -221,11 +223,11 @@ def test_a_row_that_is_refused_fails_the_write_with_every_fault(fll: SparkSessio
     rows = fll.createDataFrame([(good,), (json.dumps(bad),), (None,)], "value string").coalesce(1)
     with pytest.raises(PySparkException) as caught:
         rows.write.format("fll").option("store", url).mode("append").save()
-    told = str(caught.value)
-    assert "row 2 of partition 0" in told
-    assert "row 3 of partition 0" in told
-    assert "run.program" in told
-    assert "operations.0.type" in told
+    message = str(caught.value)
+    assert "row 2 of partition 0" in message
+    assert "row 3 of partition 0" in message
+    assert "run.program" in message
+    assert "operations.0.type" in message
 
 
 def test_nothing_is_overwritten(fll: SparkSession, tmp_path: Path) -> None:
@@ -239,11 +241,11 @@ def test_nothing_is_overwritten(fll: SparkSession, tmp_path: Path) -> None:
         ).save()
 
 
-def test_a_stream_is_written_once_whatever_is_repeated(fll: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_with_repeated_lines_is_written_once(fll: SparkSession, tmp_path: Path) -> None:
     url, source = f"sqlite:///{tmp_path}/lineage.db", tmp_path / "in"
     source.mkdir()
-    said = lines(30)
-    (source / "a.txt").write_text("\n".join(said[:20]))
+    documents = lines(30)
+    (source / "a.txt").write_text("\n".join(documents[:20]))
     for checkpoint in ("first", "again"):
         stream = fll.readStream.format("text").load(str(source))
         query = (
@@ -254,5 +256,5 @@ def test_a_stream_is_written_once_whatever_is_repeated(fll: SparkSession, tmp_pa
             .start()
         )
         query.awaitTermination()
-        (source / "b.txt").write_text("\n".join(said[10:]))
-    assert runs_of(url).keys() == {json.loads(line)["run"]["run"] for line in said}
+        (source / "b.txt").write_text("\n".join(documents[10:]))
+    assert runs_of(url).keys() == {json.loads(line)["run"]["run"] for line in documents}

@@ -1,4 +1,4 @@
-"""Are tables of Spark read by the regions of a real HBase, as an operator made it?"""
+"""Tables are read region by region from a real HBase, set up as by an operator."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def url(tmp_path_factory: pytest.TempPathFactory, sample_url: str) -> Iterator[s
     with Cluster(tmp_path_factory.mktemp("hbase")) as cluster:
         cluster.start()
         fll = Path(sys.executable).with_name("fll")
-        asked = [fll, "table", "ddl", "--store", cluster.url, "--compression", "NONE"]
-        cluster.ddl(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+        command = [fll, "table", "ddl", "--store", cluster.url, "--compression", "NONE"]
+        cluster.ddl(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         copy(open_table(sample_url), open_table(cluster.url))
         yield cluster.url
 
@@ -44,15 +44,15 @@ def copy(from_: Table, to: Table) -> None:
     to.close()
 
 
-def table(spark: SparkSession, url: str, of: str) -> DataFrame:
-    return spark.read.format("fll").option("store", url).option("table", of).load()
+def table(spark: SparkSession, url: str, name: str) -> DataFrame:
+    return spark.read.format("fll").option("store", url).option("table", name).load()
 
 
 @pytest.mark.parametrize("of", [name.value for name in TableName])
-def test_regions_hold_the_same_rows(spark: SparkSession, url: str, sample_url: str, of: str) -> None:
+def test_regions_hold_the_same_rows(spark: SparkSession, url: str, sample_url: str, name: str) -> None:
     datasource.register(spark)
-    found, wanted = table(spark, url, of), table(spark, sample_url, of)
-    assert Counter(found.collect()) == Counter(wanted.collect())
+    frame, expected = table(spark, url, name), table(spark, sample_url, name)
+    assert Counter(frame.collect()) == Counter(expected.collect())
 
 
 def test_each_region_is_a_part(spark: SparkSession, url: str) -> None:
@@ -68,9 +68,9 @@ def test_a_window_of_an_end_point_is_read_by_references(
     spark: SparkSession, url: str, sample_url: str
 ) -> None:
     datasource.register(spark)
-    of_one = "destination_namespace = 'bank' and destination_name = 'DailyTransactions'"
-    where = f"{of_one} and start_ms > 1759000000000"
-    found = table(spark, url, "edges").where(where)
-    assert Counter(found.collect()) == Counter(table(spark, sample_url, "edges").where(where).collect())
-    assert found.count() > 10
-    assert found.rdd.getNumPartitions() == 1
+    into_dataset = "destination_namespace = 'bank' and destination_name = 'DailyTransactions'"
+    where = f"{into_dataset} and start_ms > 1759000000000"
+    frame = table(spark, url, "edges").where(where)
+    assert Counter(frame.collect()) == Counter(table(spark, sample_url, "edges").where(where).collect())
+    assert frame.count() > 10
+    assert frame.rdd.getNumPartitions() == 1

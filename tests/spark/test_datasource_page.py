@@ -1,4 +1,4 @@
-"""Does the page on the data source show tables, options and code as they are?"""
+"""The page on the data source shows the tables, options and working examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
-from fll_hbase.spark.datasource import options as asked
+from fll_hbase.spark.datasource.options import OPTIONS
 from fll_hbase.spark.datasource.schemas import SCHEMAS
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -25,53 +25,57 @@ PAGE = (DOCS / "datasource.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_every_column_is_told_with_its_type() -> None:
-    told = re.findall(r"^`(\w+)`: .*?\n\n\| column \|.*?\n\|[-|]+\n(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)
+def test_every_column_is_documented_with_its_type() -> None:
+    tables = re.findall(
+        r"^`(\w+)`: .*?\n\n\| column \|.*?\n\|[-|]+\n(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE
+    )
     assert {
         table: ", ".join(f"{name} {type_}" for name, type_ in re.findall(r"^\| `(\w+)` \| (\w+)", rows, re.M))
-        for table, rows in told
+        for table, rows in tables
     } == {table.value: ddl for table, ddl in SCHEMAS.items()}
 
 
-def test_every_option_is_told() -> None:
+def test_every_option_is_documented() -> None:
     rows = PAGE.partition("| option | says |")[2].partition("\n\n")[0]
-    assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.M)) == asked.OPTIONS
+    assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.M)) == OPTIONS
 
 
-def test_every_option_of_the_export_is_told() -> None:
+def test_every_option_of_the_export_is_documented() -> None:
     page = (DOCS / "export.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^\$ fll spark (export .*)$", page, re.M)
-    options = {option for one in main.commands["spark"].commands["export"].params for option in one.opts}
+    options = {
+        option for parameter in main.commands["spark"].commands["export"].params for option in parameter.opts
+    }
     assert set(re.findall(r"--\w+", command)) <= options
-    told = set(re.findall(r"`(--\w+)`", page))
-    assert told == {option for option in options if option.startswith("--")} - {"--store", "--master"}
+    documented = set(re.findall(r"`(--\w+)`", page))
+    assert documented == {option for option in options if option.startswith("--")} - {"--store", "--master"}
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def home(tmp_path: Path) -> Path:
     """A folder with a store of the last documents of the sample, and a run that finished."""
     store, reader = LineageStore(open_table(f"sqlite:///{tmp_path}/lineage.db")), CachedDocumentReader()
-    lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)][-150:]
+    lines = [json.dumps(document).encode() for document in documents(1_760_000_000_000)][-150:]
     store.record([reader.read(line, namespace=None).recorded for line in lines])
     store.close()
     (tmp_path / "finished").mkdir()
-    said = {"program": "reporter", "run": "streamed-1", "started": 1_760_000_000_001}
-    (tmp_path / "finished" / "one.json").write_text(json.dumps(said))
+    document = {"program": "reporter", "run": "streamed-1", "started": 1_760_000_000_001}
+    (tmp_path / "finished" / "one.json").write_text(json.dumps(document))
     return tmp_path
 
 
-def test_the_examples_run(spark: SparkSession, place: Path) -> None:
+def test_the_examples_run(spark: SparkSession, home: Path) -> None:
     assert len(EXAMPLES) == 4
-    known: dict[str, Any] = {"spark": spark}
+    variables: dict[str, Any] = {"spark": spark}
     for example in EXAMPLES:
-        code = example.replace("sqlite:///", f"sqlite:///{place}/")
-        code = code.replace('"finished"', f'"{place}/finished"').replace(
-            '"checkpoint"', f'"{place}/checkpoint"'
+        code = example.replace("sqlite:///", f"sqlite:///{home}/")
+        code = code.replace('"finished"', f'"{home}/finished"').replace(
+            '"checkpoint"', f'"{home}/checkpoint"'
         )
-        exec(compile(code, "datasource.md", "exec"), known)
-    found = {tuple(row) for row in known["leaks"].collect()}
-    assert {field for field, *_ in found} == {"phone"}
-    store = LineageStore(open_table(f"sqlite:///{place}/lineage.db"))
+        exec(compile(code, "datasource.md", "exec"), variables)
+    leaks = {tuple(row) for row in variables["leaks"].collect()}
+    assert {field for field, *_ in leaks} == {"phone"}
+    store = LineageStore(open_table(f"sqlite:///{home}/lineage.db"))
     report = store.lineage(
         Dataset("bank", "CustomersReport"),
         Window(0, START_LIMIT_MS),

@@ -1,4 +1,4 @@
-"""Are the rows of all parts, read in this process, what the store says, however they are bounded?"""
+"""Rows of all partitions, read in this process, agree with the store, whatever the bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fll_hbase.spark.datasource.worker_store import build_worker_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.datasource import (
@@ -34,6 +33,7 @@ from fll_hbase.model.field_relations import DatasetLineage
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
+from fll_hbase.spark.arrow_batches import Row as TableRow
 from fll_hbase.spark.datasource import partitions, rows, schemas
 from fll_hbase.spark.datasource.options import (
     ALWAYS,
@@ -44,10 +44,12 @@ from fll_hbase.spark.datasource.options import (
     parse_options,
 )
 from fll_hbase.spark.datasource.pushdown import push_down
+from fll_hbase.store.components import build_components
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
 
+EVERYTHING = ScanBounds()
 FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, schemas.LAST_MS, schemas.LAST_MS + 1, START_LIMIT_MS - 1)
 few_starts = st.sampled_from(FEW_STARTS)
 histories = st.lists(
@@ -60,34 +62,34 @@ histories = st.lists(
     min_size=1,
     max_size=5,
 )
-among = st.sampled_from(
+dataset_filters = st.sampled_from(
     [DatasetFilter(), *(DatasetFilter(end.namespace) for end in FEW_END_POINTS)]
 ) | st.sampled_from(FEW_END_POINTS).map(lambda end: DatasetFilter(end.namespace, end.name))
 windows = st.just(ALWAYS) | st.tuples(few_starts, few_starts).map(lambda ends: Window(min(ends), max(ends)))
-all_bounds = st.builds(ScanBounds, windows, among, among, among)
+all_bounds = st.builds(ScanBounds, windows, dataset_filters, dataset_filters, dataset_filters)
 
 
-def recorded(history: Sequence[RecordedRun]) -> Table:
+def record_history(history: Sequence[RecordedRun]) -> Table:
     table = open_table("sqlite:///:memory:")
     LineageStore(table).record(history)
     return table
 
 
 def read(
-    table: Table, name: TableName, bounds: ScanBounds = ScanBounds(), *, parts: int = 3
-) -> list[schemas.Row]:  # noqa: B008
-    """The rows of all parts."""
-    wanted = ReadRequest(Settings(), name, bounds, parts)
-    held = build_worker_store(table, wanted.settings)
+    table: Table, name: TableName, bounds: ScanBounds = EVERYTHING, *, partition_count: int = 3
+) -> list[TableRow]:
+    """The rows of all partitions."""
+    request = ReadRequest(Settings(), name, bounds, partition_count)
+    store = build_components(table, request.settings)
     return [
         row
-        for part in partitions.plan_partitions(wanted, table)
-        for row in rows.read_rows(held, wanted, part)
+        for partition in partitions.plan_partitions(request, table)
+        for row in rows.read_rows(store, request, partition)
     ]
 
 
-def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
-    """A relation as the last columns of edges."""
+def relation_rows(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
+    """A relation as the last seven columns of edges."""
     source, destination = (
         (end.namespace, end.name) if end else (None, None) for end in (relation.source, relation.destination)
     )
@@ -100,30 +102,34 @@ def told(relation: DatasetLineage) -> Iterator[tuple[str | None, ...]]:
         yield *source, None, *destination, None, None
 
 
-def edges_of(run: RecordedRun) -> set[schemas.Row]:
-    """What relations say of a run, as rows."""
+def expected_edges(run: RecordedRun) -> set[TableRow]:
+    """The rows of edges of a run, from its dataset relations."""
     head = run.run.run, *schemas.start_columns(run.run.start_ms), run.info.checksum
-    found = set()
-    for end_point in FEW_END_POINTS:
+    rows = set()
+    for dataset in FEW_END_POINTS:
         for backward in (True, False):
-            said = field_relations.dataset_relations(
-                run.info.field_map, end_point, backward=backward, pairs_max=10**9
+            relations = field_relations.dataset_relations(
+                run.info.field_map, dataset, backward=backward, pairs_max=10**9
             )
-            found |= {(*head, *ends) for one in said.by_datasets.values() for ends in told(one)}
-    return found
+            rows |= {
+                (*head, *ends)
+                for relation in relations.by_datasets.values()
+                for ends in relation_rows(relation)
+            }
+    return rows
 
 
 def latest(history: Sequence[RecordedRun]) -> dict[str, RecordedRun]:
     return {run.run.run: run for run in history}
 
 
-def once(found: list[schemas.Row]) -> set[schemas.Row]:
-    assert [row for row, count in Counter(found).items() if count > 1] == []
-    return set(found)
+def unique_rows(rows: list[TableRow]) -> set[TableRow]:
+    assert [row for row, count in Counter(rows).items() if count > 1] == []
+    return set(rows)
 
 
-def admitted(row: schemas.Row, bounds: ScanBounds) -> bool:
-    """Whether a row of edges is one that was asked for."""
+def matches_bounds(row: TableRow, bounds: ScanBounds) -> bool:
+    """Whether a row of edges matches the bounds."""
     source = Dataset(row[4], row[5]) if row[4] else None
     destination = Dataset(row[7], row[8]) if row[7] else None
     return (
@@ -136,83 +142,89 @@ def admitted(row: schemas.Row, bounds: ScanBounds) -> bool:
 
 @given(histories, st.integers(1, 9))
 @settings(max_examples=100, deadline=None)
-def test_every_edge_of_every_run_is_a_row_once(history: list[RecordedRun], parts: int) -> None:
-    found = once(read(recorded(history), TableName.EDGES, parts=parts))
-    assert found == {row for run in latest(history).values() for row in edges_of(run)}
+def test_every_edge_of_every_run_is_one_row(history: list[RecordedRun], partition_count: int) -> None:
+    rows = unique_rows(read(record_history(history), TableName.EDGES, partition_count=partition_count))
+    assert rows == {row for run in latest(history).values() for row in expected_edges(run)}
 
 
 @given(histories, all_bounds, st.integers(1, 9))
 @settings(max_examples=300, deadline=None)
-def test_bounded_edges_are_those_that_the_bounds_admit(
-    history: list[RecordedRun], bounds: ScanBounds, parts: int
+def test_bounded_edges_are_those_that_match(
+    history: list[RecordedRun], bounds: ScanBounds, partition_count: int
 ) -> None:
-    table = recorded(history)
-    every = read(table, TableName.EDGES)
-    found = once(read(table, TableName.EDGES, bounds, parts=parts))
-    assert found == {row for row in every if admitted(row, bounds)}
+    table = record_history(history)
+    all_rows = read(table, TableName.EDGES)
+    rows = unique_rows(read(table, TableName.EDGES, bounds, partition_count=partition_count))
+    assert rows == {row for row in all_rows if matches_bounds(row, bounds)}
 
 
-@given(histories, windows, among, st.integers(1, 9))
+@given(histories, windows, dataset_filters, st.integers(1, 9))
 @settings(max_examples=200, deadline=None)
-def test_bounded_runs_are_those_that_touched_an_end_point(
-    history: list[RecordedRun], window: Window, touched: DatasetFilter, parts: int
+def test_bounded_runs_are_those_with_a_matching_dataset(
+    history: list[RecordedRun], window: Window, either_end: DatasetFilter, partition_count: int
 ) -> None:
-    table = recorded(history)
-    found = once(read(table, TableName.RUNS, ScanBounds(window, touched), parts=parts))
+    table = record_history(history)
+    rows = unique_rows(
+        read(table, TableName.RUNS, ScanBounds(window, either_end), partition_count=partition_count)
+    )
     store = LineageStore(table)
-    ends = {end for run in history for end in (*run.info.sources, *run.info.destinations)}
-    wanted = {
+    datasets = {dataset for run in history for dataset in (*run.info.sources, *run.info.destinations)}
+    expected = {
         listed.run.run
-        for end in ends
-        if touched.matches(end)
-        for listed in store.runs(end, window, limit=100).runs
+        for dataset in datasets
+        if either_end.matches(dataset)
+        for listed in store.runs(dataset, window, limit=100).runs
     }
-    assert {row[0] for row in found} == wanted
-    for row in found:
-        truth = store.run(row[0]).committed
-        run = truth.run
+    assert {row[0] for row in rows} == expected
+    for row in rows:
+        committed = store.run(row[0]).committed
+        run = committed.run
         assert row[1:6] == (run.namespace, run.application, run.version, run.type, run.program)
-        assert row[6:] == (*schemas.start_columns(run.start_ms), run.state.value, truth.checksum, None)
+        assert row[6:] == (*schemas.start_columns(run.start_ms), run.state.value, committed.checksum, None)
 
 
 @given(histories, st.sets(names, max_size=2))
 @settings(max_examples=50, deadline=None)
-def test_runs_by_name(history: list[RecordedRun], others: set[str]) -> None:
-    table = recorded(history)
-    wanted = {history[0].run.run, *others}
+def test_runs_by_name(history: list[RecordedRun], other_ids: set[str]) -> None:
+    table = record_history(history)
+    ids = {history[0].run.run, *other_ids}
     for name in (TableName.RUNS, TableName.EDGES):
-        found = once(read(table, name, ScanBounds().with_ids(frozenset(wanted))))
-        assert found == {row for row in read(table, name) if row[0] in wanted}
+        matches = unique_rows(read(table, name, ScanBounds().with_ids(frozenset(ids))))
+        assert matches == {row for row in read(table, name) if row[0] in ids}
 
 
-@given(histories, among)
+@given(histories, dataset_filters)
 @settings(max_examples=100, deadline=None)
-def test_fields_are_the_catalogue(history: list[RecordedRun], touched: DatasetFilter) -> None:
-    table = recorded(history)
-    found = once(read(table, TableName.FIELDS, ScanBounds(either_end=touched)))
+def test_fields_are_the_catalogue(history: list[RecordedRun], either_end: DatasetFilter) -> None:
+    table = record_history(history)
+    rows = unique_rows(read(table, TableName.FIELDS, ScanBounds(either_end=either_end)))
     catalogue = LineageStore(table).catalogue
-    wanted: set[schemas.Row] = set()
+    expected: set[TableRow] = set()
     for namespace in catalogue.namespaces():
-        for one in catalogue.datasets(namespace):
-            if touched.matches(one.dataset):
-                of = namespace, one.dataset.name
-                wanted.add((*of, None, None, None, None, one.description or None))
-                fields = catalogue.fields(one.dataset) or ()
-                wanted |= {(*of, f.name, f.type or None, f.read, f.written, None) for f in fields}
-    assert found == wanted
+        for entry in catalogue.datasets(namespace):
+            if either_end.matches(entry.dataset):
+                dataset_columns = namespace, entry.dataset.name
+                expected.add((*dataset_columns, None, None, None, None, entry.description or None))
+                fields = catalogue.fields(entry.dataset) or ()
+                expected |= {
+                    (*dataset_columns, f.name, f.type or None, f.read, f.written, None) for f in fields
+                }
+    assert rows == expected
 
 
 @given(histories)
 @settings(max_examples=50, deadline=None)
 def test_operations_are_those_of_every_content(history: list[RecordedRun]) -> None:
-    table = recorded(history)
-    found = once(read(table, TableName.OPERATIONS))
-    assert {(row[0], row[1]) for row in found} == {
+    table = record_history(history)
+    rows = unique_rows(read(table, TableName.OPERATIONS))
+    assert {(row[0], row[1]) for row in rows} == {
         (run.info.checksum, operation.name) for run in history for operation in run.info.operations
     }
     first = history[0].info.checksum
-    named = once(read(table, TableName.OPERATIONS, ScanBounds().with_ids(frozenset({first, "0" * 32}))))
-    assert named == {row for row in found if row[0] == first}
+    rows_by_id = unique_rows(
+        read(table, TableName.OPERATIONS, ScanBounds().with_ids(frozenset({first, "0" * 32})))
+    )
+    assert rows_by_id == {row for row in rows if row[0] == first}
 
 
 NOON = datetime(2025, 10, 1, 12, tzinfo=UTC)
@@ -260,21 +272,21 @@ FILTERS: list[tuple[TableName, list[Filter], ScanBounds]] = [
 
 @pytest.mark.parametrize(("name", "filters", "bounds"), FILTERS)
 def test_filters_narrow_the_bounds(name: TableName, filters: list[Filter], bounds: ScanBounds) -> None:
-    found = push_down(ScanBounds(), filters, name)
-    assert found == bounds
+    narrowed = push_down(ScanBounds(), filters, name)
+    assert narrowed == bounds
 
 
-class Observed(SqliteTable):
-    """A table that counts the rows it gives."""
+class CountingTable(SqliteTable):
+    """A table that counts the rows it returns."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.seen: Counter[bytes] = Counter()
 
     def rows(self, *args: Any, **options: Any) -> dict[bytes, Row]:
-        found = super().rows(*args, **options)
-        self.seen.update(key[:1] for key in found)
-        return found
+        rows = super().rows(*args, **options)
+        self.seen.update(key[:1] for key in rows)
+        return rows
 
     def scan(self, *args: Any, **options: Any) -> Iterator[tuple[bytes, Row]]:
         for key, row in super().scan(*args, **options):
@@ -283,45 +295,45 @@ class Observed(SqliteTable):
 
 
 @pytest.fixture
-def observed(sample_url: str) -> Observed:
-    """The sample."""
-    return Observed(sample_url.removeprefix("sqlite:///"))
+def counting_table(sample_url: str) -> CountingTable:
+    """The store of the sample."""
+    return CountingTable(sample_url.removeprefix("sqlite:///"))
 
 
-def seen_of(table: Observed, name: TableName, bounds: ScanBounds) -> Counter[bytes]:
+def rows_read(table: CountingTable, name: TableName, bounds: ScanBounds) -> Counter[bytes]:
     table.seen.clear()
     read(table, name, bounds)
     return Counter(table.seen)
 
 
-def test_what_is_read_follows_what_is_asked(observed: Observed) -> None:
-    """Rows of the table that are read, by the letter of their kind."""
+def test_rows_read_follow_the_bounds(counting_table: CountingTable) -> None:
+    """Counts rows of the table by the letter of their key."""
     records = DatasetFilter("hospital", "PatientRecords")
     week = ScanBounds().with_window(start_ms=1_760_000_000_000 - 7 * 86_400_000).window
-    every = seen_of(observed, TableName.EDGES, ScanBounds())
-    assert every[b"r"] == len(read(observed, TableName.RUNS)) > 500
-    assert every[b"b"] + every[b"f"] == 0
-    of_week = seen_of(observed, TableName.EDGES, ScanBounds(week))
-    assert of_week[b"r"] < every[b"r"] / 3
-    of_one = seen_of(observed, TableName.EDGES, ScanBounds(destinations=records))
-    runs = read(observed, TableName.RUNS, ScanBounds(either_end=records))
-    assert of_one[b"r"] == len(runs) < every[b"r"] / 20
-    assert of_one[b"f"] == 0
-    of_both = seen_of(observed, TableName.EDGES, ScanBounds(week, destinations=records))
-    assert 0 < of_both[b"r"] < of_one[b"r"] / 5
-    catalogue = seen_of(observed, TableName.FIELDS, ScanBounds(either_end=records))
+    unbounded = rows_read(counting_table, TableName.EDGES, ScanBounds())
+    assert unbounded[b"r"] == len(read(counting_table, TableName.RUNS)) > 500
+    assert unbounded[b"b"] + unbounded[b"f"] == 0
+    in_week = rows_read(counting_table, TableName.EDGES, ScanBounds(week))
+    assert in_week[b"r"] < unbounded[b"r"] / 3
+    by_dataset = rows_read(counting_table, TableName.EDGES, ScanBounds(destinations=records))
+    runs = read(counting_table, TableName.RUNS, ScanBounds(either_end=records))
+    assert by_dataset[b"r"] == len(runs) < unbounded[b"r"] / 20
+    assert by_dataset[b"f"] == 0
+    by_both = rows_read(counting_table, TableName.EDGES, ScanBounds(week, destinations=records))
+    assert 0 < by_both[b"r"] < by_dataset[b"r"] / 5
+    catalogue = rows_read(counting_table, TableName.FIELDS, ScanBounds(either_end=records))
     assert catalogue == {b"e": 1}
-    named = seen_of(observed, TableName.RUNS, ScanBounds().with_ids(frozenset({runs[0][0]})))
-    assert named[b"r"] == 1
+    by_id = rows_read(counting_table, TableName.RUNS, ScanBounds().with_ids(frozenset({runs[0][0]})))
+    assert by_id[b"r"] == 1
 
 
-def corrupted(history: list[RecordedRun], key: bytes, column: bytes, value: bytes) -> Table:
-    table = recorded(history)
+def record_with_cell(history: list[RecordedRun], key: bytes, column: bytes, value: bytes) -> Table:
+    table = record_history(history)
     table.write([[Put(key, column, value)]])
     return table
 
 
-def some_run() -> RecordedRun:
+def example_run() -> RecordedRun:
     return RecordedRun(ProgramRun("ns", "app", "1", "spark", "p", "one", 5), lineage.build_lineage(chain(3)))
 
 
@@ -340,12 +352,12 @@ def some_run() -> RecordedRun:
         (TableName.EDGES, ScanBounds(), layout.commit_column(9, "0" * 32), b"nonsense"),
     ],
 )
-def test_a_run_row_that_cannot_be_read_is_named(
+def test_an_unreadable_run_row_is_named(
     name: TableName, bounds: ScanBounds, column: bytes, value: bytes
 ) -> None:
     key = layout.run_row("one")
     with pytest.raises(CorruptRow, match="one"):
-        read(corrupted([some_run()], key, column, value), name, bounds)
+        read(record_with_cell([example_run()], key, column, value), name, bounds)
 
 
 @pytest.mark.parametrize(
@@ -355,37 +367,37 @@ def test_a_run_row_that_cannot_be_read_is_named(
         (TableName.OPERATIONS, layout.operation_column("t0")),
     ],
 )
-def test_a_content_that_cannot_be_read_is_named(name: TableName, column: bytes) -> None:
-    run = some_run()
+def test_an_unreadable_content_is_named(name: TableName, column: bytes) -> None:
+    run = example_run()
     key = layout.content_row(run.info.checksum)
     with pytest.raises(CorruptRow, match=run.info.checksum):
-        read(corrupted([run], key, column, b"nonsense"), name)
+        read(record_with_cell([run], key, column, b"nonsense"), name)
 
 
 @pytest.mark.parametrize("key", [b"r|00|one", b"r|nonsense"])
-def test_a_key_of_no_run_is_named(key: bytes) -> None:
+def test_an_unreadable_key_is_named(key: bytes) -> None:
     with pytest.raises(CorruptRow, match=re.escape(key.decode())):
-        read(corrupted([some_run()], key, b"d:z|0", b""), TableName.RUNS)
+        read(record_with_cell([example_run()], key, b"d:z|0", b""), TableName.RUNS)
 
 
-def test_a_type_that_cannot_be_read_is_named() -> None:
+def test_an_unreadable_type_is_named() -> None:
     key = layout.dataset_row(FEW_END_POINTS[0])
     column = layout.typed_value_column(layout.field_column(Direction.FORWARD, "x"), "0" * 32)
     with pytest.raises(CorruptRow, match=r"e\|ns\|a"):
-        read(corrupted([some_run()], key, column, b"\xff"), TableName.FIELDS)
+        read(record_with_cell([example_run()], key, column, b"\xff"), TableName.FIELDS)
 
 
-def test_a_run_that_no_pass_has_finished_is_none() -> None:
-    table = recorded([some_run()])
-    held = open_table("sqlite:///:memory:")
+def test_an_uncommitted_run_is_no_row() -> None:
+    table = record_history([example_run()])
+    uncommitted = open_table("sqlite:///:memory:")
     for key, row in table.scan(b"", b"\x7f"):
         cells: dict[bytes, Cell] = {
             column: cell for column, cell in row.items() if not column.startswith(layout.COMMIT)
         }
-        held.write([[Put(key, column, cell.value) for column, cell in cells.items()]])
+        uncommitted.write([[Put(key, column, cell.value) for column, cell in cells.items()]])
     assert read(table, TableName.RUNS)
     assert read(table, TableName.EDGES)
-    assert read(held, TableName.RUNS) == read(held, TableName.EDGES) == []
+    assert read(uncommitted, TableName.RUNS) == read(uncommitted, TableName.EDGES) == []
 
 
 @pytest.mark.parametrize(
@@ -401,13 +413,13 @@ def test_a_run_that_no_pass_has_finished_is_none() -> None:
         ({"start": "5", "end": "4"}, InvalidQuery),
     ],
 )
-def test_options_that_say_nothing_are_refused(options: dict[str, str], error: type[Exception]) -> None:
+def test_unreadable_options_are_refused(options: dict[str, str], error: type[Exception]) -> None:
     with pytest.raises(error):
         parse_options(options)
 
 
 def test_options_are_bounds() -> None:
-    said = {
+    options = {
         "store": "sqlite:///a.db",
         "Table": "edges",
         "namespace": "ns",
@@ -415,15 +427,19 @@ def test_options_are_bounds() -> None:
         "start": "1",
         "end": "2.5",
     }
-    found = parse_options(said)
-    assert found.bounds == ScanBounds(Window(1_000, 2_500), DatasetFilter("ns", "a"))
-    assert (found.settings.store, found.table, found.partitions) == ("sqlite:///a.db", TableName.EDGES, 8)
+    request = parse_options(options)
+    assert request.bounds == ScanBounds(Window(1_000, 2_500), DatasetFilter("ns", "a"))
+    assert (request.settings.store, request.table, request.partitions) == (
+        "sqlite:///a.db",
+        TableName.EDGES,
+        8,
+    )
     assert parse_options({"store": "sqlite:///a.db"}).bounds == ScanBounds()
 
 
-def test_a_content_that_is_not_there_is_named() -> None:
-    run = some_run()
-    table = recorded([run])
+def test_a_missing_content_is_named() -> None:
+    run = example_run()
+    table = record_history([run])
     row = table.get(layout.content_row(run.info.checksum))
     table.delete([CellKey(layout.content_row(run.info.checksum), column) for column in row], until_ms=2**60)
     for bounds in (ScanBounds(), ScanBounds(either_end=DatasetFilter("ns"))):
@@ -431,7 +447,7 @@ def test_a_content_that_is_not_there_is_named() -> None:
             read(table, TableName.EDGES, bounds)
 
 
-class Swept(SqliteTable):
+class PurgedTable(SqliteTable):
     """A table whose run and content are purged right before the content is read."""
 
     def get(self, row: bytes, *, columns: Any = ()) -> Row:
@@ -446,14 +462,14 @@ class Swept(SqliteTable):
     "bounds",
     [ScanBounds(), ScanBounds(either_end=DatasetFilter("ns")), ScanBounds().with_ids(frozenset({"one"}))],
 )
-def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: ScanBounds) -> None:
-    table = Swept(":memory:")
-    run = some_run()
+def test_a_concurrent_purge_is_no_error(name: TableName, bounds: ScanBounds) -> None:
+    table = PurgedTable(":memory:")
+    run = example_run()
     table.write(
         [
             [
                 Put(key, c, cell.value)
-                for key, row in recorded([run]).scan(b"", b"\x7f")
+                for key, row in record_history([run]).scan(b"", b"\x7f")
                 for c, cell in row.items()
             ]
         ]
@@ -464,18 +480,18 @@ def test_what_is_purged_meanwhile_is_no_error(name: TableName, bounds: ScanBound
         assert read(table, name, bounds) == []
 
 
-@given(histories, all_bounds, among, few_starts)
+@given(histories, all_bounds, dataset_filters, few_starts)
 @settings(max_examples=100, deadline=None)
-def test_where_references_were_purged_run_rows_tell(
+def test_run_rows_are_read_where_references_were_purged(
     history: list[RecordedRun], bounds: ScanBounds, cut: DatasetFilter, horizon_ms: int
 ) -> None:
-    """Runs that start before a horizon lose references at some end points, and are runs all the same."""
-    table = recorded(history)
-    wanted = {name: set(read(table, name, bounds)) for name in (TableName.RUNS, TableName.EDGES)}
-    for end_point in filter(cut.matches, FEW_END_POINTS):
+    """Runs that start before a horizon have lost references of some datasets, but still have their row."""
+    table = record_history(history)
+    expected = {name: set(read(table, name, bounds)) for name in (TableName.RUNS, TableName.EDGES)}
+    for dataset in filter(cut.matches, FEW_END_POINTS):
         for direction in Direction:
-            purged = table.scan(*layout.window_range(direction, end_point, Window(0, horizon_ms)))
+            purged = table.scan(*layout.window_range(direction, dataset, Window(0, horizon_ms)))
             table.delete([CellKey(key, column) for key, row in purged for column in row], until_ms=2**60)
-        table.write([[Put(layout.dataset_row(end_point), layout.horizon_column(horizon_ms), b"")]])
-    for name, rows_ in wanted.items():
-        assert set(read(table, name, bounds)) == rows_
+        table.write([[Put(layout.dataset_row(dataset), layout.horizon_column(horizon_ms), b"")]])
+    for name, run_rows in expected.items():
+        assert set(read(table, name, bounds)) == run_rows

@@ -1,4 +1,4 @@
-"""Is what an export writes all there is, readable by others, and the same when it is recorded again?"""
+"""Exports are complete, readable by other tools, and restore the same lineage when recorded."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ MONTH = Window(SAMPLE_END_MS - 30 * DAY_MS, SAMPLE_END_MS)
 EVENTS = Path(__file__).parents[1] / "cases/openlineage/events.ndjson.gz"
 
 
-def opened(url: str) -> LineageStore:
+def open_sqlite(url: str) -> LineageStore:
     return LineageStore(open_table(url))
 
 
-def end_points(store: LineageStore, namespace: str = "") -> list[Dataset]:
-    of = [namespace] if namespace else store.catalogue.namespaces()
-    return [one.dataset for name in of for one in store.catalogue.datasets(name)]
+def datasets(store: LineageStore, namespace: str = "") -> list[Dataset]:
+    namespaces = [namespace] if namespace else store.catalogue.namespaces()
+    return [entry.dataset for name in namespaces for entry in store.catalogue.datasets(name)]
 
 
 def runs_of(store: LineageStore, window: Window, namespace: str = "") -> set[str]:
     return {
-        one.run.run
-        for end in end_points(store, namespace)
-        for one in store.runs(end, window, limit=10_000).runs
+        run.run.run
+        for dataset in datasets(store, namespace)
+        for run in store.runs(dataset, window, limit=10_000).runs
     }
 
 
-def exported(spark: SparkSession, url: str, out: Path, form: Format, **said: Any) -> ExportReport:
-    return export(spark, ExportSpec(Settings(store=url), **said), str(out), form=form)
+def run_export(spark: SparkSession, url: str, out: Path, form: Format, **spec: Any) -> ExportReport:
+    return export(spark, ExportSpec(Settings(store=url), **spec), str(out), form=form)
 
 
-def parquet(folder: Path) -> list[dict[str, Any]]:
+def read_parquet(folder: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pyarrow.parquet.read_table(folder).to_pylist()
     return rows
 
 
-def table(folder: Path) -> list[dict[str, str]]:
+def read_csv(folder: Path) -> list[dict[str, str]]:
     rows = []
     for file in sorted(folder.glob("*.csv")):
         with file.open(newline="") as lines:
@@ -73,9 +73,9 @@ def table(folder: Path) -> list[dict[str, str]]:
     return rows
 
 
-def test_parquet_holds_every_run_by_its_day(spark: SparkSession, sample_url: str, tmp_path: Path) -> None:
-    done = exported(spark, sample_url, tmp_path / "out", Format.PARQUET, window=MONTH)
-    store, runs = opened(sample_url), parquet(tmp_path / "out/runs")
+def test_parquet_has_every_run_by_its_day(spark: SparkSession, sample_url: str, tmp_path: Path) -> None:
+    done = run_export(spark, sample_url, tmp_path / "out", Format.PARQUET, window=MONTH)
+    store, runs = open_sqlite(sample_url), read_parquet(tmp_path / "out/runs")
     assert {row["run"] for row in runs} == runs_of(store, MONTH)
     assert done.rows["runs"] == len(runs) > 100
     for row in runs:
@@ -83,39 +83,39 @@ def test_parquet_holds_every_run_by_its_day(spark: SparkSession, sample_url: str
         assert str(row["day"]) == row["start"].date().isoformat()
     days = {folder.name for folder in (tmp_path / "out/runs").glob("day=*")}
     assert days == {f"day={row['day']}" for row in runs}
-    edges = parquet(tmp_path / "out/edges")
+    edges = read_parquet(tmp_path / "out/edges")
     assert {row["run"] for row in edges} <= {row["run"] for row in runs}
     assert done.rows["edges"] == len(edges)
-    catalogue = parquet(tmp_path / "out/catalogue")
+    catalogue = read_parquet(tmp_path / "out/catalogue")
     assert done.rows["catalogue"] == len(catalogue)
     assert {(row["namespace"], row["name"]) for row in catalogue} == {
-        (end.namespace, end.name) for end in end_points(store)
+        (end.namespace, end.name) for end in datasets(store)
     }
 
 
 def test_distinct_edges_are_the_lineage_of_the_window(
     spark: SparkSession, sample_url: str, tmp_path: Path
 ) -> None:
-    exported(spark, sample_url, tmp_path / "each", Format.PARQUET, window=MONTH, namespace="bank")
-    exported(
+    run_export(spark, sample_url, tmp_path / "each", Format.PARQUET, window=MONTH, namespace="bank")
+    run_export(
         spark, sample_url, tmp_path / "once", Format.PARQUET, window=MONTH, namespace="bank", distinct=True
     )
-    summed: dict[tuple[Any, ...], list[int]] = {}
+    starts_by_edge: dict[tuple[Any, ...], list[int]] = {}
     ends = schemas.SCHEMAS[schemas.TableName.EDGES].replace(" string", "").split(", ")[4:]
-    for row in parquet(tmp_path / "each/edges"):
-        summed.setdefault(tuple(row[name] for name in ends), []).append(row["start_ms"])
+    for row in read_parquet(tmp_path / "each/edges"):
+        starts_by_edge.setdefault(tuple(row[name] for name in ends), []).append(row["start_ms"])
     assert {
         tuple(row[name] for name in ends): (row["runs"], row["first_start_ms"], row["last_start_ms"])
-        for row in parquet(tmp_path / "once/edges")
-    } == {edge: (len(starts), min(starts), max(starts)) for edge, starts in summed.items()}
-    assert len(summed) > 20
-    runs = {row["run"] for row in parquet(tmp_path / "once/runs")}
-    assert runs == runs_of(opened(sample_url), MONTH, "bank")
+        for row in read_parquet(tmp_path / "once/edges")
+    } == {edge: (len(starts), min(starts), max(starts)) for edge, starts in starts_by_edge.items()}
+    assert len(starts_by_edge) > 20
+    runs = {row["run"] for row in read_parquet(tmp_path / "once/runs")}
+    assert runs == runs_of(open_sqlite(sample_url), MONTH, "bank")
 
 
-def awkward(url: str) -> LineageStore:
-    """A store whose every name is one that a file could trip over."""
-    store = opened(url)
+def record_awkward_names(url: str) -> LineageStore:
+    """Record runs whose names contain separators, quotes and other special characters."""
+    store = open_sqlite(url)
     for number, name in enumerate(AWKWARD):
         source, destination = Dataset(name, f"{name}1"), Dataset(name, f"{name}2")
         operations = [
@@ -127,28 +127,28 @@ def awkward(url: str) -> LineageStore:
     return store
 
 
-def test_csv_holds_every_name_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_csv_preserves_every_name(spark: SparkSession, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/lineage.db"
-    store = awkward(url)
-    done = exported(spark, url, tmp_path / "out", Format.CSV)
-    runs = table(tmp_path / "out/runs")
+    store = record_awkward_names(url)
+    done = run_export(spark, url, tmp_path / "out", Format.CSV)
+    runs = read_csv(tmp_path / "out/runs")
     runs.sort(key=lambda row: int(row["start_ms"]))
     assert [(row["program"], row["run"]) for row in runs] == [
         (name, f"{name}{number}") for number, name in enumerate(AWKWARD)
     ]
-    edges = table(tmp_path / "out/edges")
+    edges = read_csv(tmp_path / "out/edges")
     edges.sort(key=lambda row: int(row["start_ms"]))
     assert [(row["source_name"], row["destination_field"]) for row in edges] == [
         (f"{name}1", name) for name in AWKWARD
     ]
-    assert {(row["namespace"], row["name"]) for row in table(tmp_path / "out/catalogue")} == {
-        (end.namespace, end.name) for end in end_points(store)
+    assert {(row["namespace"], row["name"]) for row in read_csv(tmp_path / "out/catalogue")} == {
+        (end.namespace, end.name) for end in datasets(store)
     }
     assert done.rows == {"runs": len(runs), "edges": len(edges), "catalogue": 4 * len(AWKWARD)}
 
 
-def entered(folder: Path) -> LineageStore:
-    """An empty store that was sent the lines of an export."""
+def ingest_events(folder: Path) -> LineageStore:
+    """Record the lines of an export in an empty store."""
     store = LineageStore(open_table("sqlite:///:memory:"))
     lines = [line for file in folder.glob("*.txt") for line in file.read_bytes().split(b"\n") if line]
     readings = [openlineage.read(openlineage.parse(line)) for line in lines]
@@ -157,22 +157,22 @@ def entered(folder: Path) -> LineageStore:
     return store
 
 
-def all_answers(store: LineageStore) -> Iterator[Any]:
-    """Every answer about every end point, of one hop."""
-    for end_point in end_points(store):
-        yield str(end_point), store.catalogue.fields(end_point)
-        yield rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))
-        for field in store.catalogue.field_names(end_point) or ():
+def query_all(store: LineageStore) -> Iterator[Any]:
+    """Every one-hop result about every dataset."""
+    for dataset in datasets(store):
+        yield str(dataset), store.catalogue.fields(dataset)
+        yield rest_json.dataset_lineage(store.lineage(dataset, ALWAYS, failed=True))
+        for field in store.catalogue.field_names(dataset) or ():
             for direction in Direction:
-                found = store.field_lineage(
-                    DatasetField(end_point, field), ALWAYS, direction=direction, failed=True
+                result = store.field_lineage(
+                    DatasetField(dataset, field), ALWAYS, direction=direction, failed=True
                 )
-                yield rest_json.field_lineage(found)
-        for run in store.runs(end_point, ALWAYS, limit=10_000).runs:
-            told = rest_json.run(run, now_ms=0)
-            yield {name: said for name, said in told.items() if name != "lastEventTime"}
-    described = (one for name in store.catalogue.namespaces() for one in store.catalogue.datasets(name))
-    yield [(one.dataset, one.description) for one in described]
+                yield rest_json.field_lineage(result)
+        for run in store.runs(dataset, ALWAYS, limit=10_000).runs:
+            members = rest_json.run(run, now_ms=0)
+            yield {name: value for name, value in members.items() if name != "lastEventTime"}
+    entries = (entry for name in store.catalogue.namespaces() for entry in store.catalogue.datasets(name))
+    yield [(entry.dataset, entry.description) for entry in entries]
 
 
 @pytest.mark.parametrize("kind", ["sample", "awkward", "described"])
@@ -183,71 +183,76 @@ def test_events_recorded_again_give_the_same_answers(
     if kind == "sample":
         url = sample_url
     elif kind == "awkward":
-        awkward(url)
+        record_awkward_names(url)
     else:
-        end_point = Dataset("ns", "seen by nobody")
+        dataset = Dataset("ns", "seen by nobody")
         fields = (Field("a", "int"), Field("b/c"))
-        opened(url).put_metadata([DatasetMetadata(end_point, fields, "a table", (Dataset("hive", "x.y"),))])
-    done = exported(spark, url, tmp_path / "out", Format.OPENLINEAGE)
-    store, again = opened(url), entered(tmp_path / "out/events")
-    assert list(all_answers(again)) == list(all_answers(store))
-    assert done.rows == {"events": len(runs_of(store, ALWAYS)) + len(end_points(store))}
+        open_sqlite(url).put_metadata(
+            [DatasetMetadata(dataset, fields, "a table", (Dataset("hive", "x.y"),))]
+        )
+    done = run_export(spark, url, tmp_path / "out", Format.OPENLINEAGE)
+    store, restored = open_sqlite(url), ingest_events(tmp_path / "out/events")
+    assert list(query_all(restored)) == list(query_all(store))
+    assert done.rows == {"events": len(runs_of(store, ALWAYS)) + len(datasets(store))}
 
 
-def test_what_an_agent_sent_comes_back(spark: SparkSession, tmp_path: Path) -> None:
-    """Events of real runs, also of some that touched nothing."""
+def test_events_of_an_agent_are_restored(spark: SparkSession, tmp_path: Path) -> None:
+    """Events of real runs, some without datasets."""
     url = f"sqlite:///{tmp_path}/lineage.db"
-    store = opened(url)
+    store = open_sqlite(url)
     with gzip.open(EVENTS) as lines:
-        read = [openlineage.read(openlineage.parse(line)) for line in lines][:400]
-    store.record([reading.event for reading in read if reading.event is not None])
-    exported(spark, url, tmp_path / "out", Format.OPENLINEAGE)
-    again = entered(tmp_path / "out/events")
-    assert list(all_answers(again)) == list(all_answers(store))
-    for run in {reading.event.run for reading in read if reading.event is not None}:
-        told, same = store.run(run).committed, again.run(run).committed
-        assert (told.checksum, told.run.start_ms) == (same.checksum, same.run.start_ms)
+        readings = [openlineage.read(openlineage.parse(line)) for line in lines][:400]
+    store.record([reading.event for reading in readings if reading.event is not None])
+    run_export(spark, url, tmp_path / "out", Format.OPENLINEAGE)
+    restored = ingest_events(tmp_path / "out/events")
+    assert list(query_all(restored)) == list(query_all(store))
+    for run in {reading.event.run for reading in readings if reading.event is not None}:
+        committed, restored_commit = store.run(run).committed, restored.run(run).committed
+        assert (committed.checksum, committed.run.start_ms) == (
+            restored_commit.checksum,
+            restored_commit.run.start_ms,
+        )
 
 
 def test_an_empty_store_is_an_export_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/lineage.db"
-    opened(url).close()
-    done = exported(spark, url, tmp_path / "out", Format.PARQUET)
+    open_sqlite(url).close()
+    done = run_export(spark, url, tmp_path / "out", Format.PARQUET)
     assert done.rows == {"runs": 0, "edges": 0, "catalogue": 0}
 
 
-def test_nothing_is_replaced_unless_it_is_said(spark: SparkSession, sample_url: str, tmp_path: Path) -> None:
+def test_nothing_is_replaced_without_overwrite(spark: SparkSession, sample_url: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / "mine.txt").write_text("kept")
-    wanted = ExportSpec(Settings(store=sample_url), Window(0, 1))
+    (out / "mine.txt").write_text("mine")
+    spec = ExportSpec(Settings(store=sample_url), Window(0, 1))
     with pytest.raises(ConfigurationError, match="--overwrite"):
-        export(spark, wanted, str(out), form=Format.CSV)
-    export(spark, wanted, str(out), form=Format.CSV, overwrite=True)
-    export(spark, wanted, str(out), form=Format.OPENLINEAGE, overwrite=True)
+        export(spark, spec, str(out), form=Format.CSV)
+    export(spark, spec, str(out), form=Format.CSV, overwrite=True)
+    export(spark, spec, str(out), form=Format.OPENLINEAGE, overwrite=True)
     assert sorted(path.name for path in out.iterdir()) == ["events", "mine.txt"]
 
 
-def test_the_command_tells_what_it_wrote(sample_url: str, tmp_path: Path) -> None:
+def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> None:
     fll, out = Path(sys.executable).with_name("fll"), tmp_path / "out"
-    asked = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]
+    command = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]
     bounds = ["--format", "csv", "--namespace", "bank", "--start", "1759500000", "--distinct"]
-    done = subprocess.run([fll, *asked, *bounds], capture_output=True, text=True, check=False)
+    done = subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
-    told = json.loads(line)
-    assert (told["job"], told["format"], told["out"]) == ("export", "csv", str(out))
-    rows = table(out / "runs")
-    assert told["runs"] == len(rows) > 10
-    wanted = Window(1_759_500_000_000, START_LIMIT_MS)
-    assert {row["run"] for row in rows} == runs_of(opened(sample_url), wanted, "bank")
-    assert told["edges"] == len(table(out / "edges"))
-    again = subprocess.run([fll, *asked, *bounds], capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert "--overwrite" in again.stderr.splitlines()[-1]
+    report = json.loads(line)
+    assert (report["job"], report["format"], report["out"]) == ("export", "csv", str(out))
+    rows = read_csv(out / "runs")
+    assert report["runs"] == len(rows) > 10
+    window = Window(1_759_500_000_000, START_LIMIT_MS)
+    assert {row["run"] for row in rows} == runs_of(open_sqlite(sample_url), window, "bank")
+    assert report["edges"] == len(read_csv(out / "edges"))
+    repeated = subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False)
+    assert repeated.returncode == 2
+    assert "--overwrite" in repeated.stderr.splitlines()[-1]
 
 
 def test_distinct_is_of_edges() -> None:
-    asked = CliRunner().invoke(main, ["spark", "export", "out", "--format", "openlineage", "--distinct"])
-    assert asked.exit_code == 2
-    assert "--distinct" in asked.output
+    result = CliRunner().invoke(main, ["spark", "export", "out", "--format", "openlineage", "--distinct"])
+    assert result.exit_code == 2
+    assert "--distinct" in result.output

@@ -1,4 +1,4 @@
-"""Does a load come to the very rows of the online path, with every line accounted for?"""
+"""Loads record the rows of the online path, and account for every line."""
 
 from __future__ import annotations
 
@@ -27,13 +27,21 @@ from fll_hbase.spark.jobs.load import PARQUET
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from spark.load_inputs import Loads, encoded, histories, in_one_call, parquet, plain, spread
-from spark.stream_process import documents, online, rows, rows_of
+from spark.load_inputs import (
+    Loads,
+    encode_lines,
+    histories,
+    plain,
+    rows_of_one_call,
+    write_files,
+    write_parquet,
+)
+from spark.stream_process import documents, record_online, rows, rows_of
 
 EVENTS = Path(__file__).parents[1] / "cases" / "openlineage" / "events.ndjson.gz"
 GOLDEN = Path(__file__).parents[1] / "golden" / "datahub"
-ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-BYTES_A_BLOCK = "spark.sql.files.maxPartitionBytes"
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BLOCK_BYTES = "spark.sql.files.maxPartitionBytes"
 
 
 @pytest.fixture
@@ -43,11 +51,11 @@ def loads(spark: SparkSession, tmp_path: Path) -> Loads:
 
 @pytest.fixture
 def small_batches(spark: SparkSession) -> Any:
-    """Three lines at a time are handed to a worker: runs are cut everywhere."""
-    before = spark.conf.get(ROWS_A_BATCH)
-    spark.conf.set(ROWS_A_BATCH, "3")
+    """Workers get batches of three lines, which split runs everywhere."""
+    rows = spark.conf.get(BATCH_ROWS)
+    spark.conf.set(BATCH_ROWS, "3")
     yield
-    spark.conf.set(ROWS_A_BATCH, before)
+    spark.conf.set(BATCH_ROWS, rows)
 
 
 @settings(max_examples=3, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -56,9 +64,9 @@ def test_a_history_makes_the_rows_of_one_call_and_none_the_second_time(
     history: list[Any], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, small_batches: None
 ) -> None:
     home = tmp_path_factory.mktemp("history")
-    loads, lines = Loads(spark, home), encoded(history)
-    files = spread(home / "in", lines)
-    once = in_one_call(lines)
+    loads, lines = Loads(spark, home), encode_lines(history)
+    files = write_files(home / "in", lines)
+    once = rows_of_one_call(lines)
     first = loads.load(*files)
     assert (first.counts.read, first.counts.rejected) == (len(lines), 0)
     assert loads.rows() == once
@@ -68,13 +76,13 @@ def test_a_history_makes_the_rows_of_one_call_and_none_the_second_time(
 
 
 def test_the_sample_makes_the_rows_of_a_real_server(loads: Loads, tmp_path: Path) -> None:
-    lines = encoded([*islice(sample.documents(END_MS), 0, None, 12), *AWKWARD])
-    spread(tmp_path / "in", lines)
-    one = tmp_path / "all.ndjson"
-    one.write_bytes(plain(lines))
+    lines = encode_lines([*islice(sample.documents(END_MS), 0, None, 12), *AWKWARD])
+    write_files(tmp_path / "in", lines)
+    file = tmp_path / "all.ndjson"
+    file.write_bytes(plain(lines))
     sent = f"sqlite:///{tmp_path}/server.db"
     with serving(sent, tmp_path) as server:
-        assert fll("record", str(one), "--server", server).exit_code == 0
+        assert fll("record", str(file), "--server", server).exit_code == 0
     assert loads.load(tmp_path / "in").counts == LineCounts(recorded=len(lines))
     assert loads.rows() == rows(sent)
 
@@ -91,22 +99,27 @@ def test_what_an_agent_sent_makes_the_rows_of_one_request(loads: Loads) -> None:
 
 
 def test_proposals_make_the_rows_of_the_online_path(loads: Loads, tmp_path: Path) -> None:
-    said = [json.loads(path.read_bytes())["document"] for path in sorted(GOLDEN.glob("*/input.json"))]
-    lines = encoded([one for each in said for one in (each if isinstance(each, list) else [each])])
+    inputs = [json.loads(path.read_bytes())["document"] for path in sorted(GOLDEN.glob("*/input.json"))]
+    proposals = [
+        proposal
+        for document in inputs
+        for proposal in (document if isinstance(document, list) else [document])
+    ]
+    lines = encode_lines(proposals)
     file = tmp_path / "proposals.ndjson"
-    file.write_bytes(plain([*lines, *encoded([datahub_messages.proposal(datahub_messages.lineage())])]))
+    file.write_bytes(plain([*lines, *encode_lines([datahub_messages.proposal(datahub_messages.lineage())])]))
     loaded = loads.load(file)
-    assert loads.rows() == online(f"sqlite:///{tmp_path}/online.db", [file])
+    assert loads.rows() == record_online(f"sqlite:///{tmp_path}/online.db", [file])
     assert loaded.counts.recorded >= 5
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string()], ids=str)
 def test_parquet_has_its_lines_in_a_column(loads: Loads, tmp_path: Path, kind: pa.DataType) -> None:
     lines = documents(0, 8)
-    parquet(tmp_path / "a b.parquet", [*lines[:4], b"{}", None, b" ", *lines[4:]], kind)
+    write_parquet(tmp_path / "a b.parquet", [*lines[:4], b"{}", None, b" ", *lines[4:]], kind)
     loaded = loads.load(tmp_path / "a b.parquet", form=PARQUET)
     assert loaded.counts == LineCounts(recorded=8, rejected=1)
-    assert loads.rows() == in_one_call(lines)
+    assert loads.rows() == rows_of_one_call(lines)
     (rejected,) = loads.rejected()
     assert (Path(unquote(rejected["file"])).name, rejected["line"]) == ("a b.parquet", 5)
 
@@ -124,7 +137,7 @@ BAD = {
     b'"\xe2\x80\xa8 \x85"': "not UTF-8",
     b"NaN": "NaN",
 }
-"""Lines that record nothing, and what is said of them; nothing is said of what is blank."""
+"""Lines that record nothing, with the reason of their rejection; blank lines have none."""
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
@@ -132,59 +145,63 @@ BAD = {
 def test_every_line_is_accounted_for(
     spark: SparkSession, tmp_path: Path, loads: Loads, ending: bytes, block: str
 ) -> None:
-    """Also in files that are read in blocks, at many places at once."""
+    """Also in files that are read in several blocks at once."""
     good = documents(0, 60)
     lines: list[bytes] = []
-    for number, one in enumerate(good):
-        lines += [one, *islice(BAD, number % 4 * 3, number % 4 * 3 + 3)]
+    for number, line in enumerate(good):
+        lines += [line, *islice(BAD, number % 4 * 3, number % 4 * 3 + 3)]
     lines += [b"\xef\xbb\xbf" + good[0], good[1]]
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.ndjson").write_bytes(ending.join(lines))
     (folder / "b.ndjson").write_bytes(b"\xef\xbb\xbf" + ending.join([good[2], b"{}", b"", b"{]"]) + ending)
     (folder / "c.ndjson.gz").write_bytes(gzip.compress(ending.join(lines)))
-    spark.conf.set(BYTES_A_BLOCK, block)
+    spark.conf.set(BLOCK_BYTES, block)
     try:
         loaded = loads.load(folder, document_bytes_max=50_000)
     finally:
-        spark.conf.unset(BYTES_A_BLOCK)
-    left = b"\r" if ending == b"\r\n" else b""
+        spark.conf.unset(BLOCK_BYTES)
+    rest = b"\r" if ending == b"\r\n" else b""
     bad = [(number, line) for number, line in enumerate(lines, 1) if line not in good and line.strip()]
-    bad_there = {"a.ndjson": bad, "b.ndjson": [(2, b"{}"), (4, b"{]")], "c.ndjson.gz": bad}
-    found = [(Path(urlsplit(one["file"]).path).name, one["line"], line_of(one)) for one in loads.rejected()]
-    last = {"a.ndjson": len(lines), "c.ndjson.gz": len(lines)}
-    assert found == [
-        (name, number, line + (b"" if number == last.get(name) else left))
-        for name, some in bad_there.items()
-        for number, line in some
+    bad_lines = {"a.ndjson": bad, "b.ndjson": [(2, b"{}"), (4, b"{]")], "c.ndjson.gz": bad}
+    rejected = [
+        (Path(urlsplit(reject["file"]).path).name, reject["line"], line_of(reject))
+        for reject in loads.rejected()
     ]
-    for one in loads.rejected():
-        expected = next((told for line, told in BAD.items() if told and line_of(one).rstrip() == line), "")
-        assert any(expected in fault for fault in one["faults"]), one
-    assert loaded.counts == LineCounts(recorded=60, repeated=60 + 2 + 1, rejected=len(found))
-    assert loads.rows() == in_one_call(good)
+    last = {"a.ndjson": len(lines), "c.ndjson.gz": len(lines)}
+    assert rejected == [
+        (name, number, line + (b"" if number == last.get(name) else rest))
+        for name, numbered in bad_lines.items()
+        for number, line in numbered
+    ]
+    for reject in loads.rejected():
+        reasons = (reason for line, reason in BAD.items() if reason and line_of(reject).rstrip() == line)
+        reason = next(reasons, "")
+        assert any(reason in error for error in reject["faults"]), reject
+    assert loaded.counts == LineCounts(recorded=60, repeated=60 + 2 + 1, rejected=len(rejected))
+    assert loads.rows() == rows_of_one_call(good)
 
 
 def line_of(rejected: dict[str, Any]) -> bytes:
-    """The line, from its text, or from its bytes where it has no text."""
+    """The line, from its text, or from its bytes if it is not text."""
     if "bytes" in rejected:
         return base64.b64decode(rejected["bytes"], validate=True)
-    said: str = rejected["value"]
-    return said.encode()
+    text: str = rejected["value"]
+    return text.encode()
 
 
-def test_a_rejected_line_is_told_with_every_fault(loads: Loads, tmp_path: Path) -> None:
-    said = document("r", namespace="")
-    del said["run"]["program"], said["operations"][0]["name"]
-    (tmp_path / "in").write_text(json.dumps(said))
+def test_a_rejected_line_has_every_error(loads: Loads, tmp_path: Path) -> None:
+    nameless = document("r", namespace="")
+    del nameless["run"]["program"], nameless["operations"][0]["name"]
+    (tmp_path / "in").write_text(json.dumps(nameless))
     assert loads.load(tmp_path / "in").counts == LineCounts(rejected=1)
     (rejected,) = loads.rejected()
-    assert [fault.partition(":")[0] for fault in rejected["faults"]] == [
+    assert [error.partition(":")[0] for error in rejected["faults"]] == [
         "namespace",
         "run.program",
         "operations.0.name",
     ]
-    assert json.loads(rejected["value"]) == said
+    assert json.loads(rejected["value"]) == nameless
 
 
 def test_rejects_are_those_of_the_last_load(loads: Loads, tmp_path: Path) -> None:
@@ -199,12 +216,13 @@ def test_rejects_are_those_of_the_last_load(loads: Loads, tmp_path: Path) -> Non
 def test_lines_are_in_the_order_of_files_whatever_was_there_before(loads: Loads, tmp_path: Path) -> None:
     first, second = document("r"), document("r")
     second["run"]["startTime"] += 1
-    said = encoded([first, second, first, second])
-    files = spread(tmp_path / "in", said)
+    lines = encode_lines([first, second, first, second])
+    files = write_files(tmp_path / "in", lines)
     loads.load(*files[:3])
     assert loads.load(*reversed(files)).counts == LineCounts(recorded=1, replaced=1, repeated=3)
-    (tmp_path / "all").write_bytes(plain(said))
-    assert loads.rows() == in_one_call(said) == online(f"sqlite:///{tmp_path}/online.db", [tmp_path / "all"])
+    (tmp_path / "all").write_bytes(plain(lines))
+    online = record_online(f"sqlite:///{tmp_path}/online.db", [tmp_path / "all"])
+    assert loads.rows() == rows_of_one_call(lines) == online
 
 
 def test_an_empty_input_is_a_load_of_nothing(loads: Loads, tmp_path: Path) -> None:
@@ -212,7 +230,7 @@ def test_an_empty_input_is_a_load_of_nothing(loads: Loads, tmp_path: Path) -> No
     assert loads.load(tmp_path / "in").counts == LineCounts()
 
 
-def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_refused_for_rejects(loads: Loads, tmp_path: Path) -> None:
     file = tmp_path / "part-1.ndjson"
     file.write_bytes(plain(documents(0, 1)))
     loads.rejects = tmp_path
@@ -227,6 +245,6 @@ def test_a_folder_of_others_is_no_place_for_rejects(loads: Loads, tmp_path: Path
     assert file.exists()
 
 
-def test_what_cannot_be_read_is_told(loads: Loads, tmp_path: Path) -> None:
+def test_a_missing_input_is_an_error(loads: Loads, tmp_path: Path) -> None:
     with pytest.raises(AnalysisException, match="PATH_NOT_FOUND"):
         loads.load(tmp_path / "nowhere")

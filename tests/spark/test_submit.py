@@ -1,4 +1,4 @@
-"""Does a load run under spark-submit, on workers that have nothing but Spark and a Python?"""
+"""Loads run under spark-submit, on workers that have only Spark and Python."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import re
 import subprocess
 from pathlib import Path
 
-from spark.cluster import BARE_PYTHON, Standalone, archive
-from spark.load_inputs import in_one_call, plain, spread
+from spark.cluster import BARE_PYTHON, StandaloneCluster, write_archive
+from spark.load_inputs import plain, rows_of_one_call, write_files
 from spark.stream_process import documents, rows
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark" / "load.md").read_text(encoding="utf-8")
 
 
 def test_a_load_on_two_workers(tmp_path: Path) -> None:
-    """With the script and the options that the page tells of."""
+    """With the script and the options of the page."""
     script = tmp_path / "fll.py"
     script.write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1])
     options = re.findall(r"^    (--(?:archives|conf) \S+) ", PAGE, re.MULTILINE)
     assert len(options) == 2
-    shipped = archive(tmp_path / "deps.tar")
-    placed = " ".join(options).replace("deps.tar.gz", str(shipped)).split()
+    shipped = write_archive(tmp_path / "deps.tar")
+    arguments = " ".join(options).replace("deps.tar.gz", str(shipped)).split()
     lines = documents(0, 200)
-    spread(tmp_path / "in", lines)
+    write_files(tmp_path / "in", lines)
     (tmp_path / "in" / "bad").write_bytes(plain([b"{}"]))
     url, rejects = f"sqlite:///{tmp_path}/lineage.db", tmp_path / "rejects"
     load = ["spark", "load", str(tmp_path / "in"), "--store", url, "--rejects", str(rejects)]
-    with Standalone(tmp_path) as cluster:
-        done = cluster.submit(script, load, *placed)
+    with StandaloneCluster(tmp_path) as cluster:
+        done = cluster.submit(script, load, *arguments)
         workers = cluster.executors()
     assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["read"], told["recorded"], told["rejected"]) == (201, 200, 1)
+    report = json.loads(done.stdout)
+    assert (report["read"], report["recorded"], report["rejected"]) == (201, 200, 1)
     assert workers == 2
-    assert rows(url) == in_one_call(lines)
+    assert rows(url) == rows_of_one_call(lines)
 
 
-def test_the_workers_have_none_of_it_themselves() -> None:
-    ask = [BARE_PYTHON, "-c", "import fll_hbase"]
-    assert subprocess.run(ask, capture_output=True, check=False, cwd="/").returncode != 0
+def test_workers_cannot_import_the_package_by_themselves() -> None:
+    command = [BARE_PYTHON, "-c", "import fll_hbase"]
+    assert subprocess.run(command, capture_output=True, check=False, cwd="/").returncode != 0

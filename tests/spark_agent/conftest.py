@@ -1,4 +1,4 @@
-"""One run of the job under the agent, for all tests to look at."""
+"""One run of the job under the agent, shared by all tests."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 import requests
 from cli.commands import serving
 
-HERE = Path(__file__).parent
-JARS = HERE / "target" / "jars"
+FOLDER = Path(__file__).parent
+JARS = FOLDER / "target" / "jars"
 JOB_SECONDS_MAX = 300
 
 AGENT = {
@@ -25,9 +25,9 @@ AGENT = {
     "spark.openlineage.transport.type": "composite",
     "spark.openlineage.transport.transports.server.type": "http",
     "spark.openlineage.transport.transports.server.compression": "gzip",
-    "spark.openlineage.transport.transports.kept.type": "file",
+    "spark.openlineage.transport.transports.copy.type": "file",
 }
-"""As docs/sources/openlineage.md has it; beside the server a file gets every event, to compare."""
+"""As docs/sources/openlineage.md has it; a file also gets every event, to compare."""
 
 SPARK = {
     "spark.ui.enabled": "false",
@@ -39,54 +39,55 @@ SPARK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A job that ran: where its data is, the server it told, what it told, and what it logged."""
+class FinishedJob:
+    """A job that ran: its directory, the URL of the server, the events the agent sent, and the log."""
 
     home: Path
     url: str
-    told: list[dict[str, Any]]
+    events: list[dict[str, Any]]
     log: str
 
     def name(self, folder: str) -> str:
-        """The name of the end point that a folder is."""
+        """The name of the dataset in a folder."""
         return str(self.home / folder)
 
-    def asked(self, path: str, **query: str) -> Any:
-        """The answer to a question."""
+    def get(self, path: str, **query: str) -> Any:
+        """The JSON answer to a GET request."""
         answer = requests.get(f"{self.url}{path}", query, timeout=30)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
 
 @pytest.fixture(scope="session")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FinishedJob]:
     home = tmp_path_factory.mktemp("spark")
     with serving(f"sqlite:///{home}/store.db", home) as url:
         log = _run(home, url)
-        told = [json.loads(line) for line in (home / "told.ndjson").read_text(encoding="utf-8").splitlines()]
-        yield Done(home, url, told, log)
+        lines = (home / "events.ndjson").read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line) for line in lines]
+        yield FinishedJob(home, url, events, log)
 
 
 def _run(home: Path, url: str) -> str:
-    """Run the job; what it logged."""
+    """Run the job; returns its log."""
     jars = sorted(JARS.glob("*.jar"))
-    assert len(jars) == 1, f"{JARS} should hold the agent: `mvn -q -B -f {HERE / 'pom.xml'} package`"
+    assert len(jars) == 1, f"{JARS} should contain the agent: `mvn -q -B -f {FOLDER / 'pom.xml'} package`"
     settings = AGENT | SPARK
     settings["spark.jars"] = str(jars[0])
     settings["spark.openlineage.transport.transports.server.url"] = url
-    settings["spark.openlineage.transport.transports.kept.location"] = str(home / "told.ndjson")
+    settings["spark.openlineage.transport.transports.copy.location"] = str(home / "events.ndjson")
     settings["spark.sql.warehouse.dir"] = str(home / "warehouse")
-    said = " ".join(f'--conf "{name}={value}"' for name, value in settings.items())
+    confs = " ".join(f'--conf "{name}={value}"' for name, value in settings.items())
     environment = {
         **os.environ,
         "HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
     }
-    environment["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] {said} pyspark-shell"
+    environment["PYSPARK_SUBMIT_ARGS"] = f"--master local[2] {confs} pyspark-shell"
     environment.pop("SPARK_HOME", None)
     job = subprocess.run(
-        [sys.executable, str(HERE / "job.py"), str(home)],
+        [sys.executable, str(FOLDER / "job.py"), str(home)],
         cwd=home,
         env=environment,
         capture_output=True,

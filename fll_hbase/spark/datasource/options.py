@@ -63,7 +63,7 @@ class DatasetFilter:
 
 @dataclass(frozen=True, slots=True)
 class ScanBounds:
-    """Which rows to read: runs that start in the window, and edges between the datasets.
+    """The rows to read: runs that start in the window, and edges between the datasets.
 
     `either_end` has to match the source or the destination of an edge. `ids` are run ids or content
     checksums, None for any.

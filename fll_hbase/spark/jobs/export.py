@@ -44,7 +44,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ExportSpec:
-    """What to export: runs that start in the window; with a namespace, those with a dataset in it.
+    """The lineage to export: runs that start in the window; with a namespace, those with a dataset in it.
 
     `distinct` exports each edge once, instead of once for each run.
     """

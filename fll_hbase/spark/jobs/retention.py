@@ -101,7 +101,7 @@ def apply_retention(
     """
     started = time.monotonic()
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
-    # The horizon of the collection is taken after the purge, which deletes what it no longer protects.
+    # The horizon of the collection is computed after the purge, which deletes what it no longer protects.
     collection = _Collection(settings, garbage_collection.safe_until_ms(now_ms(), settings.grace_ms), policy)
     garbage = _find_garbage(spark, collection, expired_too=dry_run).persist(StorageLevel.DISK_ONLY)
     try:
