@@ -1,8 +1,8 @@
-"""Golden cases: what a document comes to, letter by letter.
+"""Golden cases: the exact result of reading a document.
 
 A case is a folder `tests/golden/<source>/<case>/` with `input.json` and `expected.json`. Another source plugs
-in with one line in SOURCES: how it reads a document. Set GOLDEN=write to write what is expected anew, then
-look at every difference.
+in with one line in SOURCES: how it reads a document. Set GOLDEN=write to rewrite the expected files, then
+review every difference.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from sources import golden_datahub, golden_openlineage
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 CATALOGUE = {"catalogued": ["amount", "day", "id"]}
-"""What is known of end points without a word of the document."""
+"""Fields of datasets in the catalogue."""
 
 
-def _columns(end_point: Dataset) -> list[str] | None:
-    return CATALOGUE.get(end_point.name)
+def _columns(dataset: Dataset) -> list[str] | None:
+    return CATALOGUE.get(dataset.name)
 
 
 def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]:
-    """What a document comes to: a dry run's answer, or what is wrong with it."""
+    """Return a function from a document to the answer of a dry run, or to its errors."""
 
-    def told(document: Any) -> dict[str, Any]:
+    def result(document: Any) -> dict[str, Any]:
         try:
             reading = read(document)
         except InputError as error:
             return {"error": type(error).__name__, "faults": rest_json.field_errors(error.errors)}
         return rest_json.dry_run(reading.operations.info, reading.warnings)
 
-    return told
+    return result
 
 
 SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
@@ -51,7 +51,7 @@ SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "pipeline": _document(lambda document: cdap.read_document(document, namespace="myns")),
     "sql": _document(lambda document: sql.read_document(document, namespace="shop", columns=_columns)),
 }
-"""What a case of each source comes to, as JSON."""
+"""By source, a function from a case to its result as JSON."""
 
 CASES = {source: sorted((GOLDEN / source).iterdir()) for source in SOURCES}
 
@@ -62,12 +62,12 @@ CASES = {source: sorted((GOLDEN / source).iterdir()) for source in SOURCES}
     ids=lambda case: f"{case.parent.name}-{case.name}",
 )
 def test_golden(case: Path) -> None:
-    told = SOURCES[case.parent.name](json.loads((case / "input.json").read_text(encoding="utf-8")))
-    found = json.loads(json.dumps(told))
+    result = SOURCES[case.parent.name](json.loads((case / "input.json").read_text(encoding="utf-8")))
+    actual = json.loads(json.dumps(result))
     if os.environ.get("GOLDEN") == "write":
-        text = json.dumps(found, indent=1, ensure_ascii=False)
+        text = json.dumps(actual, indent=1, ensure_ascii=False)
         (case / "expected.json").write_text(text + "\n", encoding="utf-8")
-    assert found == json.loads((case / "expected.json").read_text(encoding="utf-8"))
+    assert actual == json.loads((case / "expected.json").read_text(encoding="utf-8"))
 
 
 def test_every_folder_has_a_source() -> None:

@@ -1,4 +1,4 @@
-"""Any JSON gives a run or says what is wrong with it; never another error, and never slowly."""
+"""Pipeline configs of any shape: a run or an input error, never another exception, never slowly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fll_hbase.errors import InputError, TooLarge
 from fll_hbase.sources import cdap, strict_json
 from fll_hbase.sources.native.document import Reading
 
-from .pipelines import NAMES, SINK, Json, chain, document, known, record, source
+from .pipelines import NAMES, SINK, Json, chain, document, known_pipelines, record, source
 
 SECONDS_PER_100_KB = 3.0
 
@@ -51,12 +51,12 @@ anything = st.recursive(
 
 
 @st.composite
-def nearly(draw: st.DrawFn) -> Any:
-    """A pipeline with some of it replaced, removed or added."""
-    said: Any = json.loads(json.dumps(draw(known())[0]))
-    said["arguments"] = {"a": draw(st.sampled_from(WORDS))}
+def mutated_documents(draw: st.DrawFn) -> Any:
+    """A pipeline document with parts replaced, removed or added."""
+    mutated: Any = json.loads(json.dumps(draw(known_pipelines())[0]))
+    mutated["arguments"] = {"a": draw(st.sampled_from(WORDS))}
     for _ in range(draw(st.integers(1, 4))):
-        holder, key = draw(st.sampled_from([*_places(said)]))
+        holder, key = draw(st.sampled_from([*_locations(mutated)]))
         match draw(st.sampled_from(["replace", "replace", "remove", "add"])):
             case "replace":
                 holder[key] = draw(anything)
@@ -66,45 +66,45 @@ def nearly(draw: st.DrawFn) -> Any:
                 holder[draw(st.sampled_from(MEMBERS))] = draw(anything)
             case _:
                 holder.append(draw(anything))
-    return said
+    return mutated
 
 
-def _places(value: Any) -> Any:
+def _locations(value: Any) -> Any:
     for key, inner in [*value.items()] if isinstance(value, dict) else [*enumerate(value)]:
         yield value, key
         if isinstance(inner, dict | list):
-            yield from _places(inner)
+            yield from _locations(inner)
 
 
-def outcome(said: Any) -> Reading | InputError:
-    """What it comes to: a run, or what is wrong with it, each fault at a place."""
+def read_or_error(body: Any) -> Reading | InputError:
+    """Read a document; return the error if it is refused."""
     try:
-        return cdap.read_document(said, namespace="ns")
+        return cdap.read_document(body, namespace="ns")
     except InputError as error:
         return error
 
 
 @settings(max_examples=300)
-@given(nearly() | anything)
-def test_nearly_a_pipeline(said: Any) -> None:
-    first = outcome(said)
+@given(mutated_documents() | anything)
+def test_mutated_documents(body: Any) -> None:
+    first = read_or_error(body)
     if isinstance(first, Reading):
-        assert outcome(said) == first
+        assert read_or_error(body) == first
         json.dumps([str(warning) for warning in first.warnings], ensure_ascii=False).encode()
     else:
         assert first.errors
-        assert all(fault.detail for fault in first.errors)
+        assert all(error.detail for error in first.errors)
 
 
 @settings(max_examples=100)
-@given(known())
-def test_the_order_of_stages_and_connections_does_not_matter(case: Any) -> None:
-    said = case[0]
-    first = outcome(said)
-    shuffled = json.loads(json.dumps(said))
+@given(known_pipelines())
+def test_order_of_stages_and_connections_is_irrelevant(case: Any) -> None:
+    body = case[0]
+    first = read_or_error(body)
+    shuffled = json.loads(json.dumps(body))
     random.Random(0).shuffle(shuffled["config"]["stages"])
     random.Random(1).shuffle(shuffled["config"]["connections"])
-    again = outcome(shuffled)
+    again = read_or_error(shuffled)
     assert isinstance(first, Reading)
     assert isinstance(again, Reading)
     assert again.recorded == first.recorded
@@ -117,14 +117,14 @@ def wide(count: int) -> Json:
     return source("src", [f"f{number}" for number in range(count)])
 
 
-def fan(count: int, *more: Json, **stage: Any) -> Json:
-    """One source of 1,500 fields before many stages."""
+def fan(count: int, *others: Json, **stage: Any) -> Json:
+    """One source of 1,500 fields connected to many stages."""
     stages = [{"name": f"t{number}", **stage} for number in range(count)]
-    return document([wide(1_500), *stages, *more], [("src", stage["name"]) for stage in stages])
+    return document([wide(1_500), *stages, *others], [("src", stage["name"]) for stage in stages])
 
 
 def ladder() -> Json:
-    """Two ways side by side, and on each step a stage where both meet."""
+    """Two parallel chains, and for each pair of their stages one where both meet."""
     names = [f"{kind}{step}" for step in range(250) for kind in "abm"]
     arrows = [(f"{kind}{step}", f"{kind}{step + 1}") for step in range(249) for kind in "ab"]
     arrows += [(f"{kind}{step}", f"m{step}") for step in range(250) for kind in "ab"]
@@ -135,8 +135,8 @@ def ladder() -> Json:
     )
 
 
-def laughs() -> Json:
-    """Records that name each other, twice each."""
+def billion_laughs() -> Json:
+    """Named records that refer to the previous one twice each."""
     fields: list[Json] = [{"name": "x0", "type": {**record(["a"]), "name": "r0"}}]
     for number in range(1, 40):
         pair = [{"name": name, "type": f"r{number - 1}"} for name in "pq"]
@@ -176,7 +176,7 @@ SLOW: dict[str, Json] = {
     "too many sinks": fan(500, plugin={"type": "batchsink"}),
     "comb": fan(500, SINK, fieldMutations=[{"mutation": "create", "outputField": "x"}]),
     "ladder": ladder(),
-    "laughs": laughs(),
+    "billion laughs": billion_laughs(),
     "one name": chain(
         source("src", FIELDS),
         {"name": "t", "fieldMutations": [{"mutation": "x", "outputField": "y"}] * 3_000},
@@ -204,17 +204,17 @@ SLOW: dict[str, Json] = {
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_no_config_takes_long(name: str) -> None:
-    """The best of three, since others may be at work here; time of this process alone."""
+def test_time_is_limited_for_every_config(name: str) -> None:
+    """The best CPU time of three runs, since the machine may be busy."""
     raw = json.dumps(SLOW[name]).encode()
     seconds = []
     for _ in range(3):
-        begin = time.process_time()
+        start = time.process_time()
         try:
-            outcome(strict_json.parse(raw))
+            read_or_error(strict_json.parse(raw))
         except TooLarge as error:
             assert "in parts" in str(error)  # noqa: PT017 (either may be, and both must be fast)
-        seconds.append(time.process_time() - begin)
+        seconds.append(time.process_time() - start)
         if seconds[-1] < SECONDS_PER_100_KB:
             break
     assert min(seconds) < SECONDS_PER_100_KB * max(1.0, len(raw) / 100_000)

@@ -1,4 +1,4 @@
-"""Is a flattened pipeline's lineage that of its stages, walked with nothing but sets of source fields?"""
+"""Lineage of flattened pipelines against an oracle that walks the stages with sets of source fields."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from fll_hbase import rest_json
 from fll_hbase.sources import cdap
 
-from .pipelines import Fields, Json, Told, known
+from .pipelines import ExpectedLineage, Fields, Json, known_pipelines
 
 
 def written(lineage: list[Json], sinks: list[str]) -> dict[str, Fields]:
-    """Per sink and field what it is made of, as the answer has it."""
-    found: dict[str, Fields] = {sink: {} for sink in sinks}
+    """Source fields by sink and field, as the REST answer lists them."""
+    by_sink: dict[str, Fields] = {sink: {} for sink in sinks}
     for entry in lineage:
         for pair in entry["fieldmap"]:
             if entry["destination"] is not None:
-                fields = found[entry["destination"]["name"]]
-                made_of = {(entry["source"]["name"], pair["from"])} if entry["source"] else set()
-                fields[pair["to"]] = fields.get(pair["to"], frozenset()) | made_of
-    return found
+                fields = by_sink[entry["destination"]["name"]]
+                origins = {(entry["source"]["name"], pair["from"])} if entry["source"] else set()
+                fields[pair["to"]] = fields.get(pair["to"], frozenset()) | origins
+    return by_sink
 
 
 def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
@@ -32,10 +32,10 @@ def dropped(lineage: list[Json]) -> set[tuple[str, str]]:
 
 
 @settings(max_examples=200)
-@given(known())
-def test_flattened_means_what_the_stages_mean(case: tuple[Json, Told]) -> None:
-    said, told = case
-    reading = cdap.read_document(said, namespace="ns")
+@given(known_pipelines())
+def test_flattened_lineage_equals_that_of_the_stages(case: tuple[Json, ExpectedLineage]) -> None:
+    document, expected = case
+    reading = cdap.read_document(document, namespace="ns")
     lineage = rest_json.dry_run(reading.operations.info)["lineage"]
-    assert written(lineage, [*told.written]) == told.written
-    assert dropped(lineage) == told.dropped
+    assert written(lineage, [*expected.written]) == expected.written
+    assert dropped(lineage) == expected.dropped

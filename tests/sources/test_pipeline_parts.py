@@ -1,4 +1,4 @@
-"""Macros, schemas and stages of pipeline configs, each by itself."""
+"""Macros, schemas and operations of pipeline configs, tested separately."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ARGUMENTS = {
 
 
 class TestMacros:
-    """What a text comes to."""
+    """Replacement of macros in texts."""
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "expected"),
         [
             ("", ""),
             ("plain {x} $ } text", "plain {x} $ } text"),
@@ -50,8 +50,8 @@ class TestMacros:
             ("${none:\\}}", "}"),
         ],
     )
-    def test_resolved(self, text: str, said: str) -> None:
-        assert Macros(ARGUMENTS).resolve(text) == ResolvedText(said)
+    def test_resolved(self, text: str, expected: str) -> None:
+        assert Macros(ARGUMENTS).resolve(text) == ResolvedText(expected)
 
     @pytest.mark.parametrize(
         ("text", "keys"),
@@ -69,7 +69,7 @@ class TestMacros:
     def test_unresolved(self, text: str, keys: list[str]) -> None:
         assert list(Macros(ARGUMENTS).resolve(text).unresolved) == keys
 
-    def test_how_deep_a_value_is_says_nothing_of_it_elsewhere(self) -> None:
+    def test_a_value_too_deep_resolves_elsewhere(self) -> None:
         macros = Macros({**ARGUMENTS, "deep13": "bottom"})
         assert macros.resolve("${deep0}").unresolved
         assert macros.resolve("${deep10}") == ResolvedText("bottom")
@@ -79,18 +79,18 @@ class TestMacros:
             "".join
         )
     )
-    def test_any_text_comes_to_something(self, text: str) -> None:
-        found = Macros(ARGUMENTS).resolve(text)
-        assert found == Macros(ARGUMENTS).resolve(text)
+    def test_any_text_is_resolved(self, text: str) -> None:
+        resolved = Macros(ARGUMENTS).resolve(text)
+        assert resolved == Macros(ARGUMENTS).resolve(text)
         if "$" not in text:
-            assert found == ResolvedText(text)
+            assert resolved == ResolvedText(text)
 
 
 class TestSchemas:
-    """What fields a schema has."""
+    """Fields and types of schemas."""
 
     @pytest.mark.parametrize(
-        ("said", "told"),
+        ("schema", "expected"),
         [
             ("long", "long"),
             (["string", "null"], "string?"),
@@ -109,8 +109,8 @@ class TestSchemas:
             (7, ""),
         ],
     )
-    def test_types(self, said: Any, told: str) -> None:
-        assert describe_type(said) == told
+    def test_types(self, schema: Any, expected: str) -> None:
+        assert describe_type(schema) == expected
 
     def test_records_are_paths(self) -> None:
         inner = {"type": "record", "name": "inner", "fields": [{"name": "x", "type": "int"}]}
@@ -133,7 +133,9 @@ class TestSchemas:
 
     def test_a_record_inside_itself_is_a_field(self) -> None:
         fields = [{"name": "next", "type": ["node", "null"]}, {"name": "x", "type": "int"}]
-        schema = parse_schema(json.dumps({"type": "record", "name": "node", "fields": fields}), spare_fields=10)
+        schema = parse_schema(
+            json.dumps({"type": "record", "name": "node", "fields": fields}), spare_fields=10
+        )
         assert schema.types == {"next": "node?", "x": "int"}
 
     @pytest.mark.parametrize(
@@ -147,11 +149,11 @@ class TestSchemas:
             '{"type": "record", "fields": [{"name": "a", "type": ' + "[" * 5_000 + "]" * 5_000 + "}]}",
         ],
     )
-    def test_what_is_none(self, text: str) -> None:
+    def test_invalid(self, text: str) -> None:
         with pytest.raises(InvalidSchema):
             parse_schema(text, spare_fields=10)
 
-    def test_records_that_name_each_other_have_an_end(self) -> None:
+    def test_expansion_of_named_records_is_limited(self) -> None:
         fields = [
             {"name": "f0", "type": {"type": "record", "name": "r0", "fields": [{"name": "x", "type": "int"}]}}
         ]
@@ -165,32 +167,34 @@ class TestSchemas:
 
 
 def transform(name: str, inputs: str, outputs: str) -> StageOperation:
-    """An operation over fields of one letter."""
-    return StageOperation(Kind.TRANSFORM, name, "", "", tuple(map(StageInput, inputs)), tuple(map(Field, outputs)))
+    """An operation over fields of one letter each."""
+    return StageOperation(
+        Kind.TRANSFORM, name, "", "", tuple(map(StageInput, inputs)), tuple(map(Field, outputs))
+    )
 
 
-class TestStages:
-    """What is odd about operations in order, beyond what the ancestor's cases say."""
+class TestLint:
+    """Lint of operations beyond the ancestor's cases."""
 
-    def test_an_input_that_only_a_later_operation_makes_is_unknown(self) -> None:
-        found = stage_operations.lint(
+    def test_an_input_output_later_is_unknown(self) -> None:
+        result = stage_operations.lint(
             [transform("one", "z", "d"), transform("two", "a", "z")], is_available="a".__contains__
         )
-        assert found.unknown_inputs == {"z": ["one"]}
+        assert result.unknown_inputs == {"z": ["one"]}
 
-    def test_an_input_counts_once_for_each_operation(self) -> None:
-        found = stage_operations.lint(
+    def test_an_input_counts_once_per_operation(self) -> None:
+        result = stage_operations.lint(
             [transform("one", "zz", "a"), transform("two", "z", "b")], is_available="".__contains__
         )
-        assert found.unknown_inputs == {"z": ["one", "two"]}
+        assert result.unknown_inputs == {"z": ["one", "two"]}
 
-    def test_what_is_taken_between_is_not_redundant(self) -> None:
+    def test_an_output_used_in_between_is_not_redundant(self) -> None:
         operations = [transform("one", "a", "x"), transform("two", "x", "y"), transform("three", "a", "x")]
         assert stage_operations.lint(operations, is_available="a".__contains__).redundant_outputs == {}
 
-    def test_all_but_the_last_before_an_operation_takes_it_are_redundant(self) -> None:
+    def test_all_but_the_last_output_before_a_use_are_redundant(self) -> None:
         operations = [transform(str(number), "a", "x") for number in range(3)]
         operations.append(transform("last", "ax", "x"))
-        found = stage_operations.lint(operations, is_available="a".__contains__)
-        assert found.redundant_outputs == {"x": ["0", "1"]}
-        assert found.unknown_inputs == {}
+        result = stage_operations.lint(operations, is_available="a".__contains__)
+        assert result.redundant_outputs == {"x": ["0", "1"]}
+        assert result.unknown_inputs == {}

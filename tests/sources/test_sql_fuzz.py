@@ -1,4 +1,4 @@
-"""Is any text a run or one clear refusal, in time?"""
+"""SQL source on arbitrary input: every text gives a run or an input error, in time linear in its length."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def statements() -> list[str]:
     """Every statement of the golden cases and of the Spark cases."""
     golden = [json.loads(path.read_text()) for path in sorted((ROOT / "golden" / "sql").glob("*/input.json"))]
     cases = json.loads((ROOT / "cases" / "spark_sql.json").read_text())
-    found = [said["sql"] for said in golden if isinstance(said["sql"], str)]
-    return found + [f"CREATE TABLE o AS {case['query_sql']}" for case in cases if "query_sql" in case]
+    texts = [document["sql"] for document in golden if isinstance(document["sql"], str)]
+    return texts + [f"CREATE TABLE o AS {case['query_sql']}" for case in cases if "query_sql" in case]
 
 
 TEXTS = [_WORD.findall(text) for text in statements()]
@@ -36,30 +36,29 @@ SCHEMA = {"s": ["id", "a"], "orders": ["id", "customer", "amount", "day", "note"
 
 @st.composite
 def mangled(draw: st.DrawFn) -> str:
-    """A statement in which some words are gone, others came, and parts of another statement."""
+    """A statement with words removed and inserted, and with parts of another statement."""
     words = list(draw(st.sampled_from(TEXTS)))
     for _ in range(draw(st.integers(0, 5))):
-        at = draw(st.integers(0, len(words)))
+        position = draw(st.integers(0, len(words)))
         other = draw(st.sampled_from(TEXTS))
-        begin = draw(st.integers(0, len(other) - 1))
-        part = draw(st.sampled_from([[], [draw(st.sampled_from(WORDS))], other[begin : begin + 10]]))
-        words[at : at + draw(st.integers(0, 2))] = part
+        start = draw(st.integers(0, len(other) - 1))
+        inserted = draw(st.sampled_from([[], [draw(st.sampled_from(WORDS))], other[start : start + 10]]))
+        words[position : position + draw(st.integers(0, 2))] = inserted
     return " ".join(words)
 
 
-def told(document: Any) -> Reading | InputError:
-    """What a document comes to."""
+def read_or_error(document: Any) -> Reading | InputError:
+    """Read a document; return the error if it is refused."""
     try:
         return sql.read_document(document, namespace="ns", columns=lambda _: None)
     except InputError as error:
         return error
 
 
-def read(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
-    """A run that the model takes, or a refusal that names its places."""
+def check(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
+    """Check that a text gives a valid run or an error with paths."""
     run = {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1}
-    said = {"run": run, "sql": text, "dialect": dialect, "schema": schema or {}}
-    reading = told(said)
+    reading = read_or_error({"run": run, "sql": text, "dialect": dialect, "schema": schema or {}})
     if isinstance(reading, InputError):
         assert reading.errors
         return
@@ -68,8 +67,8 @@ def read(text: Any, dialect: Any = "spark", schema: Any = None) -> None:
 
 @settings(max_examples=400, deadline=2_000)
 @given(mangled(), st.sampled_from(sql.DIALECTS), st.sampled_from([{}, SCHEMA]))
-def test_statements_that_are_nearly_right(text: str, dialect: str, schema: Any) -> None:
-    read(text, dialect, schema)
+def test_nearly_valid_statements(text: str, dialect: str, schema: Any) -> None:
+    check(text, dialect, schema)
 
 
 @settings(max_examples=300, deadline=2_000)
@@ -77,7 +76,7 @@ def test_statements_that_are_nearly_right(text: str, dialect: str, schema: Any) 
     st.text() | st.text("()'\"`;,.*-/\\[]{}<>=+ aSELECTFROM\n", max_size=200), st.sampled_from(sql.DIALECTS)
 )
 def test_any_text(text: str, dialect: str) -> None:
-    read(text, dialect)
+    check(text, dialect)
 
 
 JSON = st.recursive(
@@ -90,18 +89,18 @@ JSON = st.recursive(
 @settings(max_examples=200, deadline=2_000)
 @given(JSON, JSON, JSON)
 def test_any_document(text: Any, dialect: Any, schema: Any) -> None:
-    read(text, dialect, schema)
+    check(text, dialect, schema)
 
 
 @pytest.mark.parametrize("text", statements())
-def test_no_form_of_the_cases_is_a_surprise(text: str) -> None:
-    """A tree that is not as it ought to be is refused, but that is for texts nobody wrote."""
+def test_every_statement_of_the_cases_is_understood(text: str) -> None:
+    """Trees that lack a required part are refused; statements of the cases never are."""
     run = {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1}
     for dialect in sql.DIALECTS:
-        assert "has a form" not in str(told({"run": run, "sql": text, "dialect": dialect}))
+        assert "has a form" not in str(read_or_error({"run": run, "sql": text, "dialect": dialect}))
 
 
-FOUND = [
+REGRESSIONS = [
     "DELETE totals WHERE customer IN (SELECT id FROM customers)",
     "FROM orders INSERT TABLE totals SELECT customer INSERT INTO TABLE SELECT note",
     "LOAD DATA INPATH INTO TABLE t",
@@ -109,13 +108,13 @@ FOUND = [
     "UPDATE t SET x = s.a, () = ROW(s.b) FROM s",
     "DECLARE d DATE DEFAULT '2026-01-01'; CREATE TABLE o AS SELECT a FROM s",
 ]
-"""Texts that an earlier state could not read."""
+"""Texts that failed in an earlier version."""
 
 
-@pytest.mark.parametrize("text", FOUND)
-def test_what_was_found(text: str) -> None:
+@pytest.mark.parametrize("text", REGRESSIONS)
+def test_regressions(text: str) -> None:
     for dialect in sql.DIALECTS:
-        read(text, dialect, SCHEMA)
+        check(text, dialect, SCHEMA)
 
 
 LONG = {
@@ -145,9 +144,9 @@ LONG = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_long_texts_take_no_longer_than_their_length_allows(name: str) -> None:
-    """CPU seconds by size. Ten seconds a 100 kB is no bar, but far from what is more than linear."""
-    read(LONG[name], "spark", SCHEMA)
+def test_time_is_linear_in_the_length(name: str) -> None:
+    """Ten CPU seconds per 100 kB are far above the usual time and far below a quadratic one."""
+    check(LONG[name], "spark", SCHEMA)
     start = time.process_time()
-    read(LONG[name], "spark", SCHEMA)
+    check(LONG[name], "spark", SCHEMA)
     assert time.process_time() - start < 10 * max(len(LONG[name]), 20_000) / 100_000
