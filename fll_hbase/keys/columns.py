@@ -39,5 +39,5 @@ def is_known(key: bytes, column: bytes) -> bool:
 
     Readers, the audit and garbage collection pass over a column that they do not know.
     """
-    known = _BY_ROW.get(key[:2])
-    return known is not None and (column in known.names or column.startswith(known.prefixes))
+    columns = _BY_ROW.get(key[:2])
+    return columns is not None and (column in columns.names or column.startswith(columns.prefixes))

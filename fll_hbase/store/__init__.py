@@ -1,1 +1,1 @@
-"""Where lineage meets rows: recording runs, and answering questions about windows."""
+"""The store: runs as rows of a table, and queries over windows of time."""

@@ -88,9 +88,9 @@ class EndpointCache:
         self._keys: LRUCache[bytes, tuple[EndpointKeys, ...]] = LRUCache(CACHED_CONTENTS_MAX)
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, tuple[EndpointKeys, ...] | CorruptRow]:
-        """Return the endpoints of content rows by row key; missing and unreadable ones as `read_endpoints`."""
+        """Return endpoints by content row; missing and unreadable rows as in `read_endpoints`."""
         keys = set(keys)
-        cached = {key: known for key in keys if (known := self._keys.get(key)) is not None}
+        cached = {key: hit for key in keys if (hit := self._keys.get(key)) is not None}
         stored = read_endpoints(self._table, sorted(keys - cached.keys()))
         readable = {key: read for key, read in stored.items() if isinstance(read, ContentEndpoints)}
         horizons = self._horizons(

@@ -265,8 +265,8 @@ class LineageStore:
         relations = DatasetLineageSet({})
         for name in (dataset, *aliases):
             checksums = self._windows.checksums(WindowQuery(direction, name, window, failed))
-            of_name = self._contents.relations(checksums, direction, name)
-            relations = relations.merge(of_name.rename(name, dataset)) if name != dataset else of_name
+            part = self._contents.relations(checksums, direction, name)
+            relations = relations.merge(part.rename(name, dataset)) if name != dataset else part
         return relations if indirect else relations.without_indirect()
 
     def _operations_of_field(self, query: WindowQuery, field: str) -> dict[str, tuple[Operation, ...]]:

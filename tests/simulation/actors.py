@@ -129,13 +129,13 @@ def contents_of_field(store: LineageStore, question: Question) -> tuple[str, ...
 def all_runs(store: LineageStore, question: Question, limit: int) -> list[ListedRun]:
     """Every run listed, page by page."""
     found: list[ListedRun] = []
-    after = b""
+    start_after = b""
     try:
         while True:
-            page = store.runs(question.end_point, question.window, limit=limit, after=after)
+            page = store.runs(question.end_point, question.window, limit=limit, start_after=start_after)
             found += page.runs
-            after = page.after
-            if not after:
+            start_after = page.next_after
+            if not start_after:
                 return found
     except NotFound:
         return found

@@ -30,7 +30,7 @@ _SKEW_SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """What a sweep is to delete: cells of hints, and whole rows of catalogue, contents and event bodies.
+    """Cells of hints that a sweep deletes, and whole rows of catalogue, contents and event bodies.
 
     `truncated_rows` are catalogue rows of datasets that lose references of runs which stay.
     """
@@ -85,8 +85,8 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     """
     scanner = LivenessScanner(table, policy)
     run_pages = pages(table, *ranges.prefix_range(layout.RUNS))
-    live = [of_run for page in run_pages for of_run in scanner.live_cells(page)]
-    needed = {cell for of_run in live for cell in of_run.cells}
+    live = [cells for page in run_pages for cells in scanner.live_cells(page)]
+    needed = {cell for live_cells in live for cell in live_cells.cells}
     scans = (table.scan(*ranges.prefix_range(prefix)) for prefix in HINTS)
     old_cells = {
         CellKey(row, column)
@@ -109,7 +109,7 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
         catalogue_rows=frozenset(dead_datasets | dead_aliases),
         contents=frozenset(unneeded),
         truncated_rows=frozenset(
-            layout.dataset_row(dataset) for of_run in live for dataset in of_run.truncated_datasets
+            layout.dataset_row(dataset) for live_cells in live for dataset in live_cells.truncated_datasets
         ),
     )
 

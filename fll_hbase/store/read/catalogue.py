@@ -1,4 +1,4 @@
-"""Which namespaces, end points and fields were ever recorded: listing and search."""
+"""Catalogue queries: namespaces, datasets and fields that were ever recorded, listed and searched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fll_hbase.tables import Cell, Row, Table
 
 @dataclass(frozen=True, slots=True)
 class CatalogueDataset:
-    """An end point as last described."""
+    """A dataset and its latest description."""
 
     dataset: Dataset
     description: str
@@ -25,7 +25,7 @@ class CatalogueDataset:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueField:
-    """A field of an end point, its type as last said, and whether runs read or wrote it."""
+    """A field of a dataset, its latest type, and whether any run read or wrote it."""
 
     name: str
     type: str
@@ -35,7 +35,7 @@ class CatalogueField:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SearchHit:
-    """A search result: a field of an end point, or with an empty field the end point itself."""
+    """A search result: a field of a dataset, or with an empty field the dataset itself."""
 
     dataset: Dataset
     field: str = ""
@@ -43,134 +43,140 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """Results in order; `after` is what the next page begins beyond, None at the end."""
+    """Hits in order; `next_after` is the `start_after` of the next page, None on the last one."""
 
     results: tuple[SearchHit, ...]
     next_after: SearchHit | None
 
 
 class Catalogue:
-    """Answers what was ever recorded, failed and replaced runs included. Names are by code point."""
+    """Lists what was ever recorded, also by failed and replaced runs. Names sort by code point."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def namespaces(self, *, start_after: str = "") -> Iterator[str]:
-        """All namespaces, from beyond `after`."""
-        return list_names(NamespaceNames(self._table), after=start_after.encode())
+        """Yield all namespaces behind `start_after`."""
+        return list_names(NamespaceNames(self._table), start_after=start_after.encode())
 
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[CatalogueDataset]:
-        """The end points of a namespace that begin with `prefix`, from beyond `after`."""
-        for end_point, row in self._rows(namespace, prefix=prefix, after=start_after):
-            yield CatalogueDataset(end_point, _newest(row, layout.DESCRIPTION))
+        """Yield the datasets of a namespace whose names begin with `prefix`, behind `start_after`."""
+        for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
+            yield CatalogueDataset(dataset, _latest_description(row))
 
-    def entries(self, part: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """The end points of a range of keys, each under this name alone, with the fields it has there."""
-        for key, row in self._table.scan(*part, columns=(layout.LIGHT,)):
+    def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
+        """Yield the datasets of a range of catalogue keys with their fields, without those of aliases."""
+        for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             with in_row(key):
-                described = CatalogueDataset(dataset_of(key), _newest(row, layout.DESCRIPTION))
+                dataset = CatalogueDataset(dataset_of(key), _latest_description(row))
                 fields = _fields(row)
-            yield described, fields
+            yield dataset, fields
 
-    def fields(self, end_point: Dataset) -> list[CatalogueField] | None:
-        """All fields of an end point, under all its names; None where it was never recorded."""
-        found = self._table.rows([layout.dataset_row(name) for name in self.names(end_point)])
-        return _fields(*found.values()) if layout.dataset_row(end_point) in found else None
+    def fields(self, dataset: Dataset) -> list[CatalogueField] | None:
+        """Return all fields of a dataset, under all its names; None if it was never recorded."""
+        rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
+        return _fields(*rows.values()) if layout.dataset_row(dataset) in rows else None
 
-    def field_names(self, end_point: Dataset) -> list[str] | None:
-        """The names of all fields of an end point; None where it was never recorded."""
-        known = self.fields(end_point)
-        return None if known is None else [field.name for field in known]
+    def field_names(self, dataset: Dataset) -> list[str] | None:
+        """Return the names of all fields of a dataset; None if it was never recorded."""
+        fields = self.fields(dataset)
+        return None if fields is None else [field.name for field in fields]
 
-    def has_dataset(self, end_point: Dataset) -> bool:
-        """Whether any run ever named the end point."""
-        return bool(self._table.get(layout.dataset_row(end_point), columns=(layout.EXISTS,)))
+    def has_dataset(self, dataset: Dataset) -> bool:
+        """Return whether the dataset was ever recorded."""
+        return bool(self._table.get(layout.dataset_row(dataset), columns=(layout.EXISTS,)))
 
-    def names(self, end_point: Dataset) -> list[Dataset]:
-        """The name itself, and all further names of the same end point."""
-        return [end_point, *self.aliases([end_point]).get(end_point, ())]
+    def names(self, dataset: Dataset) -> list[Dataset]:
+        """Return the dataset and its aliases."""
+        return [dataset, *self.aliases([dataset]).get(dataset, ())]
 
-    def aliases(self, end_points: Collection[Dataset]) -> dict[Dataset, list[Dataset]]:
-        """The further names of each, sorted: one call for all; those without any are left out."""
-        keys = {layout.alias_row(end_point): end_point for end_point in end_points}
-        found = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        return {keys[key]: sorted(map(layout.parse_alias, row)) for key, row in found.items()}
+    def aliases(self, datasets: Collection[Dataset]) -> dict[Dataset, list[Dataset]]:
+        """Return the sorted aliases of datasets in one call; datasets without any are left out."""
+        keys = {layout.alias_row(dataset): dataset for dataset in datasets}
+        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        aliases = {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
+        return {dataset: names for dataset, names in aliases.items() if names}
 
     def search(
         self, text: str, *, start_after: SearchHit | None, limit: int, datasets_max: int
     ) -> SearchPage:
-        """End points and fields whose names hold the text, in any case.
+        """Find datasets and fields whose names contain the text, ignoring case.
 
-        At most `limit` results, out of at most `end_points_max` end points: a page may be short of results
-        and still have a next one.
+        Returns at most `limit` hits from at most `datasets_max` datasets: a page may be short of hits and
+        still have a next one.
         """
-        wanted = text.casefold()
-        results: list[SearchHit] = []
-        seen = None
-        for number, (end_point, row) in enumerate(self._all_rows(start_after)):
+        folded = text.casefold()
+        hits: list[SearchHit] = []
+        last_searched = None
+        for number, (dataset, row) in enumerate(self._all_rows(start_after)):
             if number == datasets_max:
-                return SearchPage(tuple(results), seen)
+                return SearchPage(tuple(hits), last_searched)
             fields = [field.name for field in _fields(row)]
-            for found in [SearchHit(end_point), *(SearchHit(end_point, field) for field in fields)]:
-                if (start_after is None or found > start_after) and wanted in (
-                    found.field or end_point.name
-                ).casefold():
-                    if len(results) == limit:
-                        return SearchPage(tuple(results), results[-1])
-                    results.append(found)
-            seen = SearchHit(end_point, fields[-1] if fields else "")
-        return SearchPage(tuple(results), None)
+            for candidate in (SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)):
+                is_next = start_after is None or candidate > start_after
+                if is_next and folded in (candidate.field or dataset.name).casefold():
+                    if len(hits) == limit:
+                        return SearchPage(tuple(hits), hits[-1])
+                    hits.append(candidate)
+            last_searched = SearchHit(dataset, fields[-1] if fields else "")
+        return SearchPage(tuple(hits), None)
 
-    def _all_rows(self, after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
-        """Every end point from that of `after` on, it included."""
-        first = after.dataset if after else Dataset("", "")
-        if after is not None and (row := self._table.get(layout.dataset_row(first))):
+    def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
+        """Yield all datasets from that of `start_after` on, which is included for its other fields."""
+        first = start_after.dataset if start_after else Dataset("", "")
+        if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
             yield first, row
-        yield from self._rows(first.namespace, after=first.name) if after else ()
+        yield from self._rows(first.namespace, start_after=first.name) if start_after else ()
         for namespace in self.namespaces(start_after=first.namespace):
             yield from self._rows(namespace)
 
-    def _rows(self, namespace: str, *, prefix: str = "", after: str = "") -> Iterator[tuple[Dataset, Row]]:
+    def _rows(
+        self, namespace: str, *, prefix: str = "", start_after: str = ""
+    ) -> Iterator[tuple[Dataset, Row]]:
         names = DatasetNames(self._table, namespace)
-        for batch in batch_names(list_names(names, prefix=prefix.encode(), after=after.encode())):
-            ends = {layout.dataset_row(Dataset(namespace, name)): Dataset(namespace, name) for name in batch}
-            found = self._table.rows(list(ends), columns=(layout.LIGHT,))
-            for row, end_point in ends.items():
-                yield end_point, found.get(row, {})
+        listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
+        for batch in batch_names(listed):
+            datasets = [Dataset(namespace, name) for name in batch]
+            keys = {layout.dataset_row(dataset): dataset for dataset in datasets}
+            rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
+            for key, dataset in keys.items():
+                yield dataset, rows.get(key, {})
 
 
-def _fields(*named: Row) -> list[CatalogueField]:
-    names: dict[str, set[Direction | None]] = {}
+def _fields(*rows: Row) -> list[CatalogueField]:
+    """Return the fields of the catalogue rows of one dataset, sorted by name."""
+    directions: dict[str, set[Direction | None]] = {}
     types: dict[str, list[Cell]] = {}
-    for column, cell in (item for row in named for item in row.items()):
+    for column, cell in (item for row in rows for item in row.items()):
         parsed = layout.parse_field_column(column)
         if parsed is not None:
             direction, name, is_type = parsed
-            names.setdefault(name, set()).add(direction)
+            directions.setdefault(name, set()).add(direction)
             if is_type:
                 types.setdefault(name, []).append(cell)
     return [
         CatalogueField(
             name=name,
-            type=_last_said(types.get(name, [])),
-            read=Direction.FORWARD in directions,
-            written=Direction.BACKWARD in directions,
+            type=_latest_text(types.get(name, [])),
+            read=Direction.FORWARD in directions_of_field,
+            written=Direction.BACKWARD in directions_of_field,
         )
-        for name, directions in sorted(names.items())
+        for name, directions_of_field in sorted(directions.items())
     ]
 
 
-def _newest(row: Row, head: bytes) -> str:
-    return _last_said([cell for column, cell in row.items() if column.startswith(head)])
+def _latest_description(row: Row) -> str:
+    return _latest_text([cell for column, cell in row.items() if column.startswith(layout.DESCRIPTION)])
 
 
-def _last_said(cells: list[Cell]) -> str:
+def _latest_text(cells: list[Cell]) -> str:
+    """Return the value put last by the server's timestamp, on a tie the greatest. Raises CorruptRow."""
     if not cells:
         return ""
-    last = max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value
+    value = max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value
     try:
-        return last.decode()
+        return value.decode()
     except UnicodeDecodeError as error:
-        raise CorruptRow(f"{last[:200]!r} is not UTF-8") from error
+        raise CorruptRow(f"{value[:200]!r} is not UTF-8") from error

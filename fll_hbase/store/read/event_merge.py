@@ -89,7 +89,7 @@ class EventMerger:
             run: _events(run, rows[run]) for run, value in values.items() if run_rows.is_head_only(value)
         }
         # One read for the bodies of all runs.
-        bodies = self.bodies(_digests(event for of_run in events.values() for event in of_run))
+        bodies = self.bodies(_digests(event for group in events.values() for event in group))
         committed = {}
         for run, value in values.items():
             with in_row(layout.run_row(run)):

@@ -1,7 +1,8 @@
-"""In which order are names listed: by code point, out of keys that sort otherwise.
+"""Names of namespaces and datasets in code point order, read from keys that sort by escaped bytes.
 
-Escaped bytes begin with `%`, below every byte that is kept, and `|` ends a namespace above nearly all of
-them. So a range too long for one batch is taken apart by the next byte of the names, in their own order.
+Escaped bytes start with `%`, which sorts below every byte that needs no escape, and `|` ends a namespace
+above nearly all of them. So a range that is too long for one batch is split by the next byte of the names,
+in the order of the names.
 """
 
 from __future__ import annotations
@@ -14,78 +15,81 @@ from fll_hbase.keys.codec import SEPARATOR, escape_bytes, unescape_bytes
 from fll_hbase.tables import Table
 
 BATCH_NAMES = 500
-_FIRST_KEPT, _LAST = b"&", b"\x7f"
+_FIRST_UNESCAPED, _LAST = b"&", b"\x7f"
 
 
 class DatasetNames:
-    """The end points of one namespace, as pieces of keys."""
+    """The dataset names of one namespace, escaped as in keys."""
 
     def __init__(self, table: Table, namespace: str) -> None:
         self._table = table
-        self._base = layout.dataset_prefix(namespace)
+        self._prefix = layout.dataset_prefix(namespace)
 
-    def pieces(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
-        """Escaped names from `start` (in) to `stop` (out), in key order."""
-        base = self._base
-        found = self._table.scan(base + start, base + stop, columns=(layout.EXISTS,), limit=limit)
-        return [row[len(base) :] for row, _ in found]
+    def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
+        """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
+        prefix = self._prefix
+        rows = self._table.scan(prefix + start, prefix + stop, columns=(layout.EXISTS,), limit=limit)
+        return [key[len(prefix) :] for key, _ in rows]
 
-    def has(self, piece: bytes) -> bool:
-        return bool(self.pieces(piece, piece + b"\x00", 1))
+    def contains(self, name: bytes) -> bool:
+        """Return whether the escaped name exists."""
+        return bool(self.scan(name, name + b"\x00", 1))
 
 
 class NamespaceNames:
-    """All namespaces, as pieces of keys: one seek each."""
+    """All namespaces, escaped as in keys; one seek for each."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def pieces(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
-        """Escaped names from `start` (in) to `stop` (out), in key order."""
-        base = layout.DATASETS
-        found: list[bytes] = []
-        while len(found) < limit:
-            rows = self._table.scan(base + start, base + stop, columns=(layout.EXISTS,), limit=1)
+    def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
+        """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
+        prefix = layout.DATASETS
+        names: list[bytes] = []
+        while len(names) < limit:
+            rows = self._table.scan(prefix + start, prefix + stop, columns=(layout.EXISTS,), limit=1)
             first = next(rows, None)
             if first is None:
                 break
-            found.append(first[0][len(base) :].partition(SEPARATOR)[0])
-            start = found[-1] + SEPARATOR + _LAST
-        return found
+            names.append(first[0][len(prefix) :].partition(SEPARATOR)[0])
+            start = names[-1] + SEPARATOR + _LAST
+        return names
 
-    def has(self, piece: bytes) -> bool:
-        return bool(self.pieces(piece + SEPARATOR, piece + SEPARATOR + _LAST, 1))
+    def contains(self, name: bytes) -> bool:
+        """Return whether the escaped name exists."""
+        return bool(self.scan(name + SEPARATOR, name + SEPARATOR + _LAST, 1))
 
 
 def list_names(
-    names: DatasetNames | NamespaceNames, *, prefix: bytes = b"", after: bytes = b""
+    names: DatasetNames | NamespaceNames, *, prefix: bytes = b"", start_after: bytes = b""
 ) -> Iterator[str]:
-    """Names that begin with `prefix` by code point, from beyond `after`; both as UTF-8."""
-    if prefix < after[: len(prefix)]:
+    """Yield the names with a prefix in code point order, behind `start_after`; both are UTF-8, unescaped."""
+    if prefix < start_after[: len(prefix)]:
         return
-    begin = escape_bytes(prefix)
-    batch = names.pieces(begin, begin + _LAST, BATCH_NAMES)
+    start = escape_bytes(prefix)
+    batch = names.scan(start, start + _LAST, BATCH_NAMES)
     if len(batch) < BATCH_NAMES:
-        yield from (name.decode() for name in sorted(map(unescape_bytes, batch)) if name > after)
+        yield from (name.decode() for name in sorted(map(unescape_bytes, batch)) if name > start_after)
         return
-    if prefix > after and names.has(begin):
+    if prefix > start_after and names.contains(start):
         yield prefix.decode()
-    for byte in _next_bytes(names, begin):
-        yield from list_names(names, prefix=prefix + byte, after=after)
+    for byte in _next_bytes(names, start):
+        yield from list_names(names, prefix=prefix + byte, start_after=start_after)
 
 
-def _next_bytes(names: DatasetNames | NamespaceNames, begin: bytes) -> list[bytes]:
-    """The bytes that come after `begin` in some name, sorted; one seek each."""
-    found = []
-    for start, stop in ((begin + b"%", begin + _FIRST_KEPT), (begin + _FIRST_KEPT, begin + _LAST)):
-        while piece := next(iter(names.pieces(start, stop, 1)), None):
-            unit = piece[len(begin) :][: 3 if piece[len(begin) :].startswith(b"%") else 1]
-            found += [unescape_bytes(unit)] if unit else []
-            start = begin + (unit or SEPARATOR) + _LAST
-    return sorted(found)
+def _next_bytes(names: DatasetNames | NamespaceNames, prefix: bytes) -> list[bytes]:
+    """Return the unescaped bytes that follow an escaped prefix in some name, sorted; one seek for each."""
+    following = []
+    ranges = ((prefix + b"%", prefix + _FIRST_UNESCAPED), (prefix + _FIRST_UNESCAPED, prefix + _LAST))
+    for start, stop in ranges:
+        while name := next(iter(names.scan(start, stop, 1)), None):
+            unit = name[len(prefix) :][: 3 if name[len(prefix) :].startswith(b"%") else 1]
+            following += [unescape_bytes(unit)] if unit else []
+            start = prefix + (unit or SEPARATOR) + _LAST
+    return sorted(following)
 
 
 def batch_names(names: Iterator[str]) -> Iterator[list[str]]:
-    """A bounded number of names at a time."""
+    """Group names into lists of at most BATCH_NAMES."""
     while batch := list(islice(names, BATCH_NAMES)):
         yield batch

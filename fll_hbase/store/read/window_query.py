@@ -1,7 +1,7 @@
-"""Which contents and runs are in a window: candidates from the index and references, confirmed by run rows.
+"""Contents and runs of a window: candidates from the day index and references, confirmed by run rows.
 
-Index and references are hints; a run row alone says whether its run has that content and that start. The cost
-of the question grows with days and distinct contents, not with runs.
+Index rows and references are hints; only a run row decides which content, start and state its run has. The
+cost of a query grows with days and distinct contents, not with runs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from fll_hbase.tables import Row, Table
 
 BATCH_RUNS_MAX = 1000
 COLUMNS_MAX = 200
-"""Beyond this many contents in one day all its references are read and chosen from here."""
+"""With more contents on one day all its references are read, and filtered here."""
+
+STALE_ROWS_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """One end point in one direction, over one window; `failed` takes failed runs too."""
+    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
 
     direction: Direction
     dataset: Dataset
@@ -39,233 +41,237 @@ class WindowQuery:
     failed: bool = False
 
 
-_Entry: TypeAlias = tuple[bytes, Row]
-"""One row of the day index, key and witnesses: a content that some run of the day had."""
+_IndexRow: TypeAlias = tuple[bytes, Row]
+"""Key and cells of a row of the day index: some run of the day has this content."""
 
 
 class WindowReader:
-    """Answers which contents and runs are in a window. Threads may share it."""
+    """Returns the contents and runs of a window. Threads may share it."""
 
     def __init__(
         self,
         table: Table,
         contents: ContentCache,
-        folds: EventMerger,
+        events: EventMerger,
         *,
         clock: Callable[[], int],
         grace_ms: int,
     ) -> None:
         self._table = table
-        self._folds = folds
+        self._events = events
         self._contents = contents
         self._clock = clock
         self._grace_ms = grace_ms
-        self._dead = _Dead()
+        self._stale = _StaleIndexCache()
 
-    def checksums(self, asked: WindowQuery) -> frozenset[str]:
-        """Every content that a run of the window has."""
+    def checksums(self, query: WindowQuery) -> frozenset[str]:
+        """Return the content of every run that matches."""
         began_ms = self._clock()
-        entries = self._index(asked)
-        newest, oldest = layout.start_bounds(asked.window)
-        found = self._confirmed(
-            asked,
-            [tails[0] for rows_ in entries.values() if (tails := _tails(rows_, newest, oldest, most=1))],
-        )
-        missing = entries.keys() - found
+        index = self._index(query)
+        bounds = layout.start_bounds(query.window)
+        newest_samples = [
+            tails[0] for rows in index.values() if (tails := _sample_tails(rows, bounds, limit=1))
+        ]
+        matches = self._confirm(query, newest_samples)
+        missing = index.keys() - matches
         if missing:
-            others = [tail for checksum in missing for tail in _tails(entries[checksum], newest, oldest)[1:]]
-            found |= self._confirmed(asked, others)
-            for day, on_day in self._alive(asked, _by_day(entries, missing - found), began_ms):
-                wanted = on_day.keys() - found
-                for tails in self._pages(asked, day, wanted):
-                    found |= self._confirmed(asked, tails)
-                    wanted -= found
-                self._remember_dead(asked, day, [on_day[checksum] for checksum in wanted], began_ms)
-        return frozenset(found)
+            # A sample run may have been replaced since: try the others, then the references of each day.
+            others = [tail for checksum in missing for tail in _sample_tails(index[checksum], bounds)[1:]]
+            matches |= self._confirm(query, others)
+            for day, rows in self._without_stale(query, _by_day(index, missing - matches), began_ms):
+                wanted = rows.keys() - matches
+                for tails in self._reference_pages(query, day, wanted):
+                    matches |= self._confirm(query, tails)
+                    wanted -= matches
+                self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
+        return frozenset(matches)
 
-    def newest_references(self, asked: WindowQuery, checksums: Iterable[str]) -> dict[str, bytes]:
-        """Per content the place of its newest run in the window; places sort newest first."""
+    def newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> dict[str, bytes]:
+        """Return the reference tail of the newest run of each content; tails sort newest first."""
         missing = set(checksums)
-        places: dict[str, bytes] = {}
-        for day, on_day in self._alive(asked, _by_day(self._index(asked), missing), self._clock()):
-            places |= self._first_references(asked, day, on_day.keys() & missing)
-            missing -= places.keys()
-        return places
+        newest: dict[str, bytes] = {}
+        days = _by_day(self._index(query), missing)
+        for day, rows in self._without_stale(query, days, self._clock()):
+            newest |= self._newest_of_day(query, day, rows.keys() & missing)
+            missing -= newest.keys()
+        return newest
 
     def runs(
-        self, asked: WindowQuery, *, start_after: bytes = b"", batch_size: int
+        self, query: WindowQuery, *, start_after: bytes = b"", batch_size: int
     ) -> Iterator[CommittedRun]:
-        """Every run of the window newest first, from beyond the reference tail `after`."""
-        start, stop = layout.window_range(asked.direction, asked.dataset, asked.window)
-        prefix = layout.reference_prefix(asked.direction, asked.dataset)
+        """Yield every run that matches, newest first, behind the reference tail `start_after`."""
+        start, stop = layout.window_range(query.direction, query.dataset, query.window)
+        prefix = layout.reference_prefix(query.direction, query.dataset)
         if start_after:
             start = max(start, prefix + start_after + b"\x00")
         while True:
             page = list(self._table.scan(start, stop, limit=batch_size))
             tails = [key[len(prefix) :] for key, _ in page]
-            truths = self._folds.committed_runs(self._run_rows(tails))
+            committed = self._events.committed_runs(self._run_rows(tails))
             for tail in tails:
-                truth = truths.get(layout.parse_reference_tail(tail).run)
-                if truth and reference_tail_of(truth) == tail and self._admits(asked, _claim_of(truth)):
-                    yield truth
+                run = committed.get(layout.parse_reference_tail(tail).run)
+                # A reference of another start is left from a document that was replaced.
+                if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
+                    yield run
             if len(page) < batch_size:
                 return
             start = page[-1][0] + b"\x00"
 
-    def _index(self, asked: WindowQuery) -> dict[str, list[_Entry]]:
-        """The index rows of all days touched, by content, newest first."""
-        start, stop = layout.index_range(asked.direction, asked.dataset, asked.window)
-        columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if asked.failed else (layout.SAMPLE_RUN,)
-        entries: dict[bytes, list[_Entry]] = {}
-        for entry in self._table.scan(start, stop, columns=columns):
-            entries.setdefault(layout.index_checksum(entry[0]), []).append(entry)
-        return {layout.decode_checksum(checksum): rows_ for checksum, rows_ in entries.items()}
+    def _index(self, query: WindowQuery) -> dict[str, list[_IndexRow]]:
+        """Return the index rows of all days of the window by content, newest first."""
+        start, stop = layout.index_range(query.direction, query.dataset, query.window)
+        columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
+        rows: dict[bytes, list[_IndexRow]] = {}
+        for index_row in self._table.scan(start, stop, columns=columns):
+            rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
+        return {layout.decode_checksum(checksum): index_rows for checksum, index_rows in rows.items()}
 
-    def _alive(
-        self, asked: WindowQuery, days: Iterable[tuple[int, dict[str, _Entry]]], now_ms: int
-    ) -> Iterator[tuple[int, dict[str, _Entry]]]:
-        """The days with those rows whose references are worth a look: all but the dead."""
-        for day, on_day in days:
-            alive = {
-                checksum: entry
-                for checksum, entry in on_day.items()
-                if not self._dead.holds(entry, failed=asked.failed, now_ms=now_ms)
+    def _without_stale(
+        self, query: WindowQuery, days: Iterable[tuple[int, dict[str, _IndexRow]]], now_ms: int
+    ) -> Iterator[tuple[int, dict[str, _IndexRow]]]:
+        """Yield the days without index rows cached as stale; a day without any other is left out."""
+        for day, rows in days:
+            live = {
+                checksum: index_row
+                for checksum, index_row in rows.items()
+                if not self._stale.contains(index_row, failed=query.failed, now_ms=now_ms)
             }
-            if alive:
-                yield day, alive
+            if live:
+                yield day, live
 
-    def _confirmed(self, asked: WindowQuery, tails: Sequence[bytes]) -> set[str]:
-        """The contents that the run rows of the candidates really have."""
-        return {
-            claim.checksum
-            for begin in range(0, len(tails), BATCH_RUNS_MAX)
-            for value in self._values(tails[begin : begin + BATCH_RUNS_MAX]).values()
-            if self._admits(asked, claim := run_rows.decode_head(value))
-        }
+    def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> set[str]:
+        """Return the contents that the runs of these reference tails have, as far as the runs match."""
+        heads = (
+            run_rows.decode_head(value)
+            for start in range(0, len(tails), BATCH_RUNS_MAX)
+            for value in self._commit_values(tails[start : start + BATCH_RUNS_MAX]).values()
+        )
+        return {head.checksum for head in heads if self._matches(query, head)}
 
-    def _admits(self, asked: WindowQuery, claim: CommittedHead) -> bool:
-        """Whether the run row has the last word for this question: its start, state and end points."""
-        if claim.start_ms not in asked.window or (claim.state.failed and not asked.failed):
+    def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
+        """Return whether a committed run has a start, state and content that the query asks for."""
+        if head.start_ms not in query.window or (head.state.failed and not query.failed):
             return False
-        return self._contents.has_dataset(claim.checksum, asked.direction, asked.dataset)
+        return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
-    def _values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
-        """What the run rows say of the runs, by reference tail; runs that no pass finished are left out."""
-        found = self._run_rows(tails)
+    def _commit_values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the commit values of runs by reference tail; runs without a commit are left out."""
+        rows = self._run_rows(tails)
         runs = {tail: layout.parse_reference_tail(tail).run for tail in tails}
-        values = {tail: run_rows.commit_value(found[run]) for tail, run in runs.items() if run in found}
+        values = {tail: run_rows.commit_value(rows[run]) for tail, run in runs.items() if run in rows}
         return {tail: value for tail, value in values.items() if value is not None}
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
-        """The rows of the runs, by run."""
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
         keys = {layout.run_row(run): run for run in sorted(runs)}
-        found = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        return {keys[key]: row for key, row in found.items()}
+        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        return {keys[key]: row for key, row in rows.items()}
 
-    def _first_references(self, asked: WindowQuery, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
-        """Per content the place of its newest run in the window on one day."""
+    def _newest_of_day(self, query: WindowQuery, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
         wanted = set(checksums)
-        first: dict[str, bytes] = {}
-        for tails in self._pages(asked, day, wanted):
-            for tail, value in self._values(tails).items():
-                claim = run_rows.decode_head(value)
-                place = layout.reference_tail(claim.start_ms, layout.parse_reference_tail(tail).run)
-                if place == tail and claim.checksum in wanted and self._admits(asked, claim):
-                    first.setdefault(claim.checksum, place)
-            wanted -= first.keys()
-        return first
+        newest: dict[str, bytes] = {}
+        for tails in self._reference_pages(query, day, wanted):
+            for tail, value in self._commit_values(tails).items():
+                head = run_rows.decode_head(value)
+                committed_tail = layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run)
+                if committed_tail == tail and head.checksum in wanted and self._matches(query, head):
+                    newest.setdefault(head.checksum, tail)
+            wanted -= newest.keys()
+        return newest
 
-    def _pages(self, asked: WindowQuery, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
-        """The references of one day, newest first, that name a content still wanted; more at each step."""
-        start, stop = layout.window_range(asked.direction, asked.dataset, _part(asked.window, day))
-        prefix = layout.reference_prefix(asked.direction, asked.dataset)
-        batch = 1
+    def _reference_pages(self, query: WindowQuery, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
+        """Yield pages of reference tails of one day, newest first, until the caller empties `wanted`.
+
+        Only references to a wanted content are read. The first usually confirms, so pages start at one row
+        and double.
+        """
+        start, stop = layout.window_range(query.direction, query.dataset, _restrict(query.window, day))
+        prefix = layout.reference_prefix(query.direction, query.dataset)
+        limit = 1
         while wanted:
-            page = list(self._table.scan(start, stop, columns=_reference_columns(wanted, asked), limit=batch))
+            columns = _reference_columns(wanted, query)
+            page = list(self._table.scan(start, stop, columns=columns, limit=limit))
             yield [key[len(prefix) :] for key, _ in page]
-            if len(page) < batch:
+            if len(page) < limit:
                 return
             start = page[-1][0] + b"\x00"
-            batch = min(2 * batch, BATCH_RUNS_MAX)
+            limit = min(2 * limit, BATCH_RUNS_MAX)
 
-    def _remember_dead(self, asked: WindowQuery, day: int, entries: Iterable[_Entry], began_ms: int) -> None:
-        """No run of that day has that content, unless a pass under way when it was asked says so yet.
+    def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[_IndexRow], began_ms: int) -> None:
+        """Remember that no committed run of that day has this content.
 
-        No pass takes as long as the grace period, however skewed the clocks.
+        A commit in progress may still add one, so rows put within the grace period are not remembered, and
+        entries expire after it. No pass takes as long, however skewed the clocks.
         """
-        if day < DAY_MAX and _part(asked.window, day) == Window(day * DAY_MS, (day + 1) * DAY_MS):
+        whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
+        if day < DAY_MAX and _restrict(query.window, day) == whole_day:
             settled_ms = began_ms - self._grace_ms
-            dead = [entry for entry in entries if _stamp_ms(entry) < settled_ms]
-            self._dead.remember(asked, dead, began_ms + self._grace_ms)
+            stale = [index_row for index_row in rows if _stamp_ms(index_row) < settled_ms]
+            self._stale.add(query, stale, began_ms + self._grace_ms)
 
 
-class _Dead:
-    """Index rows for which no run was found; another put of the row makes another stamp.
+class _StaleIndexCache:
+    """Index rows for which no run was found, by timestamp: putting a row again makes it live.
 
-    Their references are not looked at again for the grace period, their witnesses always are: a process that
-    stood still for longer than a pass may take can make its run true after all, and then it is the witness.
+    Their references are not read for the grace period. Their sample runs always are: the pass of a process
+    that was suspended for longer can still commit its run, which is then the sample run.
     """
 
     def __init__(self) -> None:
-        self._found: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(100_000)
+        self._entries: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(STALE_ROWS_MAX)
         self._lock = threading.Lock()
 
-    def holds(self, entry: _Entry, *, failed: bool, now_ms: int) -> bool:
-        """Whether the row is remembered as it is."""
-        if not self._found:
+    def contains(self, index_row: _IndexRow, *, failed: bool, now_ms: int) -> bool:
+        if not self._entries:
             return False
         with self._lock:
-            stamp_ms, until_ms = self._found.get((entry[0], failed), (-1, 0))
-        return now_ms < until_ms and stamp_ms == _stamp_ms(entry)
+            stamp_ms, until_ms = self._entries.get((index_row[0], failed), (-1, 0))
+        return now_ms < until_ms and stamp_ms == _stamp_ms(index_row)
 
-    def remember(self, asked: WindowQuery, entries: Iterable[_Entry], until_ms: int) -> None:
+    def add(self, query: WindowQuery, rows: Iterable[_IndexRow], until_ms: int) -> None:
         with self._lock:
-            for entry in entries:
-                self._found[entry[0], asked.failed] = _stamp_ms(entry), until_ms
+            for index_row in rows:
+                self._entries[index_row[0], query.failed] = _stamp_ms(index_row), until_ms
 
 
-def _claim_of(truth: CommittedRun) -> CommittedHead:
-    return CommittedHead(truth.checksum, truth.run.start_ms, truth.run.state)
+def reference_tail_of(committed: CommittedRun) -> bytes:
+    """Return the tail of a run's references; tails sort newest first."""
+    return layout.reference_tail(committed.run.start_ms, committed.run.run)
 
 
-def reference_tail_of(truth: CommittedRun) -> bytes:
-    """Where a run stands among the references of an end point; sorts newest first."""
-    return layout.reference_tail(truth.run.start_ms, truth.run.run)
+def _stamp_ms(index_row: _IndexRow) -> int:
+    return max(cell.stamp_ms for cell in index_row[1].values())
 
 
-def _stamp_ms(entry: _Entry) -> int:
-    return max(cell.stamp_ms for cell in entry[1].values())
-
-
-def _tails(
-    entries: Iterable[_Entry], newest: bytes, oldest: bytes, *, most: int | None = None
+def _sample_tails(
+    rows: Iterable[_IndexRow], bounds: layout.Range, *, limit: int | None = None
 ) -> list[bytes]:
-    """The witnesses whose runs start in the window, newest first, at most so many."""
-    tails = (cell.value for entry in entries for cell in entry[1].values())
-    return list(islice((tail for tail in tails if newest <= tail < oldest), most))
+    """Return the sample runs of index rows that start within the bounds, at most `limit` of them."""
+    newest, oldest = bounds
+    tails = (cell.value for _, row in rows for cell in row.values())
+    return list(islice((tail for tail in tails if newest <= tail < oldest), limit))
 
 
 def _by_day(
-    entries: Mapping[str, Sequence[_Entry]], checksums: Iterable[str]
-) -> Iterator[tuple[int, dict[str, _Entry]]]:
-    """Days newest first, each with the index rows of those contents."""
-    days: dict[int, dict[str, _Entry]] = {}
+    index: Mapping[str, Sequence[_IndexRow]], checksums: Iterable[str]
+) -> Iterator[tuple[int, dict[str, _IndexRow]]]:
+    """Yield days, newest first, each with the index rows of these contents by checksum."""
+    days: dict[int, dict[str, _IndexRow]] = {}
     for checksum in checksums:
-        for entry in entries.get(checksum, ()):
-            days.setdefault(layout.index_day(entry[0]), {})[checksum] = entry
+        for index_row in index.get(checksum, ()):
+            days.setdefault(layout.index_day(index_row[0]), {})[checksum] = index_row
     yield from sorted(days.items(), reverse=True)
 
 
-def _part(window: Window, day: int) -> Window:
-    """The part of a window on one day; the last day has no end."""
+def _restrict(window: Window, day: int) -> Window:
+    """Return the part of a window on one day; the last day, DAY_MAX, has no end."""
     stop_ms = window.stop_ms if day == DAY_MAX else min(window.stop_ms, (day + 1) * DAY_MS)
     return Window(max(window.start_ms, day * DAY_MS), stop_ms)
 
 
-def _reference_columns(checksums: Collection[str], asked: WindowQuery) -> list[bytes]:
-    """What a reference of those contents holds; all of the family where the list would be too long."""
+def _reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
+    """Return the columns of references to these contents, or their family if the list would be too long."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]
-    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if asked.failed else (layout.REFERENCE,)
+    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
     return [kind + checksum.encode() for checksum in checksums for kind in kinds]

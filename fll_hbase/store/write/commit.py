@@ -54,8 +54,8 @@ class RunCommitter:
         """
         results: dict[int, CommitResult | LineageError] = {}
         for batches in split_into_passes(inputs):
-            for batch, of_batch in zip(batches, self._record(batches), strict=True):
-                results |= zip(batch.positions, of_batch, strict=True)
+            for batch, batch_results in zip(batches, self._record(batches), strict=True):
+                results |= zip(batch.positions, batch_results, strict=True)
         return [results[position] for position in range(len(inputs))]
 
     def recommit(self, runs: Sequence[str]) -> Rejections:
@@ -289,8 +289,8 @@ def _index_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndp
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
     for run in ready:
         if run.committed:
-            of_content = endpoints[run.committed.checksum]
-            yield from run_rows.reference_puts(run.committed, of_content, program=run.program)
+            endpoints_of_run = endpoints[run.committed.checksum]
+            yield from run_rows.reference_puts(run.committed, endpoints_of_run, program=run.program)
 
 
 def _catalogue_puts(contents: Iterable[EncodedContent]) -> Iterator[Put]:

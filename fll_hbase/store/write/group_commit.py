@@ -1,7 +1,7 @@
-"""How do single runs share a pass: those that arrive while one is under way go together in the next.
+"""Group commit: runs that arrive one by one while a pass is under way share the next pass.
 
-A pass and its flush cost nearly the same for four runs as for one, and threads that each make their own get
-in one another's way.
+A pass and its flush take about as long for four runs as for one, and passes of several threads at once slow
+each other down.
 """
 
 from __future__ import annotations
@@ -14,80 +14,81 @@ from fll_hbase.errors import LineageError, StoreUnavailable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 
-GATHERED_MAX = 4
-"""So many runs go together; where the store stands still, so many threads wait for it."""
+GROUP_RUNS_MAX = 4
+"""Runs of one pass. While the store is stuck, this many threads wait for it; the others give up."""
 
 STUCK_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class _Ticket:
-    """One run and, once settled, its answer."""
+class _CommitRequest:
+    """One run to commit, and its result once `done` is set."""
 
     run: RunInput
-    answer: CommitResult | BaseException | None = None
-    settled: threading.Event = field(default_factory=threading.Event)
+    result: CommitResult | BaseException | None = None
+    done: threading.Event = field(default_factory=threading.Event)
 
-    def settle(self, answer: CommitResult | BaseException) -> None:
-        self.answer = answer
-        self.settled.set()
+    def finish(self, result: CommitResult | BaseException) -> None:
+        self.result = result
+        self.done.set()
 
 
 class GroupCommit:
-    """Records single runs, several at a time. Made for threads to share."""
+    """Commits single runs, several at a time. Made to be shared by threads."""
 
     def __init__(self, record: Callable[[Sequence[RunInput]], list[CommitResult | LineageError]]) -> None:
         self._record = record
-        self._waiting: list[_Ticket] = []
-        self._lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._queue: list[_CommitRequest] = []
+        self._queue_lock = threading.Lock()
+        self._commit_lock = threading.Lock()
 
     def record(self, run: RunInput) -> CommitResult:
-        """Record one run. Raises what recording it alone would; StoreUnavailable also where nothing moves."""
-        ticket = _Ticket(run)
-        with self._lock:
-            self._waiting.append(ticket)
-        while not ticket.settled.is_set():
-            if self._turn.acquire(timeout=STUCK_SECONDS):
+        """Commit one run. Raises its error, or StoreUnavailable if it is still queued while nothing moves."""
+        request = _CommitRequest(run)
+        with self._queue_lock:
+            self._queue.append(request)
+        while not request.done.is_set():
+            if self._commit_lock.acquire(timeout=STUCK_SECONDS):
                 try:
-                    self._serve(ticket)
+                    self._commit_next(request)
                 finally:
-                    self._turn.release()
-            elif self._withdrawn(ticket):
-                raise StoreUnavailable("other runs wait for the store already; try again")
-        if isinstance(ticket.answer, CommitResult):
-            return ticket.answer
-        raise ticket.answer or AssertionError("a settled ticket has its answer")
+                    self._commit_lock.release()
+            elif self._withdraw(request):
+                raise StoreUnavailable("write queue is full; retry")
+        if isinstance(request.result, CommitResult):
+            return request.result
+        raise request.result or AssertionError("a finished request has a result")
 
-    def _serve(self, ticket: _Ticket) -> None:
-        """Record what waits, unless the one who had the turn before took this ticket along."""
-        if ticket.settled.is_set():
+    def _commit_next(self, request: _CommitRequest) -> None:
+        """Commit the head of the queue, unless the thread before committed this request with its own."""
+        if request.done.is_set():
             return
-        with self._lock:
-            batch, self._waiting = self._waiting[:GATHERED_MAX], self._waiting[GATHERED_MAX:]
+        with self._queue_lock:
+            group, self._queue = self._queue[:GROUP_RUNS_MAX], self._queue[GROUP_RUNS_MAX:]
         try:
-            for each, answer in zip(batch, self._answers(batch), strict=True):
-                each.settle(answer)
+            for member, result in zip(group, self._results(group), strict=True):
+                member.finish(result)
         except BaseException as error:
-            for each in batch:
-                each.settle(error)
+            for member in group:
+                member.finish(error)
             raise
 
-    def _answers(self, batch: Sequence[_Ticket]) -> list[CommitResult | LineageError]:
-        """One answer each; an error that is not the store's is told to the run alone that has it."""
+    def _results(self, group: Sequence[_CommitRequest]) -> list[CommitResult | LineageError]:
+        """Return one result each; an error of the input is returned only to the run that has it."""
         try:
-            return self._record([ticket.run for ticket in batch])
+            return self._record([request.run for request in group])
         except StoreUnavailable as error:
-            return [StoreUnavailable(str(error)) for _ in batch]
+            # One exception per thread: raising a shared one would mix their tracebacks.
+            return [StoreUnavailable(str(error)) for _ in group]
         except LineageError as error:
-            if len(batch) == 1:
+            if len(group) == 1:
                 return [error]
-            return [answer for ticket in batch for answer in self._answers([ticket])]
+            return [result for request in group for result in self._results([request])]
 
-    def _withdrawn(self, ticket: _Ticket) -> bool:
-        """Whether the ticket was still waiting, and waits no more."""
-        with self._lock:
-            if ticket in self._waiting:
-                self._waiting.remove(ticket)
+    def _withdraw(self, request: _CommitRequest) -> bool:
+        """Remove the request from the queue; return False if it is being committed already."""
+        with self._queue_lock:
+            if request in self._queue:
+                self._queue.remove(request)
                 return True
         return False

@@ -171,7 +171,7 @@ class PendingEvents(PendingRun):
         self._count(row)
 
     def append_again(self) -> None:
-        """Do nothing: events have no order of arrival, so the next pass reads the row again."""
+        """Change nothing: events have no order of arrival, so the next pass reads the row again."""
 
     def results(self) -> list[CommitResult]:
         """Return one result for each event, in the order given; of equal events the first is the new one."""
@@ -193,7 +193,7 @@ class PendingRecommit(PendingEvents):
     """A stored run whose commit record, references and index rows are put again."""
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Do nothing: no input is added."""
+        """Change nothing: no input is added."""
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
         """Compute the commit record as for events. Raises CorruptRow if the row has no document or event."""

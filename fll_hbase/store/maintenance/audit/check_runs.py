@@ -71,7 +71,7 @@ class RunRowChecker:
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a run row. Raises CorruptRow."""
         run = ranges.escaped_run_of(key)
-        index_facts = self._of_single_document(row)
+        index_facts = self._decode_single_document(row)
         if index_facts is not None:
             facts.expected.append(layout.CONTENTS + index_facts.checksum)
             self._add_indexes(run, index_facts, endpoints, facts.expected, facts.allowed)
@@ -86,13 +86,13 @@ class RunRowChecker:
         # What a faulty row claims to need may be wrong: it is allowed, so that neither side is reported.
         sound = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         needed = facts.expected if sound else facts.allowed
-        index_facts = self._of_commit(key, value)
+        index_facts = self._decode_commit(key, value)
         needed += self._contents(key, row, columns, index_facts)
         facts.expected += _event_bodies(row, columns)
         if index_facts is not None:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
-    def _of_single_document(self, row: Row) -> RunIndexFacts | None:
+    def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
         """Fast path for nearly all rows: one sound document and its commit. None for any other row."""
         if len(row) != 2:
             return None
@@ -112,7 +112,7 @@ class RunRowChecker:
             return None
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
-    def _of_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
+    def _decode_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
         """Return what a commit value claims; None for one that cannot be read, which is a finding anyway."""
         if value is None:
             return None
@@ -143,17 +143,17 @@ class RunRowChecker:
     ) -> None:
         """Add references and index rows; those before a horizon are only allowed, as a purge deletes them."""
         checksum, start_ms, failed, program = index_facts
-        of_content = endpoints.get(layout.CONTENTS + checksum, ())
+        endpoint_keys = endpoints.get(layout.CONTENTS + checksum, ())
         column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
         tail = b"%b|%b\n%b%b\n%b" % (inverted_start(start_ms), run, column, checksum, program)
-        for endpoint in of_content:
+        for endpoint in endpoint_keys:
             (needed if start_ms >= endpoint.horizon_ms else allowed).append(endpoint.references + tail)
         day = day_of(start_ms)
         shared = checksum, day, failed
         if shared not in self._reported or needed is allowed:
             column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
             tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
-            for endpoint in of_content:
+            for endpoint in endpoint_keys:
                 (needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed).append(
                     endpoint.index + tail
                 )

@@ -65,6 +65,7 @@ class Repair(NamedTuple):
 
     @property
     def is_run(self) -> bool:
+        """Whether it is a re-commit of a run."""
         return self.row.startswith(layout.RUNS)
 
 

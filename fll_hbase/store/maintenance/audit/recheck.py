@@ -1,14 +1,14 @@
-"""What is really wrong: rows looked at again, with what they disagree about, in a table that is in use.
+"""Re-read suspicious rows before reporting them, since the table is in use while it is audited.
 
-A row tells what it needs; then what it needs is read; then the row again. What is put before the row that
-needs it, and taken away after it, is missing only where the row still needs it.
+A row is read for what it needs, then what it needs, then the row again. Writers put what a row needs before
+the row, and sweeps delete it after the row; so it is missing only if the row still needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow
@@ -36,11 +36,12 @@ _MISSING = {
     layout.DATASETS: Kind.MISSING_CATALOGUE,
     layout.ALIASES: Kind.MISSING_ALIAS,
 }
-_PROGRAM_PIECES = 4
+_PROGRAM_FIELDS = 4
+_NO_FACTS = RowFacts()
 
 
 class Mismatches(NamedTuple):
-    """Marks that do not agree: needed and not found, found and not needed, and faults."""
+    """Hashes of texts that are needed but not present, that nothing needs, and of findings."""
 
     missing: AbstractSet[int]
     left: AbstractSet[int]
@@ -48,100 +49,111 @@ class Mismatches(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Doubts:
-    """What rows of a page need that was not found, what nothing needed, and faults: each with its row."""
+class _Suspects:
+    """The texts of a page that mismatch, each with the key of its row, and its findings."""
 
-    missing: list[tuple[bytes, bytes]]
-    left: list[tuple[bytes, bytes]]
-    faults: list[Finding]
+    missing: list[tuple[bytes, bytes]] = field(default_factory=list)
+    left: list[tuple[bytes, bytes]] = field(default_factory=list)
+    faults: list[Finding] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.missing or self.left or self.faults)
 
 
 class Rechecker:
-    """Looks again at rows that say something of marks which do not agree."""
+    """Turns mismatching hashes into findings."""
 
-    def __init__(self, table: Table, differing: Mismatches) -> None:
+    def __init__(self, table: Table, mismatches: Mismatches) -> None:
         self._table = table
-        self._differing = differing
-        self._auditor = FactCollector(table)
-        self._told: set[tuple[int, bool]] = set()
+        self._mismatches = mismatches
+        self._collector = FactCollector(table)
+        self._reported: set[tuple[int, bool]] = set()
 
     def findings(self, page: Sequence[KeyedRow]) -> Iterator[tuple[int, Finding]]:
-        """What is wrong with rows of a page, by mark; a mark that several rows need may be told of twice."""
-        doubts = self._doubts(page)
-        if not (doubts.missing or doubts.left or doubts.faults):
+        """Yield the confirmed findings of a page by hash.
+
+        A text that rows of several pages need may be reported by each worker that reads one of them.
+        """
+        suspects = self._suspects(page)
+        if suspects.empty:
             return
-        needed = self._read({row_of(text) for _, text in doubts.missing})
-        found = self._said(needed)
-        claimants = {key for key, _ in doubts.missing} | {fault.row for fault in doubts.faults}
-        seen = dict(page)
-        behind = {text: _behind(key, text, seen[key]) for key, text in doubts.left}
-        again = self._said(self._read(claimants | {key for keys in behind.values() for key in keys}))
-        for key, text in doubts.missing:
-            if (
-                text in again.get(key, RowFacts()).expected
-                and text not in found.get(row_of(text), RowFacts()).present
-            ):
-                yield from self._once(text, _missing(key, text, seen[key], needed))
-        for fault in doubts.faults:
-            if any(one.kind is fault.kind for one in again.get(fault.row, RowFacts()).findings):
-                yield from self._once(fault_key(fault), fault)
-        for key, text in doubts.left:
-            if not any(_needs(again.get(run, RowFacts()), text) for run in behind[text]):
-                yield from self._once(text, _left(key, text, again))
+        # The order of the reads matters: first what is needed, then the rows that need it.
+        needed = self._read({row_of(text) for _, text in suspects.missing})
+        needed_facts = self._facts(needed)
+        rows = dict(page)
+        owners = {text: _owners(key, text, rows[key]) for key, text in suspects.left}
+        suspicious = {key for key, _ in suspects.missing} | {fault.row for fault in suspects.faults}
+        current = self._facts(self._read(suspicious | {key for keys in owners.values() for key in keys}))
+        for key, text in suspects.missing:
+            still_needed = text in current.get(key, _NO_FACTS).expected
+            if still_needed and text not in needed_facts.get(row_of(text), _NO_FACTS).present:
+                yield from self._report_once(text, _missing(key, text, rows[key], needed))
+        for fault in suspects.faults:
+            if any(finding.kind is fault.kind for finding in current.get(fault.row, _NO_FACTS).findings):
+                yield from self._report_once(fault_key(fault), fault)
+        for key, text in suspects.left:
+            if not any(_needs(current.get(owner, _NO_FACTS), text) for owner in owners[text]):
+                yield from self._report_once(text, _unneeded(key, text, current))
 
-    def _once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
-        """A mark once, and once more if only then it can be mended."""
-        told = text_hash(text), finding.repair != NO_REPAIR
-        if told not in self._told:
-            self._told.add(told)
-            yield told[0], finding
+    def _report_once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
+        """Report each mismatch once; report it again only if the second finding is repairable."""
+        report = text_hash(text), finding.repair != NO_REPAIR
+        if report not in self._reported:
+            self._reported.add(report)
+            yield report[0], finding
 
-    def _doubts(self, page: Sequence[KeyedRow]) -> _Doubts:
-        doubts = _Doubts([], [], [])
-        for key, said in self._auditor.collect_each(page).items():
-            left = [(key, text) for text in said.present if text_hash(text) in self._differing.left]
-            doubts.left += left
+    def _suspects(self, page: Sequence[KeyedRow]) -> _Suspects:
+        suspects = _Suspects()
+        mismatches = self._mismatches
+        for key, facts in self._collector.collect_each(page).items():
+            left = [(key, text) for text in facts.present if text_hash(text) in mismatches.left]
+            suspects.left += left
+            # A content that no run needs is to be swept, so it may lack anything else.
             if left and key.startswith(layout.CONTENTS):
                 continue
-            doubts.missing += (
-                (key, text) for text in said.expected if text_hash(text) in self._differing.missing
+            missing = (text for text in facts.expected if text_hash(text) in mismatches.missing)
+            suspects.missing += ((key, text) for text in missing)
+            suspects.faults += (
+                finding for finding in facts.findings if text_hash(fault_key(finding)) in mismatches.faults
             )
-            doubts.faults += (
-                one for one in said.findings if text_hash(fault_key(one)) in self._differing.faults
-            )
-        return doubts
+        return suspects
 
     def _read(self, keys: set[bytes]) -> dict[bytes, Row]:
         return self._table.rows(sorted(keys)) if keys else {}
 
-    def _said(self, read: dict[bytes, Row]) -> dict[bytes, RowFacts]:
-        """What rows say now, horizons and contents read anew."""
-        return FactCollector(self._table).collect_each(list(read.items()))
+    def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
+        # A new collector: horizons and contents that were cached during the scan may have changed.
+        return FactCollector(self._table).collect_each(list(rows.items()))
 
 
-def _behind(key: bytes, text: bytes, row: Row) -> list[bytes]:
-    """The run row that would need a reference, or an index row; and the content it names."""
+def _owners(key: bytes, text: bytes, row: Row) -> list[bytes]:
+    """Return the run row that would need a reference or index row, for a reference also the content row."""
     try:
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
         if key.startswith(layout.INDEX):
-            column = text[len(key) + 1 :].partition(b"\n")[0]
-            return [layout.run_row(layout.parse_reference_tail(row[column].value).run)]
+            return [layout.run_row(layout.parse_reference_tail(row[_column(key, text)].value).run)]
     except (CorruptRow, KeyError):
         return []
     return []
 
 
-def _left(key: bytes, text: bytes, again: dict[bytes, RowFacts]) -> Finding:
-    """What nothing needs, in words; a reference or an index row that cannot be read is a fault."""
-    column = text[len(key) + 1 :].partition(b"\n")[0]
+def _column(key: bytes, text: bytes) -> bytes:
+    """Return the column of a text of the row `key`, which may be malformed and contain any byte."""
+    return text[len(key) + 1 :].partition(b"\n")[0]
+
+
+def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Finding:
+    """Return the finding of a text that nothing needs; a malformed reference or index row is unreadable."""
+    column = _column(key, text)
     detail = column.decode(errors="backslashreplace")
     try:
         if key.startswith(layout.REFERENCES):
-            return Finding(_left_reference(key, column, again), key, detail)
+            return Finding(_unneeded_reference(key, column, current), key, detail)
         if key.startswith(layout.INDEX):
-            _check_index(key, column)
+            _check_index_key(key)
             return Finding(Kind.INDEX_WITHOUT_RUN, key, detail)
     except CorruptRow as error:
         return Finding(Kind.UNREADABLE, key, str(error))
@@ -149,64 +161,64 @@ def _left(key: bytes, text: bytes, again: dict[bytes, RowFacts]) -> Finding:
     return Finding(kind, key, "")
 
 
-def _missing(key: bytes, text: bytes, says: Row, needed: dict[bytes, Row]) -> Finding:
-    """What a row says must be there. Of a content that events tell of, their parts are a second copy."""
+def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
+    """Return the finding of a text that the row `key` needs.
+
+    A content of events can be merged again from their bodies; any other content has no second copy.
+    """
     row, column = row_of(text), column_of(text)
     kind = _MISSING[row[:2]]
-    by_events = run_rows.latest_document(says) is None
-    lost = kind is Kind.MISSING_PART or (kind is Kind.MISSING_CONTENT and not by_events)
-    there = needed.get(row, {}).get(column)
-    if there and kind is Kind.MISSING_REFERENCE and _is_program(there.value):
+    from_events = run_rows.latest_document(needing) is None
+    lost = kind is Kind.MISSING_PART or (kind is Kind.MISSING_CONTENT and not from_events)
+    stored = needed.get(row, {}).get(column)
+    if stored and kind is Kind.MISSING_REFERENCE and _is_program(stored.value):
         kind = Kind.OTHER_PROGRAM
-    said = "holds something else" if there else "is missing"
-    what = column.decode() if column else "the row"
-    return Finding(kind, row, f"{what} {said}, says {key.decode()}", NO_REPAIR if lost else Repair(key))
+    problem = "has another value" if stored else "is missing"
+    subject = column.decode() if column else "the row"
+    detail = f"{subject} {problem}, needed by {key.decode()}"
+    return Finding(kind, row, detail, NO_REPAIR if lost else Repair(key))
 
 
 def _is_program(value: bytes) -> bool:
-    """Whether some run may have put it: of documents of one content and start the slowest put the last."""
-    pieces = value.split(b"|")
+    """Return whether some run may have put the value: of runs with equal references the last one wins."""
+    fields = value.split(b"|")
     try:
-        return not value or len([unescape(piece) for piece in pieces]) == _PROGRAM_PIECES
+        return not value or len([unescape(text) for text in fields]) == _PROGRAM_FIELDS
     except CorruptRow:
         return False
 
 
-def _needs(said: RowFacts, text: bytes) -> bool:
-    """Whether a run needs a cell after all, or the same cell with another value, which is told as missing."""
+def _needs(facts: RowFacts, text: bytes) -> bool:
+    """Return whether a row needs a cell after all; one with another value is reported as missing."""
     cell = cell_text(row_of(text), column_of(text))
-    return any(one == text or one.startswith(cell) for one in (*said.expected, *said.allowed))
+    return any(needed == text or needed.startswith(cell) for needed in (*facts.expected, *facts.allowed))
 
 
-def _left_reference(key: bytes, column: bytes, again: dict[bytes, RowFacts]) -> Kind:
+def _unneeded_reference(key: bytes, column: bytes, current: dict[bytes, RowFacts]) -> Kind:
     letter, _, _, tail = key.split(b"|", 3) if key.count(b"|") == 4 else (b"", b"", b"", b"")
     reference = layout.parse_reference_tail(tail)
-    end_point = ranges.dataset_of(key)
-    direction = next(one for one in Direction if layout.reference_prefix(one, end_point)[:1] == letter)
+    dataset = ranges.dataset_of(key)
+    direction = next(d for d in Direction if layout.reference_prefix(d, dataset)[:1] == letter)
     tail = layout.reference_tail(reference.start_ms, reference.run)
-    if layout.reference_prefix(direction, end_point) + tail != key:
+    if layout.reference_prefix(direction, dataset) + tail != key:
         raise CorruptRow("is not the key of a reference")
     content = _content_of(column)
-    if layout.run_row(reference.run) not in again:
+    if layout.run_row(reference.run) not in current:
         return Kind.REFERENCE_WITHOUT_RUN
-    return Kind.REFERENCE_STALE if content in again else Kind.REFERENCE_WITHOUT_CONTENT
+    return Kind.REFERENCE_STALE if content in current else Kind.REFERENCE_WITHOUT_CONTENT
 
 
 def _content_of(column: bytes) -> bytes:
-    """The data row that a reference names. Raises CorruptRow."""
-    column = column.partition(b"\n")[0]
-    if not column.startswith((layout.REFERENCE, layout.FAILED_REFERENCE)):
-        raise CorruptRow(f"{column!r} is no column of a reference")
-    return layout.content_row(layout.decode_checksum(column[len(layout.REFERENCE) :]))
+    """Return the content row of a reference's column. Raises CorruptRow."""
+    checksum = column.partition(b"\n")[0][len(layout.REFERENCE) :]
+    return layout.content_row(layout.decode_checksum(checksum))
 
 
-def _check_index(key: bytes, column: bytes) -> None:
-    """Raises CorruptRow for what is no index row."""
-    pieces = key.split(b"|")
-    if len(pieces) != 6 or pieces[1] not in (b"b", b"f"):
+def _check_index_key(key: bytes) -> None:
+    """Raise CorruptRow unless the key is that of an index row."""
+    fields = key.split(b"|")
+    if len(fields) != 6 or fields[1] not in (b"b", b"f"):
         raise CorruptRow("is not the key of an index row")
     ranges.dataset_of(key.partition(b"|")[2])
     layout.decode_checksum(layout.index_checksum(key))
     layout.index_day(key)
-    if column not in (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN):
-        raise CorruptRow(f"{column!r} is no column of an index row")

@@ -1,4 +1,4 @@
-"""What can be mended is said once more: contents, further names, and what run rows hold."""
+"""Repair of findings: contents and aliases are put again, runs are committed again. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -14,43 +14,46 @@ from fll_hbase.tables import Batch, Put, Row, Table
 
 
 def next_repairs(findings: Iterable[Finding], tried: AbstractSet[Repair]) -> set[Repair]:
-    """What is to be mended next: contents before the runs that rely on them, and nothing twice."""
-    mends = {one.repair for one in findings if one.repair != NO_REPAIR} - tried
-    return {one for one in mends if not one.is_run} or mends
+    """Return the repairs to do next, without those that were tried.
+
+    Contents and aliases come before runs: a commit relies on its content.
+    """
+    repairs = {finding.repair for finding in findings if finding.repair != NO_REPAIR} - tried
+    return {repair for repair in repairs if not repair.is_run} or repairs
 
 
-def apply_repairs(table: Table, store: LineageStore, mends: Iterable[Repair]) -> dict[Repair, str]:
-    """Do what mends; returns what could not be done, and why. Nothing is deleted. Raises StoreUnavailable."""
-    mends = sorted(set(mends))
+def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
+    """Apply the repairs; return the reasons of those that are impossible. Raises StoreUnavailable."""
+    repairs = sorted(set(repairs))
     failed = {}
-    for one in mends:
-        if not one.is_run:
+    for repair in repairs:
+        if not repair.is_run:
             try:
-                with in_row(one.row):
-                    table.write(_again(one.row, table.get(one.row)))
+                with in_row(repair.row):
+                    table.write(_batches_to_put(repair.row, table.get(repair.row)))
             except LineageError as error:
-                failed[one] = str(error)
-    runs = {ranges.run_of(one.row): one for one in mends if one.is_run}
-    return failed | {runs[run]: str(error) for run, error in _settled(store, list(runs)).items()}
+                failed[repair] = str(error)
+    runs = {ranges.run_of(repair.row): repair for repair in repairs if repair.is_run}
+    return failed | {runs[run]: str(error) for run, error in _recommit(store, list(runs)).items()}
 
 
-def _settled(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageError]:
-    """Why some runs cannot be settled; a row that cannot be read stops no other run."""
+def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageError]:
+    """Commit runs again; return the errors. A row that cannot be read stops no other run."""
     try:
         return store.recommit(runs)
     except CorruptRow as error:
         if len(runs) == 1:
             return {runs[0]: error}
         half = len(runs) // 2
-        return {**_settled(store, runs[:half]), **_settled(store, runs[half:])}
+        return {**_recommit(store, runs[:half]), **_recommit(store, runs[half:])}
 
 
-def _again(key: bytes, row: Row) -> list[Batch]:
-    """A content with its catalogue before it, or further names at their other ends. Raises CorruptRow."""
+def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
+    """Return the puts of a content with its catalogue, or of aliases in reverse. Raises CorruptRow."""
     if key.startswith(layout.CONTENTS):
         if not row:
-            raise CorruptRow("it is gone")
+            raise CorruptRow("the content is missing")
         content = check_contents.rebuild_content(ranges.checksum_of(key), row)
         return [content.catalogue, content.data]
-    own = layout.alias_column(ranges.dataset_of(key))
-    return [[Put(layout.alias_row(layout.parse_alias(column)), own, b"") for column in row]]
+    column = layout.alias_column(ranges.dataset_of(key))
+    return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]
