@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import argparse
 
-from bench import embedded, hbase, openlineage, pipeline, sources
-from bench.awake import awake
+from bench import embedded, hbase, openlineage, sources, spark
+from bench.core_wakers import cores_awake
 
 ENGINES = {
     "embedded": embedded.bench,
     "hbase": hbase.bench,
     "openlineage": openlineage.bench,
     "sources": sources.bench,
-    "pipeline": pipeline.bench,
+    "spark": spark.bench,
 }
 
 
 def main() -> None:
-    """Print every figure with its bar."""
+    """Print every figure with its target."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000_000, help="runs of the largest history")
-    parser.add_argument("--engine", choices=ENGINES, action="append", help="only this one")
-    asked = parser.parse_args()
-    sizes = [asked.runs // 100, asked.runs // 10, asked.runs]
-    for engine in asked.engine or ENGINES:
+    parser.add_argument("--engine", choices=ENGINES, action="append", help="only this engine; repeatable")
+    options = parser.parse_args()
+    sizes = [options.runs // 100, options.runs // 10, options.runs]
+    for engine in options.engine or ENGINES:
         print(f"# {engine}", flush=True)
-        with awake():
+        with cores_awake():
             ENGINES[engine](sizes)
 
 

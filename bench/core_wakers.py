@@ -1,4 +1,4 @@
-"""Keep idle cores from sleeping: questions hop between processes, and virtual cores wake in milliseconds."""
+"""Processes that keep idle cores awake: requests hop between processes, and virtual cores take ms to wake."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LEAST_URGENT = 19
+_NICE_MAX = 19
 
 
 @contextmanager
-def awake() -> Iterator[None]:
-    """One process a core that spins whenever nobody else wants it; it takes some 1.5 % of a busy core."""
-    spin = f"import os\nos.nice({_LEAST_URGENT})\nwhile os.getppid() == {os.getpid()}: pass"
-    spinning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(os.cpu_count() or 1)]
+def cores_awake() -> Iterator[None]:
+    """Run one process per core that spins at the lowest priority: it costs about 1.5 % of a busy core."""
+    code = f"import os\nos.nice({_NICE_MAX})\nwhile os.getppid() == {os.getpid()}: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(os.cpu_count() or 1)]
     try:
         yield
     finally:
-        for process in spinning:
+        for process in processes:
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""What is recorded: runs of one hourly job, 2 kB and 20 fields each, three contents a day."""
+"""Documents of the benchmarks: runs of one hourly job, 2 kB and 20 fields each, three contents a day."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ CONTENTS = 3
 NAMESPACE = "bench"
 SOURCE, DESTINATION = "orders_raw", "orders"
 RARE_DAY, RARE_UNTIL_MS = 5, DAY_MS // 3
-"""A content that stands in the first hours of one day alone: that of the adversarial window."""
+"""A content of the first hours of one day only: that of the adversarial window."""
 
 
-def documents(count: int) -> Iterator[bytes]:
-    """`count` runs in order of their starts, evenly over DAYS days."""
+def generate(count: int) -> Iterator[bytes]:
+    """Generate `count` documents in order of their starts, evenly over DAYS days."""
     operations = [json.dumps(_operations(content)).encode() for content in range(CONTENTS)]
     rare = json.dumps(_operations(CONTENTS)).encode()
     for number in range(count):
         start_ms = FIRST_DAY_MS + number * DAYS * DAY_MS // count
         day, within_ms = divmod(start_ms - FIRST_DAY_MS, DAY_MS)
         is_rare = day == RARE_DAY and within_ms < RARE_UNTIL_MS and number % 50 == 0
-        said = rare if is_rare else operations[number % CONTENTS]
-        yield document(f"{number:08x}-5b1e-7c33-9d2f-0242ac{number % 9973:06x}", start_ms, said)
+        content = rare if is_rare else operations[number % CONTENTS]
+        yield document(f"{number:08x}-5b1e-7c33-9d2f-0242ac{number % 9973:06x}", start_ms, content)
 
 
 def document(run: str, start_ms: int, operations: bytes) -> bytes:
-    """One document as a line without its end."""
+    """One document, without a line end."""
     head = json.dumps(
         {
             "application": "shop",

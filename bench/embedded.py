@@ -6,31 +6,33 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 
-from bench import asking, recording
-from bench.report import said
+from bench import queries, recording
+from bench.report import print_figure
 from bench.server import Server
 from fll_hbase.tables import open_table
 
 
 def bench(sizes: Sequence[int]) -> None:
-    """Histories of each size, the largest last."""
+    """Measure histories of each size, the largest last."""
     largest = sizes[-1]
     with tempfile.TemporaryDirectory() as folder:
         servers = {size: Server(f"sqlite:///{folder}/{size}.db") for size in sizes}
         try:
             for size, server in servers.items():
-                recording.ingest(server, size, bar="at least 8,000")
-                said(
-                    f"bytes a run on disk, {size:,} runs", server.stored_bytes() / size, "B", "at most 1,000"
-                )
-            asking.window(servers, "30-day question", asking.WINDOW, bar="at most 2", ratio_bar="at most 1.2")
-            asking.window(servers, "adversarial window", asking.ADVERSARIAL, bar="at most 5")
-            asking.fixed_cost(servers)
+                recording.measure_batches(server, size, target="at least 8,000")
+                run_bytes = server.stored_bytes() / size
+                print_figure(f"bytes per run on disk, {size:,} runs", run_bytes, "B", target="at most 1,000")
+            queries.measure_window(
+                servers, "30-day query", queries.WINDOW, target="at most 2", ratio_target="at most 1.2"
+            )
+            queries.measure_window(servers, "adversarial window", queries.ADVERSARIAL, target="at most 5")
+            queries.measure_http(servers)
             with closing(open_table(servers[largest].store)) as table:
-                bare = asking.bare_scan(table)
-                said("engine over bare scan", asking.engine(table) / bare, "x", "at most 2")
-            recording.singles(servers[sizes[0]], bars=("at least 1,000", "at most 100"))
-            said("memory of the server after all that", servers[largest].resident_bytes() / 2**20, "MiB")
+                scan_ms = queries.measure_index_scan(table)
+                ratio = queries.measure_store(table) / scan_ms
+                print_figure("query inside the store / index scan alone", ratio, "x", target="at most 2")
+            recording.measure_singles(servers[sizes[0]], targets=("at least 1,000", "at most 100"))
+            print_figure("server memory at the end", servers[largest].resident_bytes() / 2**20, "MiB")
         finally:
             for server in servers.values():
                 server.stop()

@@ -1,4 +1,4 @@
-"""The store on HBase: a real one on this machine, standalone, with one gateway, over HTTP."""
+"""The store on a real HBase of this machine, standalone, with one gateway, over HTTP."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import Any
 import happybase
 from thriftpy2.thrift import TClient
 
-from bench import asking, documents, recording
-from bench.asking import END_POINT, WINDOW
+from bench import documents, queries, recording
 from bench.documents import NAMESPACE
-from bench.report import said
+from bench.queries import DATASET, WINDOW
+from bench.report import print_figure
 from bench.server import Server
 from fll_hbase.model.window import Direction
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
@@ -30,40 +30,43 @@ from fll_hbase.tables import Batch, Put, Sync, hbase_schema, hbase_url, open_tab
 from fll_hbase.tables.sqlite import SqliteTable
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "docker" / "hbase" / "bin" / "hbase-local"
-BARE_RUNS, BARE_CELLS = 100_000, 2_000
-ASKED = 20
+PUT_RUNS, PUT_CELLS = 100_000, 2_000
+QUERIES = 20
 
 
 def bench(sizes: Sequence[int]) -> None:
-    """Histories of each size, the largest last."""
+    """Measure histories of each size, the largest last."""
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as hbase:
-        servers = {size: Server(hbase.made(f"runs_{size}")) for size in sizes}
+        servers = {size: Server(hbase.create_table(f"runs_{size}")) for size in sizes}
         largest = servers[sizes[-1]]
         try:
             for size, server in servers.items():
-                said(f"ingest of {size:,} runs by batches", recording.ingest(server, size), "runs/s")
-            bytes_stored = hbase.stored_bytes(f"runs_{sizes[-1]}")
-            said(f"bytes a run in store files, {sizes[-1]:,} runs", bytes_stored / sizes[-1], "B")
-            _against_bare(hbase)
-            rest = asking.window(
-                servers, "30-day question", WINDOW, bar="at most 25", ratio_bar="at most 1.3"
+                rate = recording.measure_batches(server, size)
+                print_figure(f"batch ingest of {size:,} runs", rate, "runs/s")
+            run_bytes = hbase.stored_bytes(f"runs_{sizes[-1]}") / sizes[-1]
+            print_figure(f"bytes per run in store files, {sizes[-1]:,} runs", run_bytes, "B")
+            _compare_with_puts(hbase)
+            rest_ms = queries.measure_window(
+                servers, "30-day query", WINDOW, target="at most 25", ratio_target="at most 1.3"
             )
-            asking.window(servers, "adversarial window", asking.ADVERSARIAL)
-            asking.fixed_cost(servers)
+            queries.measure_window(servers, "adversarial window", queries.ADVERSARIAL)
+            queries.measure_http(servers)
             with closing(open_table(largest.store)) as table:
-                said("REST over bare scan", rest / asking.bare_scan(table), "x")
-                asking.engine(table)
+                print_figure(
+                    "query over HTTP / index scan alone", rest_ms / queries.measure_index_scan(table), "x"
+                )
+                queries.measure_store(table)
             for size, server in servers.items():
-                _calls(server.store, size)
-            recording.singles(servers[sizes[0]], count=500)
-            said("memory of the server after all that", largest.resident_bytes() / 2**20, "MiB")
+                _measure_calls(server.store, size)
+            recording.measure_singles(servers[sizes[0]], count=500)
+            print_figure("server memory at the end", largest.resident_bytes() / 2**20, "MiB")
         finally:
             for server in servers.values():
                 server.stop()
 
 
 class Hbase:
-    """A running HBase that nobody else uses."""
+    """A running HBase that nothing else uses."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -73,24 +76,26 @@ class Hbase:
         self._environment |= {name: str(port) for name, port in zip(names, ports, strict=True)}
         self._gateway = f"127.0.0.1:{ports[-1]}"
 
-    def launch(self, *command: str, told: str = "") -> None:
-        subprocess.run([LAUNCHER, *command], env=self._environment, check=True, input=told, text=True)
+    def launch(self, *command: str, stdin: str = "") -> None:
+        """Run the launcher script with a command and wait for its end."""
+        subprocess.run([LAUNCHER, *command], env=self._environment, check=True, input=stdin, text=True)
 
     def stored_bytes(self, name: str) -> int:
-        """What a table takes on disk once it is written out and compacted."""
+        """The size of a table on disk, after a flush and a compaction."""
         self.launch("tool", "flush", name)
         self.launch("tool", "compact", name)
         files = self._data.glob(f"root/data/default/{name}/**/*")
         return sum(file.stat().st_size for file in files if file.is_file())
 
-    def made(self, name: str) -> str:
-        """The URL of a new table, split and encoded as `fll table ddl` has it."""
-        self.launch("ddl", told=hbase_schema.create_statement(name))
+    def create_table(self, name: str) -> str:
+        """Create a table, split and encoded as by `fll table ddl`; returns its URL."""
+        self.launch("ddl", stdin=hbase_schema.create_statement(name))
         return f"hbase://{self._gateway}/{name}"
 
 
 @contextmanager
 def running(data: Path) -> Iterator[Hbase]:
+    """Start a standalone HBase in the directory, and stop it at the end."""
     hbase = Hbase(data)
     hbase.launch("start", "standalone")
     try:
@@ -99,103 +104,102 @@ def running(data: Path) -> Iterator[Hbase]:
         hbase.launch("stop")
 
 
-def _against_bare(hbase: Hbase) -> None:
-    """The same runs over HTTP, and their cells put by bare clients, without reads or barriers."""
-    server = Server(hbase.made("over_http"))
+def _compare_with_puts(hbase: Hbase) -> None:
+    """Compare recording over HTTP with clients that only put the same cells, without reads or barriers."""
+    server = Server(hbase.create_table("over_http"))
     try:
-        over_http = recording.ingest(server, BARE_RUNS)
+        http_rate = recording.measure_batches(server, PUT_RUNS)
     finally:
         server.stop()
-    for clients in (1, recording.BATCHERS):
-        cells, bare = _bare(hbase.made(f"bare_{clients}"), clients)
-        said(f"the same {cells / BARE_RUNS:.2f} cells a run put by bare clients: {clients}", bare, "runs/s")
-        bar = "at least 0.5" if clients == 1 else ""
-        said(
-            f"ingest from {recording.BATCHERS} clients over bare clients: {clients}",
-            over_http / bare,
-            "x",
-            bar,
+    for clients in (1, recording.BATCH_CLIENTS):
+        cells, rate = _measure_puts(hbase.create_table(f"puts_{clients}"), clients)
+        print_figure(
+            f"puts of the same {cells / PUT_RUNS:.2f} cells per run, clients: {clients}", rate, "runs/s"
         )
+        label = f"ingest, {recording.BATCH_CLIENTS} clients / puts, clients: {clients}"
+        print_figure(label, http_rate / rate, "x", target="at least 0.5" if clients == 1 else "")
 
 
-def _bare(url: str, clients: int) -> tuple[int, float]:
-    """Cells put, and runs a second."""
+def _measure_puts(url: str, clients: int) -> tuple[int, float]:
+    """Put the cells of PUT_RUNS runs; returns their number, and runs per second."""
     barrier = multiprocessing.Barrier(clients)
     with multiprocessing.Pool(clients, initializer=_share, initargs=(barrier,)) as pool:
-        outcomes = pool.starmap(_put_bare, [(url, client, clients) for client in range(clients)], chunksize=1)
-    return sum(cells for cells, _ in outcomes), BARE_RUNS / max(seconds for _, seconds in outcomes)
+        shares = [(url, client, clients) for client in range(clients)]
+        results = pool.starmap(_put_share, shares, chunksize=1)
+    return sum(cells for cells, _ in results), PUT_RUNS / max(seconds for _, seconds in results)
 
 
 def _share(barrier: Any) -> None:
     globals()["_barrier"] = barrier
 
 
-def _put_bare(url: str, client: int, clients: int) -> tuple[int, float]:
-    """Cells put, and the seconds it took; which cells is found out before the clock starts."""
+def _put_share(url: str, client: int, clients: int) -> tuple[int, float]:
+    """Put the share of one client, computed before the clock starts; returns cells and seconds."""
     lines = islice(
-        documents.documents(BARE_RUNS), client * BARE_RUNS // clients, (client + 1) * BARE_RUNS // clients
+        documents.generate(PUT_RUNS), client * PUT_RUNS // clients, (client + 1) * PUT_RUNS // clients
     )
-    puts = _puts(lines)
-    place = hbase_url.parse_url(url)
-    with closing(happybase.Connection(*place.gateways[0])) as connection:
+    puts = _compute_puts(lines)
+    target = hbase_url.parse_url(url)
+    with closing(happybase.Connection(*target.gateways[0])) as connection:
         globals()["_barrier"].wait()
-        began = time.perf_counter()
-        with connection.table(place.table).batch(batch_size=BARE_CELLS) as batch:
+        started = time.perf_counter()
+        with connection.table(target.table).batch(batch_size=PUT_CELLS) as batch:
             for put in puts:
                 batch.put(put.row, {put.column: put.value})
-        return len(puts), time.perf_counter() - began
+        return len(puts), time.perf_counter() - started
 
 
-def _puts(lines: Iterator[bytes]) -> list[Put]:
+def _compute_puts(lines: Iterator[bytes]) -> list[Put]:
     """The cells that recording these documents puts."""
-    reader, table = CachedDocumentReader(), _Noting()
+    reader, table = CachedDocumentReader(), _PutRecorder()
     store = LineageStore(table)
     while runs := [reader.read(line, namespace=NAMESPACE).recorded for line in islice(lines, 2_000)]:
         store.record(runs)
     return table.puts
 
 
-class _Noting(SqliteTable):
-    """A table that notes what is put into it."""
+class _PutRecorder(SqliteTable):
+    """A table in memory that also lists all puts."""
 
     def __init__(self) -> None:
         super().__init__(":memory:")
         self.puts: list[Put] = []
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        """Write the batches, and append their puts to the list."""
         batches = list(batches)
         self.puts += [put for batch in batches for put in batch]
         super().write(batches, sync=sync)
 
 
-def _calls(url: str, size: int) -> None:
-    """How often a question calls the gateway, once its contents are in memory."""
+def _measure_calls(url: str, size: int) -> None:
+    """Count the gateway calls of a query whose contents are in the cache."""
     with closing(open_table(url)) as table:
         store = LineageStore(table)
-        store.lineage(END_POINT, WINDOW, directions=(Direction.BACKWARD,))
-        with _counted() as calls:
-            for _ in range(ASKED):
-                store.lineage(END_POINT, WINDOW, directions=(Direction.BACKWARD,))
-    scans = calls["scannerOpenWithScan"] / ASKED
-    said(f"scans of the 30-day question at {size:,} runs", scans, "scans")
-    said(f"calls of the gateway for it at {size:,} runs", calls.total() / ASKED, "calls")
+        store.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,))
+        with _count_calls() as calls:
+            for _ in range(QUERIES):
+                store.lineage(DATASET, WINDOW, directions=(Direction.BACKWARD,))
+    scans = calls["scannerOpenWithScan"] / QUERIES
+    print_figure(f"scans of the 30-day query, {size:,} runs", scans, "scans")
+    print_figure(f"gateway calls of the 30-day query, {size:,} runs", calls.total() / QUERIES, "calls")
 
 
 @contextmanager
-def _counted() -> Iterator[Counter[str]]:
-    """Counts calls of this process by their names."""
+def _count_calls() -> Iterator[Counter[str]]:
+    """Count the Thrift calls of this process by name."""
     calls: Counter[str] = Counter()
-    plain = TClient._req
+    request = TClient._req
 
-    def counting(self: TClient, api: str, *args: Any, **options: Any) -> Any:
+    def count(self: TClient, api: str, *args: Any, **options: Any) -> Any:
         calls[api] += 1
-        return plain(self, api, *args, **options)
+        return request(self, api, *args, **options)
 
-    TClient._req = counting  # type: ignore[method-assign, assignment]
+    TClient._req = count  # type: ignore[method-assign, assignment]
     try:
         yield calls
     finally:
-        TClient._req = plain  # type: ignore[method-assign]
+        TClient._req = request  # type: ignore[method-assign]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""OpenLineage events over HTTP: real ones of an agent, again and again as a nightly job sends them."""
+"""OpenLineage events over HTTP: real events of an agent, repeated as by a nightly job."""
 
 from __future__ import annotations
 
@@ -15,94 +15,92 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.report import said
+from bench.report import print_figure
 from bench.server import Server, call, connect
 
 EVENTS = Path(__file__).parents[1] / "tests/cases/openlineage/events.ndjson.gz"
 PATH = "/api/v1/lineage"
 CLIENTS = 4
+RATE = "at least 1,000"
 BATCH_EVENTS = 100
 DAILY_JOB = "retail_daily_ingest_customers.execute_insert"
 DAILY_KINDS = ("START", "RUNNING", "RUNNING", "COMPLETE")
-FLAT_EVENTS = 100_000
+MEMORY_EVENTS = 100_000
 
 
 def bench(sizes: Sequence[int]) -> None:
-    """Events one by one from several clients, large ones, and what a daily job takes on disk."""
+    """Measure single events from several clients, large events, bytes on disk, and memory."""
     events = _events()
     with tempfile.TemporaryDirectory() as folder:
         _singles(f"sqlite:///{folder}/singles.db", events)
         _daily(f"sqlite:///{folder}/daily.db", events, min(sizes[-1], 10_000))
-        _flat(f"sqlite:///{folder}/flat.db", events, min(sizes[-1], FLAT_EVENTS))
+        _memory(f"sqlite:///{folder}/memory.db", events, min(sizes[-1], MEMORY_EVENTS))
 
 
 def _singles(store: str, events: Sequence[Any]) -> None:
     server = Server(store)
     try:
         with multiprocessing.Pool(CLIENTS) as pool:
-            for again in range(2):
-                shares = [_bodies(events, 10 * again + client) for client in range(CLIENTS)]
-                began = time.perf_counter()
+            for repeated in range(2):
+                shares = [_bodies(events, 10 * repeated + client) for client in range(CLIENTS)]
+                started = time.perf_counter()
                 times = pool.map(partial(_send, server.port), shares)
-                took = time.perf_counter() - began
-                every = sorted(taken for client in times for taken in client)
-                title = "seen before" if again else "new"
-                said(
-                    f"events one by one, {CLIENTS} clients, lineage {title}",
-                    len(every) / took,
-                    "/s",
-                    "at least 1,000",
-                )
-                said("half of them answered in", 1000 * every[len(every) // 2], "ms")
-                said("99 of 100 answered in", 1000 * every[len(every) * 99 // 100], "ms")
-            bodies = [_batched(_bodies(events, 20 + client)) for client in range(CLIENTS)]
-            began = time.perf_counter()
+                elapsed = time.perf_counter() - started
+                _print_singles(sorted(seconds for client in times for seconds in client), elapsed, repeated)
+            bodies = [_join(_bodies(events, 20 + client)) for client in range(CLIENTS)]
+            started = time.perf_counter()
             pool.map(partial(_send_batches, server.port), bodies)
-            took = time.perf_counter() - began
-            rate = CLIENTS * len(events) / took
-            said(f"events by {BATCH_EVENTS}, {CLIENTS} clients", rate, "/s", "at least 1,000")
+            rate = CLIENTS * len(events) / (time.perf_counter() - started)
+            print_figure(f"events in batches of {BATCH_EVENTS}, {CLIENTS} clients", rate, "/s", target=RATE)
         for title in ("first", "again"):
-            body = _large(title)
-            took = _send(server.port, [body])[0]
-            said(f"an event of {len(body) / 2**20:.1f} MB, {title}", 1000 * took, "ms")
+            body = _large_event(title)
+            seconds = _send(server.port, [body])[0]
+            print_figure(f"an event of {len(body) / 2**20:.1f} MB, {title}", 1000 * seconds, "ms")
     finally:
         server.stop()
 
 
+def _print_singles(seconds: Sequence[float], elapsed: float, repeated: int) -> None:
+    lineage = "repeated lineage" if repeated else "new lineage"
+    rate = len(seconds) / elapsed
+    print_figure(f"single events, {CLIENTS} clients, {lineage}", rate, "/s", target=RATE)
+    print_figure("single events, p50", 1000 * seconds[len(seconds) // 2], "ms")
+    print_figure("single events, p99", 1000 * seconds[len(seconds) * 99 // 100], "ms")
+
+
 def _daily(store: str, events: Sequence[Any], runs: int) -> None:
-    """One run a day of a job that sends four events of 6 kB, always with the same lineage, each in a call of
-    its own.
+    """Store runs of a job that sends four events of 6 kB a day, always with the same lineage.
+
+    Each event of a run is sent in another call.
     """
     server = Server(store)
     try:
         bodies = list(islice(_daily_events(events), 4 * runs))
         for kind in range(4):
-            for begin in range(kind, len(bodies), 8_000):
-                _post(server, bodies[begin : begin + 8_000 : 4])
+            for start in range(kind, len(bodies), 8_000):
+                _post(server, bodies[start : start + 8_000 : 4])
     finally:
         server.stop()
-    size = sum(map(len, bodies)) / len(bodies)
-    said(
-        f"bytes a run of 4 events of {size:,.0f} bytes, {runs:,} runs",
-        server.stored_bytes() / runs,
-        "B",
-        "at most 2,500",
-    )
+    size_bytes = sum(map(len, bodies)) / len(bodies)
+    run_bytes = server.stored_bytes() / runs
+    label = f"bytes per run of 4 events of {size_bytes:,.0f} bytes, {runs:,} runs"
+    print_figure(label, run_bytes, "B", target="at most 2,500")
 
 
-def _flat(store: str, events: Sequence[Any], count: int) -> None:
+def _memory(store: str, events: Sequence[Any], count: int) -> None:
+    """Measure whether the memory of a worker grows with the number of events."""
     server = Server(store, workers=1)
     try:
         resident = []
         for number in range(-(-count // len(events))):
             bodies = _bodies(events, number)
-            for begin in range(0, len(bodies), 1_000):
-                _post(server, bodies[begin : begin + 1_000])
+            for start in range(0, len(bodies), 1_000):
+                _post(server, bodies[start : start + 1_000])
             resident.append(server.resident_bytes() / 2**20)
         tenth = max(len(resident) // 10, 1)
-        said(f"memory after a tenth of {count:,} events", resident[tenth - 1], "MiB")
-        said("memory after all of them", resident[-1], "MiB")
-        said("memory after all over memory after a tenth", resident[-1] / resident[tenth - 1], "x")
+        print_figure(f"memory after a tenth of {count:,} events", resident[tenth - 1], "MiB")
+        print_figure("memory after all events", resident[-1], "MiB")
+        print_figure("memory after all events / after a tenth", resident[-1] / resident[tenth - 1], "x")
     finally:
         server.stop()
 
@@ -113,35 +111,35 @@ def _events() -> list[Any]:
 
 
 def _bodies(events: Sequence[Any], number: int) -> list[bytes]:
-    """All events as though sent so many days later, by other runs."""
-    return [_moved(event, number) for event in events]
+    """All events as if sent `number` days earlier, by other runs."""
+    return [_shift(event, number) for event in events]
 
 
-def _moved(event: Any, number: int) -> bytes:
+def _shift(event: Any, number: int) -> bytes:
     run = str(uuid.uuid5(uuid.UUID(event["run"]["runId"]), str(number)))
-    time_ = datetime.fromisoformat(event["eventTime"]) - timedelta(days=number)
+    event_time = datetime.fromisoformat(event["eventTime"]) - timedelta(days=number)
     facets = event["run"]["facets"]
     parent = facets["parent"]
-    its_run = str(uuid.uuid5(uuid.UUID(parent["run"]["runId"]), str(number)))
-    facets = {**facets, "parent": {**parent, "run": {"runId": its_run}}}
-    moved = {**event, "run": {"runId": run, "facets": facets}, "eventTime": time_.isoformat()}
-    return json.dumps(moved).encode()
+    parent_run = str(uuid.uuid5(uuid.UUID(parent["run"]["runId"]), str(number)))
+    facets = {**facets, "parent": {**parent, "run": {"runId": parent_run}}}
+    shifted = {**event, "run": {"runId": run, "facets": facets}, "eventTime": event_time.isoformat()}
+    return json.dumps(shifted).encode()
 
 
 def _daily_events(events: Sequence[Any]) -> Iterator[bytes]:
-    of_job = [event for event in events if event["job"]["name"].startswith(DAILY_JOB)]
-    complete = next(event for event in of_job if event["eventType"] == "COMPLETE")
+    job_events = [event for event in events if event["job"]["name"].startswith(DAILY_JOB)]
+    complete = next(event for event in job_events if event["eventType"] == "COMPLETE")
     number = 0
     while True:
-        for later, kind in enumerate(DAILY_KINDS):
-            time_ = datetime.fromisoformat(complete["eventTime"]) + timedelta(seconds=later)
-            yield _moved({**complete, "eventType": kind, "eventTime": time_.isoformat()}, number)
+        for seconds, kind in enumerate(DAILY_KINDS):
+            event_time = datetime.fromisoformat(complete["eventTime"]) + timedelta(seconds=seconds)
+            yield _shift({**complete, "eventType": kind, "eventTime": event_time.isoformat()}, number)
         number += 1
 
 
-def _large(title: str) -> bytes:
-    """3 MB: 2,000 columns, each made of 10, in the layout that names datasets again and again."""
-    taken = [
+def _large_event(title: str) -> bytes:
+    """3 MB: 2,000 columns with 10 inputs each, in the layout that repeats the dataset for each input."""
+    inputs = [
         {
             "namespace": "file",
             "name": "/warehouse/wide/source",
@@ -150,7 +148,7 @@ def _large(title: str) -> bytes:
         }
         for number in range(10)
     ]
-    fields = {f"made_{number}": {"inputFields": taken} for number in range(2_000)}
+    fields = {f"made_{number}": {"inputFields": inputs} for number in range(2_000)}
     facet = {"columnLineage": {"fields": fields}}
     return json.dumps(
         {
@@ -163,8 +161,8 @@ def _large(title: str) -> bytes:
     ).encode()
 
 
-def _batched(bodies: Sequence[bytes]) -> list[bytes]:
-    """Arrays of events."""
+def _join(bodies: Sequence[bytes]) -> list[bytes]:
+    """JSON arrays of BATCH_EVENTS events."""
     starts = range(0, len(bodies), BATCH_EVENTS)
     return [b"[" + b",".join(bodies[start : start + BATCH_EVENTS]) + b"]" for start in starts]
 
@@ -185,9 +183,9 @@ def _send(port: int, bodies: Sequence[bytes]) -> list[float]:
     connection = connect(port)
     times = []
     for body in bodies:
-        began = time.perf_counter()
+        started = time.perf_counter()
         status, _ = call(connection, "POST", PATH, body)
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - started)
         if status != 201:
             raise RuntimeError(f"an event was answered {status}")
     return times

@@ -1,8 +1,9 @@
-"""One line for each figure, with its bar."""
+"""Lines of the report: one figure each, with its target."""
 
 from __future__ import annotations
 
 
-def said(what: str, value: float, unit: str, bar: str = "") -> None:
-    """One line of the report."""
-    print(f"{what:66} {value:>12,.3f} {unit:7} {'(bar: ' + bar + ')' if bar else ''}".rstrip(), flush=True)
+def print_figure(label: str, value: float, unit: str, *, target: str = "") -> None:
+    """Print one line: the label, the value with three decimals, the unit, and the target if there is one."""
+    suffix = f"(target: {target})" if target else ""
+    print(f"{label:66} {value:>12,.3f} {unit:7} {suffix}".rstrip(), flush=True)

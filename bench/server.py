@@ -1,4 +1,4 @@
-"""A real server over a store of its own, and a client that costs next to nothing."""
+"""A real server over its own store, and a client with little overhead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Server:
     """`fll serve` over a store on a free port of 127.0.0.1."""
 
     def __init__(self, store: str, *, workers: int = 2) -> None:
-        """`store` is its URL."""
+        """Start the server over the store of a URL, with `workers` processes; returns when it is ready."""
         self.store = store
         self.port = _free_port()
         command = [str(Path(sys.executable).with_name("fll")), "serve", "--store", store]
@@ -28,24 +28,26 @@ class Server:
             time.sleep(0.05)
 
     def connect(self) -> http.client.HTTPConnection:
+        """Connect to the server."""
         return connect(self.port)
 
     def resident_bytes(self) -> int:
         """Memory of the server and all its workers."""
-        listed = subprocess.run(
+        output = subprocess.run(
             ["ps", "-o", "rss=", "--pid", str(self._process.pid), "--ppid", str(self._process.pid)],
             check=True,
             capture_output=True,
             text=True,
         )
-        return 1024 * sum(map(int, listed.stdout.split()))
+        return 1024 * sum(map(int, output.stdout.split()))
 
     def stored_bytes(self) -> int:
-        """What a SQLite store takes on disk."""
+        """The size of a SQLite store on disk, with its write-ahead log."""
         path = Path(self.store.removeprefix("sqlite:///"))
         return sum(os.stat(file).st_size for file in path.parent.glob(path.name + "*"))
 
     def stop(self) -> None:
+        """Stop the server and wait for its end."""
         self._process.terminate()
         self._process.wait(30)
 
@@ -57,7 +59,7 @@ class Server:
 
 
 def connect(port: int) -> http.client.HTTPConnection:
-    """A connection to a server of this machine."""
+    """Connect to a server of this machine, without Nagle delays."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     connection.connect()
     connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,7 +69,7 @@ def connect(port: int) -> http.client.HTTPConnection:
 def call(
     connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None
 ) -> tuple[int, bytes]:
-    """One request and its whole answer."""
+    """Send one request; returns the status and the body of the response."""
     connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
     response = connection.getresponse()
     return response.status, response.read()

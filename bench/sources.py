@@ -1,4 +1,4 @@
-"""Documents of each source, read in process: bytes to runs, nothing stored."""
+"""Parsing rates of each source in process: bytes to runs, nothing stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from bench.openlineage import EVENTS
-from bench.report import said
+from bench.report import print_figure
 from fll_hbase.sources import cdap, strict_json
 from fll_hbase.sources import datahub as datahub_source
 from fll_hbase.sources import openlineage as openlineage_source
@@ -20,7 +20,7 @@ SECONDS = 2.0
 
 
 def bench(sizes: Sequence[int]) -> None:
-    """Each source by itself; `sizes` are those of histories, of which there is none here."""
+    """Measure each source; `sizes` has no effect, since nothing is stored."""
     openlineage()
     datahub()
     pipelines()
@@ -28,14 +28,14 @@ def bench(sizes: Sequence[int]) -> None:
 
 
 def openlineage() -> None:
-    """What a real agent sent: an event of a daily job, and one of 120 columns."""
+    """Events of a real agent: of a daily job, and of 120 columns."""
     with gzip.open(EVENTS) as lines:
         events = [line for line in lines if b'"COMPLETE"' in line]
-    for what, job in (
+    for label, job in (
         ("a daily job", b"retail_daily_enrich_orders.adaptive"),
         ("120 columns", b"feat_wide_out"),
     ):
-        _measured(f"OpenLineage: {what}", next(line for line in events if job in line), _read_event)
+        _measure(f"OpenLineage: {label}", next(line for line in events if job in line), _read_event)
 
 
 def _read_event(raw: bytes) -> None:
@@ -46,51 +46,51 @@ def datahub() -> None:
     """Proposals of a table with a few columns, and of one with a thousand."""
     for columns in (20, 1_000):
         raw = json.dumps([_lineage(columns)]).encode()
-        _measured(f"DataHub: a table of {columns:,} columns", raw, _read_datahub)
+        _measure(f"DataHub: a table of {columns:,} columns", raw, _read_datahub)
 
 
 def pipelines() -> None:
-    """A pipeline of five stages and ten fields, and one of 500 stages that make 20 of 200 fields each."""
-    for stages, fields, made in ((5, 10, 3), (500, 200, 20)):
-        raw = json.dumps(_pipeline(stages, fields, made)).encode()
-        _measured(f"pipeline configs: {stages} stages, {fields} fields", raw, _read_pipeline)
+    """A pipeline of five stages and ten fields, and one of 500 stages that rewrite 20 of 200 fields each."""
+    for stages, fields, outputs in ((5, 10, 3), (500, 200, 20)):
+        raw = json.dumps(_pipeline(stages, fields, outputs)).encode()
+        _measure(f"pipeline configs: {stages} stages, {fields} fields", raw, _read_pipeline)
 
 
 def _read_pipeline(raw: bytes) -> None:
     cdap.read_document(strict_json.parse(raw), namespace="ns")
 
 
-def _pipeline(stages: int, fields: int, made: int) -> dict[str, Any]:
-    """A source, stages that each make some of its fields again, and a sink."""
+def _pipeline(stage_count: int, fields: int, outputs: int) -> dict[str, Any]:
+    """A source, transforms that each rewrite the first `outputs` fields, and a sink."""
     names = [f"field_{number}" for number in range(fields)]
     schema = {"type": "record", "name": "r", "fields": [{"name": name, "type": "string"} for name in names]}
     properties = {"schema": json.dumps(schema)}
-    said: list[dict[str, Any]] = [
+    stages: list[dict[str, Any]] = [
         {"name": "source", "plugin": {"type": "batchsource", "properties": properties}}
     ]
-    said += [
+    stages += [
         {
             "name": f"stage_{number}",
             "plugin": {"type": "transform", "properties": properties},
             "operations": [
                 {"name": f"make {name}", "inputs": [name, names[0]], "outputs": [name]}
-                for name in names[:made]
+                for name in names[:outputs]
             ],
         }
-        for number in range(stages - 2)
+        for number in range(stage_count - 2)
     ]
-    said.append({"name": "sink", "plugin": {"type": "batchsink", "properties": properties}})
-    arrows = [{"from": one["name"], "to": other["name"]} for one, other in pairwise(said)]
+    stages.append({"name": "sink", "plugin": {"type": "batchsink", "properties": properties}})
+    arrows = [{"from": source["name"], "to": target["name"]} for source, target in pairwise(stages)]
     run = {"application": "a", "type": "pipeline", "program": "p", "run": "r", "startTime": 1}
-    return {"run": run, "config": {"stages": said, "connections": arrows}}
+    return {"run": run, "config": {"stages": stages, "connections": arrows}}
 
 
 def _read_datahub(raw: bytes) -> None:
-    datahub_source.read(strict_json.parse(raw), form=datahub_source.Form.ENTITIES, now_ms=1)
+    datahub_source.read(strict_json.parse(raw), form=datahub_source.MessageFormat.ENTITIES, now_ms=1)
 
 
 def _lineage(columns: int) -> dict[str, Any]:
-    """A table whose every column is made of two of another."""
+    """A table with two source columns for each column."""
     source, target = (f"urn:li:dataset:(urn:li:dataPlatform:hive,sales.{name},PROD)" for name in ("a", "b"))
     entries = [
         {
@@ -114,9 +114,9 @@ def sql() -> None:
         "a script of ten": ";".join(_DAILY.replace("totals", f"totals{number}") for number in range(10)),
         "1,000 columns": f"CREATE TABLE wide AS SELECT {columns} FROM a JOIN b ON a.id = b.id",
     }
-    for what, script in scripts.items():
+    for label, script in scripts.items():
         run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 1}
-        _measured(f"SQL: {what}", json.dumps({"run": run, "sql": script}).encode(), _read_sql)
+        _measure(f"SQL: {label}", json.dumps({"run": run, "sql": script}).encode(), _read_sql)
 
 
 _DAILY = """CREATE TABLE totals AS
@@ -129,11 +129,11 @@ def _read_sql(raw: bytes) -> None:
     sql_source.read_document(strict_json.parse(raw), namespace="bench", columns=lambda _: None)
 
 
-def _measured(what: str, raw: bytes, read: Callable[[bytes], None]) -> None:
-    began, count = time.perf_counter(), 0
-    while time.perf_counter() - began < SECONDS:
+def _measure(label: str, raw: bytes, read: Callable[[bytes], None]) -> None:
+    started, count = time.perf_counter(), 0
+    while time.perf_counter() - started < SECONDS:
         read(raw)
         count += 1
-    took = time.perf_counter() - began
-    said(f"{what}, {len(raw):,} bytes", count / took, "/s")
-    said("which is", count * len(raw) / took / 2**20, "MiB/s")
+    elapsed = time.perf_counter() - started
+    print_figure(f"{label}, {len(raw):,} bytes", count / elapsed, "/s")
+    print_figure("the same in bytes", count * len(raw) / elapsed / 2**20, "MiB/s")
