@@ -23,7 +23,7 @@ from api.routes import datahub, documentation, health, lineage, openlineage, rec
 from fll_hbase.config import Settings
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
-from fll_hbase.sources.datahub import Counts
+from fll_hbase.sources.datahub import AspectCounters
 from fll_hbase.store.lineage_store import LineageStore
 
 _CONVERTERS = {
@@ -75,7 +75,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-store": store,
         "fll-settings": settings,
         "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),
-        "fll-datahub-counts": Counts(),
+        "fll-datahub-counts": AspectCounters(),
     }
     responses.register_response_hooks(app)
     app.extensions["fll-api"] = _create_api(app)

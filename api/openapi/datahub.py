@@ -7,12 +7,12 @@ from marshmallow import fields, validate
 
 from api.openapi.answers import RecordedSchema
 from api.query_params import CountParam, FlagParam, NoParams, RecordParams
-from fll_hbase.sources.datahub import Form, Outcome
+from fll_hbase.sources.datahub import AspectOutcome, MessageFormat
 from fll_hbase.sources.datahub.aspect_responses import KEY, SCHEMA
 
 DELETE = "delete"
-_ASPECT_FORMS = [Form.PROPOSAL.value, Form.PROPOSALS.value, Form.FILE.value]
-_ENTITY_FORMS = [Form.SNAPSHOT.value, Form.SNAPSHOTS.value, DELETE]
+_ASPECT_FORMS = [MessageFormat.PROPOSAL.value, MessageFormat.PROPOSALS.value, MessageFormat.FILE.value]
+_ENTITY_FORMS = [MessageFormat.SNAPSHOT.value, MessageFormat.SNAPSHOTS.value, DELETE]
 
 
 class AspectsParams(RecordParams):
@@ -45,7 +45,9 @@ class AspectParams(NoParams):
 
 class AspectCountSchema(ma.Schema):
     aspect = fields.String(required=True)
-    outcome = fields.String(required=True, validate=validate.OneOf([outcome.value for outcome in Outcome]))
+    outcome = fields.String(
+        required=True, validate=validate.OneOf([outcome.value for outcome in AspectOutcome])
+    )
     count = fields.Integer(required=True)
 
 

@@ -29,7 +29,14 @@ from fll_hbase.ingest import ParsedDocument, ingest, preview
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources import datahub, strict_json
-from fll_hbase.sources.datahub import Counted, Form, Ingested, Outcome, aspect_responses, urns
+from fll_hbase.sources.datahub import (
+    AspectCount,
+    AspectOutcome,
+    MessageFormat,
+    ParsedMessage,
+    aspect_responses,
+    urns,
+)
 
 blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/sources/datahub.md")
 
@@ -83,12 +90,12 @@ def config(query: dict[str, Any]) -> Response:
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_proposals(query: dict[str, Any]) -> Response:
     """Record a proposal, a batch, or a document of a file: a proposal, event or query parser output."""
-    form = Form(query["action"])
+    form = MessageFormat(query["action"])
     message = _read(form)
     if query["dry_run"]:
         return _dry_run(message)
     entities = _ingest(message)
-    value = entities[0]["urn"] if form is Form.PROPOSAL else "success"
+    value = entities[0]["urn"] if form is MessageFormat.PROPOSAL else "success"
     return responses.json_response({"value": value, "entities": entities})
 
 
@@ -106,7 +113,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
         entities = [] if query["dry_run"] else _count_removal(deletion["urn"])
         value = {"urn": deletion["urn"], "rows": 0, "timeseriesRows": 0}
         return responses.json_response({"value": value, "entities": entities})
-    message = _read(Form(query["action"]))
+    message = _read(MessageFormat(query["action"]))
     if query["dry_run"]:
         return _dry_run(message)
     return responses.json_response({"value": None, "entities": _ingest(message)})
@@ -119,7 +126,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:
     """Record entities with their aspects; with PATCH, what JSON patches add to them."""
-    message = _read(Form.PATCHES if request.method == "PATCH" else Form.ENTITIES)
+    message = _read(MessageFormat.PATCHES if request.method == "PATCH" else MessageFormat.ENTITIES)
     return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message))
 
 
@@ -140,7 +147,7 @@ def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
 def aspect(query: dict[str, Any], urn: str) -> Response:
     """The key or the schema of a dataset in the catalogue; other aspects are not stored."""
     try:
-        dataset = urns.end_point(urn)
+        dataset = urns.parse_dataset(urn)
     except ValueError as error:
         raise NotFound(str(error)) from error
     fields = store().catalogue.fields(dataset)
@@ -154,11 +161,11 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
     return responses.json_response(aspect_responses.schema(dataset, fields_of_schema))
 
 
-def _read(form: Form) -> Ingested:
+def _read(form: MessageFormat) -> ParsedMessage:
     return datahub.read(strict_json.parse(body()), form=form, now_ms=now_ms())
 
 
-def _ingest(message: Ingested) -> list[Json]:
+def _ingest(message: ParsedMessage) -> list[Json]:
     """Record a message; its outcomes by entity. Raises the first refusal; sending all again is safe."""
     (result,) = ingest(store(), [ParsedDocument(message.runs, message.schemas)])
     if isinstance(result, LineageError):
@@ -172,12 +179,12 @@ def _ingest(message: Ingested) -> list[Json]:
 
 
 def _count_removal(urn: str) -> list[Json]:
-    counts = Counter([Counted(urn, "", Outcome.REMOVED)])
+    counts = Counter([AspectCount(urn, "", AspectOutcome.REMOVED)])
     _count(counts)
     return list(_entities(counts).values())
 
 
-def _entities(counts: Counter[Counted]) -> dict[str, Json]:
+def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
     entities: dict[str, Json] = {}
     for key, count in counts.items():
         entity = entities.setdefault(key.urn, {"urn": key.urn, "aspects": [], "runs": []})
@@ -185,14 +192,14 @@ def _entities(counts: Counter[Counted]) -> dict[str, Json]:
     return entities
 
 
-def _dry_run(message: Ingested) -> Response:
+def _dry_run(message: ParsedMessage) -> Response:
     """The dry run of each run; a single one also as though it were a document of one run."""
     runs = [rest_json.dry_run(preview(run)) for run in message.runs]
     return responses.json_response({**(runs[0] if len(runs) == 1 else {}), "runs": runs})
 
 
-def _count(counts: Counter[Counted]) -> None:
-    counters: datahub.Counts = current_app.extensions["fll-datahub-counts"]
+def _count(counts: Counter[AspectCount]) -> None:
+    counters: datahub.AspectCounters = current_app.extensions["fll-datahub-counts"]
     counters.add(counts)
     for key, count in counts.items():
         _log.info("%s: %s %s %d", key.urn, key.aspect or "all", key.outcome.value, count)
