@@ -1,1 +1,1 @@
-"""Does the command line say what the API says, to be read by people, and what went wrong in one line?"""
+"""Tests of the command line: output for people and for programs, errors on one line."""

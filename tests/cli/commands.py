@@ -1,4 +1,4 @@
-"""How is the command line run: in this process by a fixed clock, or as a server in a process of its own."""
+"""Commands run in this process with a fixed clock, and a server in a process of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import requests
 from click.testing import CliRunner, Result
 
-from fll_hbase.cli import main
+from api.command import main
 
 END_MS = 1_760_000_000_000
 """The clock of the command line, and the end of the sample."""

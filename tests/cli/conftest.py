@@ -29,7 +29,7 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> str:
     store = LineageStore(open_table(url))
     load(store, END_MS)
     store.close()
-    lines = "".join(json.dumps(said) + "\n" for said in AWKWARD)
+    lines = "".join(json.dumps(payload) + "\n" for payload in AWKWARD)
     assert fll("record", "-", "--store", url, stdin=lines.encode()).exit_code == 0
     return url
 
@@ -50,7 +50,7 @@ def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(params=["store", "server"])
-def side(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """Where to record, as options."""
     if request.param == "store":
         return ("--store", f"sqlite:///{tmp_path}/store.db")

@@ -44,8 +44,8 @@ def document(run: str = "r1", **also: Any) -> dict[str, Any]:
 
 
 def _awkward(name: str) -> dict[str, Any]:
-    said = document(f"run of {name}")
-    said["operations"] = [
+    payload = document(f"run of {name}")
+    payload["operations"] = [
         {"type": "READ", "name": f"read {name}", "source": {"name": f"from {name}"}, "outputs": [name]},
         {
             "type": "WRITE",
@@ -55,7 +55,7 @@ def _awkward(name: str) -> dict[str, Any]:
             "inputs": [{"origin": f"read {name}", "name": name}],
         },
     ]
-    return said
+    return payload
 
 
 AWKWARD = [_awkward(name) for name in NAMES]

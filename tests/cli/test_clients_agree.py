@@ -1,4 +1,4 @@
-"""Does a server print the very same as its store, and `--json` the very body of the API?"""
+"""A server prints what its store prints, and `--json` the body of the API."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ QUESTIONS = [
 def test_a_server_prints_what_its_store_prints(
     sampled: str, server: str, question: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
-    store_side = fll(*question, *form, "--store", sampled)
-    server_side = fll(*question, *form, "--server", server)
-    assert store_side.exit_code == 0
-    assert (server_side.stdout, server_side.stderr) == (store_side.stdout, store_side.stderr)
+    local = fll(*question, *form, "--store", sampled)
+    remote = fll(*question, *form, "--server", server)
+    assert local.exit_code == 0
+    assert (remote.stdout, remote.stderr) == (local.stdout, local.stderr)
 
 
 @pytest.mark.parametrize(
-    ("question", "path", "asked"),
+    ("question", "path", "params"),
     [
         (("lineage", "bank", "RiskScores"), "endpoints/RiskScores/fields/lineage", {}),
         (
@@ -61,12 +61,12 @@ def test_a_server_prints_what_its_store_prints(
     ],
 )
 def test_json_is_the_body_of_the_api(
-    sampled: str, server: str, question: tuple[str, ...], path: str, asked: dict[str, str]
+    sampled: str, server: str, question: tuple[str, ...], path: str, params: dict[str, str]
 ) -> None:
     window = {"start": WINDOW[1], "end": WINDOW[3]}
-    answer = requests.get(f"{server}/v3/namespaces/bank/{path}", params={**window, **asked}, timeout=20)
-    for side in (("--store", sampled), ("--server", server)):
-        assert printed(*question, *WINDOW, *side, "--json") == answer.text + "\n"
+    answer = requests.get(f"{server}/v3/namespaces/bank/{path}", params={**window, **params}, timeout=20)
+    for target in (("--store", sampled), ("--server", server)):
+        assert printed(*question, *WINDOW, *target, "--json") == answer.text + "\n"
 
 
 def test_find_is_the_search_of_the_api(sampled: str, server: str) -> None:
@@ -94,6 +94,8 @@ def test_pages_of_a_server_are_put_together(sampled: str, server: str) -> None:
 def test_a_server_complains_as_its_store_does(
     sampled: str, server: str, question: tuple[str, ...], code: int
 ) -> None:
-    told = [complaint(*question, *side, code=code) for side in (("--store", sampled), ("--server", server))]
-    ours, theirs = (sorted(line.removeprefix("fll: ").split("; ")) for line in told)
+    lines = [
+        complaint(*question, *target, code=code) for target in (("--store", sampled), ("--server", server))
+    ]
+    ours, theirs = (sorted(line.removeprefix("fll: ").split("; ")) for line in lines)
     assert ours == theirs

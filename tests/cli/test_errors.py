@@ -1,4 +1,4 @@
-"""Does every mistake end in one line that says what to do, and in the right exit code?"""
+"""Every error ends in one line that says what to do, and in the right exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cli.commands import FLL, complaint, fll
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (("nowhere",), "fll: No such command 'nowhere'. `fll --help` says more."),
         (("--nothing",), "fll: No such option '--nothing'. `fll --help` says more."),
@@ -42,10 +42,10 @@ from cli.commands import FLL, complaint, fll
         (("serve", "--store", "nosql:///x"), "names no engine"),
     ],
 )
-def test_what_was_not_said_right(command: tuple[str, ...], told: str) -> None:
+def test_invalid_commands(command: tuple[str, ...], message: str) -> None:
     result = fll(*command)
     assert result.exit_code == 2
-    assert told in result.stderr.splitlines()[-1]
+    assert message in result.stderr.splitlines()[-1]
     assert result.stdout == ""
 
 
@@ -59,7 +59,7 @@ def test_a_port_in_use_is_reported_before_serving(tmp_path: Path) -> None:
     assert "PORT=" in line
 
 
-def test_each_time_that_cannot_be_read_is_told(sampled: str) -> None:
+def test_each_time_that_cannot_be_read_is_reported(sampled: str) -> None:
     line = complaint("runs", "a", "b", "--start", "x", "--end", "-5", "--store", sampled, code=2)
     assert line.startswith(
         "fll: start: 'x' is no time: give epoch seconds, `now`, or a sum such as `now-1d+30m`"
@@ -67,7 +67,7 @@ def test_each_time_that_cannot_be_read_is_told(sampled: str) -> None:
     assert "; end: '-5' is no time" in line
 
 
-def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_is_no_number_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLL_LEVEL_MAX", "many")
     assert complaint("find", "x", code=2) == "fll: FLL_LEVEL_MAX='many' is not a whole number"
 
@@ -76,7 +76,7 @@ def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) ->
     "question", [("lineage", "a", "b"), ("field", "a", "b", "c"), ("runs", "a", "b"), ("find", "a")]
 )
 @pytest.mark.parametrize("reply", [Reply(200, b"hello"), Reply(404, b"<html>"), Reply(302)])
-def test_a_server_of_another_kind_is_told(question: tuple[str, ...], reply: Reply) -> None:
+def test_a_server_of_another_kind_is_reported(question: tuple[str, ...], reply: Reply) -> None:
     with serving(reply) as server:
         line = complaint(*question, "--server", server.url, code=1)
     assert "not an answer of a lineage server; check the server URL" in line
@@ -87,16 +87,16 @@ def test_a_question_makes_no_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("this is no database, whatever its name says" * 100)
     assert "file is not a database" in complaint("find", "x", "--store", "sqlite:///text.db", code=1)
 
 
 def test_a_reader_that_has_enough_is_no_error(sampled: str) -> None:
     command = f"{FLL} runs bank DailyTransactions --start 0 --limit 9000 --store {sampled} | head -1"
-    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("started (UTC)")
-    assert told.stderr == ""
+    completed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert completed.stdout.startswith("started (UTC)")
+    assert completed.stderr == ""
 
 
 def test_nothing_asked_is_answered_with_help() -> None:

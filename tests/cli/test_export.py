@@ -1,4 +1,4 @@
-"""Can lineage be taken along: `fll export` and back, from a store and from a server?"""
+"""`fll export` and back again, from a store and from a server."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ END_POINT = ("hospital", "PatientRecords")
 
 
 @pytest.fixture(params=["store", "server"])
-def side(request: pytest.FixtureRequest) -> tuple[str, str]:
+def target(request: pytest.FixtureRequest) -> tuple[str, str]:
     """Where to export from, as options."""
     name = {"store": "sampled", "server": "server"}[request.param]
     return f"--{request.param}", request.getfixturevalue(name)
 
 
-def test_what_was_exported_and_recorded_gives_the_same_answer(side: tuple[str, str], tmp_path: Path) -> None:
-    lines = printed("export", *END_POINT, *WINDOW, *side)
+def test_exported_events_recorded_again_give_the_same_answer(target: tuple[str, str], tmp_path: Path) -> None:
+    lines = printed("export", *END_POINT, *WINDOW, *target)
     events = [json.loads(line) for line in lines.splitlines()]
-    listed = json.loads(printed("runs", *END_POINT, *WINDOW, *side, "--limit", "10000", "--json"))["runs"]
+    listed = json.loads(printed("runs", *END_POINT, *WINDOW, *target, "--limit", "10000", "--json"))["runs"]
     assert [event["run"]["facets"]["fll_run"]["run"]["run"] for event in events] == [r["run"] for r in listed]
     store = ("--store", f"sqlite:///{tmp_path}/other.db")
-    told = fll("record", "-", *store, stdin=lines.encode())
-    assert told.stdout == f"{len(events)} recorded, 0 replaced, 0 repeated, 0 refused\n"
+    result = fll("record", "-", *store, stdin=lines.encode())
+    assert result.stdout == f"{len(events)} recorded, 0 replaced, 0 repeated, 0 refused\n"
     again = fll("record", "-", *store, stdin=lines.encode())
     assert again.stdout == f"0 recorded, 0 replaced, {len(events)} repeated, 0 refused\n"
-    asked = ("lineage", *END_POINT, *WINDOW, "--json")
-    assert printed(*asked, *store) == printed(*asked, *side)
+    query = ("lineage", *END_POINT, *WINDOW, "--json")
+    assert printed(*query, *store) == printed(*query, *target)
 
 
 def test_events_are_recorded_through_a_server_too(server: str, sampled: str) -> None:
     events = printed("export", *END_POINT, *WINDOW, "--store", sampled).splitlines()[:3]
     broken = json.dumps({**json.loads(events[0]), "eventTime": "yesterday"})
-    told = fll("record", "-", "--server", server, stdin="\n".join([*events, broken]).encode())
-    assert told.exit_code == 1
-    assert "0 replaced" in told.stdout
-    assert told.stdout.endswith("1 refused\n")
-    assert "line 4: refused: eventTime: 'yesterday' is not a time" in told.stderr
+    result = fll("record", "-", "--server", server, stdin="\n".join([*events, broken]).encode())
+    assert result.exit_code == 1
+    assert "0 replaced" in result.stdout
+    assert result.stdout.endswith("1 refused\n")
+    assert "line 4: refused: eventTime: 'yesterday' is not a time" in result.stderr
 
 
-def test_a_dataset_event_tells_of_fields_alone(tmp_path: Path) -> None:
+def test_a_dataset_event_has_fields_alone(tmp_path: Path) -> None:
     event = {
         "eventTime": "2026-01-01T00:00:00Z",
         "dataset": {
@@ -53,15 +53,15 @@ def test_a_dataset_event_tells_of_fields_alone(tmp_path: Path) -> None:
         },
     }
     store = ("--store", f"sqlite:///{tmp_path}/store.db")
-    told = fll("record", "-", *store, stdin=json.dumps(event).encode())
-    assert told.stdout == "1 recorded, 0 replaced, 0 repeated, 0 refused\n"
+    result = fll("record", "-", *store, stdin=json.dumps(event).encode())
+    assert result.stdout == "1 recorded, 0 replaced, 0 repeated, 0 refused\n"
     assert "age" in printed("find", "age", *store)
 
 
-def test_an_end_point_never_seen_is_told(side: tuple[str, str]) -> None:
-    assert "no recorded run read or wrote" in complaint("export", "hospital", "nowhere", *side, code=1)
+def test_an_end_point_never_seen_is_reported(target: tuple[str, str]) -> None:
+    assert "no recorded run read or wrote" in complaint("export", "hospital", "nowhere", *target, code=1)
 
 
-def test_an_empty_window_is_no_line(side: tuple[str, str]) -> None:
+def test_an_empty_window_is_no_line(target: tuple[str, str]) -> None:
     start = str(END_MS // 1000 - 1)
-    assert printed("export", *END_POINT, "--start", start, "--end", start, *side) == ""
+    assert printed("export", *END_POINT, "--start", start, "--end", start, *target) == ""

@@ -1,4 +1,4 @@
-"""Has every command help, with examples that are commands?"""
+"""Every command has help, with examples that are valid commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
+from api.command import main
 from cli.commands import fll
-from fll_hbase.cli import main
 
 COMMANDS = sorted(main.commands)
 
@@ -40,8 +40,8 @@ def test_every_option_says_what_it_is_for(command: str) -> None:
 def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
     for file in ("run.json", "runs.ndjson.gz", "nightly.sql", "etl.json"):
         (tmp_path / file).touch()
-    said = fll(*command.split(), "--help").stdout
-    examples = [line.strip() for line in said.partition("Example")[2].splitlines() if "  fll " in line]
+    text = fll(*command.split(), "--help").stdout
+    examples = [line.strip() for line in text.partition("Example")[2].splitlines() if "  fll " in line]
     assert examples
     for piped in examples:
         for example in piped.split("|"):

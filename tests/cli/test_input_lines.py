@@ -45,18 +45,18 @@ def read(raw: bytes, *, packed: bool = False, size: int = 7) -> list[InputLine]:
 
 
 @given(st.lists(st.tuples(objects, blanks), min_size=1, max_size=5), st.booleans(), st.integers(2, 50))
-def test_one_a_line(said: list[tuple[Any, bytes]], packed: bool, size: int) -> None:
-    raw = b"".join(blank + json.dumps(value).encode() + b"\n" for value, blank in said)
+def test_one_a_line(items: list[tuple[Any, bytes]], packed: bool, size: int) -> None:
+    raw = b"".join(blank + json.dumps(value).encode() + b"\n" for value, blank in items)
     lines = read(raw, packed=packed, size=size)
-    assert [json.loads(line.raw) for line in lines] == [value for value, _ in said]
-    every = raw.split(b"\n")
-    assert all(json.loads(every[line.number - 1]) == json.loads(line.raw) for line in lines)
+    assert [json.loads(line.raw) for line in lines] == [value for value, _ in items]
+    raw_lines = raw.split(b"\n")
+    assert all(json.loads(raw_lines[line.number - 1]) == json.loads(line.raw) for line in lines)
 
 
 @given(objects.filter(bool), st.booleans(), st.integers(2, 50), st.sampled_from([1, "\t"]))
-def test_one_over_many_lines(said: Any, packed: bool, size: int, indent: Any) -> None:
-    (line,) = read(b"\n" + json.dumps(said, indent=indent).encode() + b"\n", packed=packed, size=size)
-    assert (json.loads(line.raw), line.number) == (said, 2)
+def test_one_over_many_lines(items: Any, packed: bool, size: int, indent: Any) -> None:
+    (line,) = read(b"\n" + json.dumps(items, indent=indent).encode() + b"\n", packed=packed, size=size)
+    assert (json.loads(line.raw), line.number) == (items, 2)
 
 
 @given(st.binary(max_size=200), st.booleans())
@@ -66,9 +66,9 @@ def test_any_bytes_give_documents_or_refusals(raw: bytes, packed: bool) -> None:
 
 
 @given(st.integers(1, 20), st.integers(0, 200))
-def test_cut_gzip_is_told_and_what_came_before_is_kept(count: int, kept: int) -> None:
+def test_truncated_gzip_is_reported_after_the_lines_that_are_whole(count: int, size: int) -> None:
     packed = gzip.compress(b"".join(b'{"a": %d}\n' % number for number in range(count)))
-    cut = packed[: min(kept, len(packed) - 1)]
+    cut = packed[: min(size, len(packed) - 1)]
     *good, last = [*read_documents(io.BytesIO(cut), bytes_max=BYTES_MAX)] or [InputLine(0, b"")]
     assert [json.loads(line.raw) for line in good] == [{"a": number} for number in range(len(good))]
     assert last.error is not None or len(cut) < 2
@@ -84,9 +84,9 @@ def test_a_line_may_be_as_long_as_the_limit() -> None:
     for end in (b"", b"\n", b"\r\n"):
         (line,) = read(exact + end, size=1000)
         assert line.error is None
-    one_more, after = read(b" " + exact + b"\n{}\n", size=1000)
+    one_more, following = read(b" " + exact + b"\n{}\n", size=1000)
     assert "longer than" in str(one_more.error)
-    assert (after.number, after.raw) == (2, b"{}\n")
+    assert (following.number, following.raw) == (2, b"{}\n")
 
 
 def batches(raws: Iterable[bytes]) -> list[list[LocatedDocument]]:

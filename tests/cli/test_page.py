@@ -1,4 +1,4 @@
-"""Is output plain and whole in a pipe, coloured and folded on a terminal, and never a command to it?"""
+"""Output is plain in a pipe, coloured and folded on a terminal, and has no control characters."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "176000
 
 
 def on_terminal(*command: str) -> str:
-    """What a terminal of 80 columns gets to see."""
-    here, there = pty.openpty()
+    """Return the output of a command on a terminal of 80 columns."""
+    controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
     environment.pop("NO_COLOR", None)
-    process = subprocess.Popen([FLL, *command], stdout=there, stderr=there, stdin=there, env=environment)
-    os.close(there)
+    process = subprocess.Popen(
+        [FLL, *command], stdout=terminal, stderr=terminal, stdin=terminal, env=environment
+    )
+    os.close(terminal)
     seen = b""
     try:
-        while chunk := os.read(here, 65_536):
+        while chunk := os.read(controller, 65_536):
             seen += chunk
     except OSError:  # the other end is closed: the command has ended
         pass
     finally:
-        os.close(here)
+        os.close(controller)
     assert process.wait(20) == 0, seen
     return seen.decode()
 
@@ -46,19 +48,19 @@ def test_a_terminal_gets_colours_and_its_own_width(sampled: str) -> None:
 
 
 def test_a_pipe_gets_neither(sampled: str) -> None:
-    told = subprocess.run([FLL, *WIDE, "--store", sampled], capture_output=True, text=True, check=True)
-    assert "\x1b" not in told.stdout
-    assert max(map(len, told.stdout.splitlines())) > 100
-    assert all(line == line.rstrip() for line in told.stdout.splitlines())
-    assert told.stderr == ""
+    completed = subprocess.run([FLL, *WIDE, "--store", sampled], capture_output=True, text=True, check=True)
+    assert "\x1b" not in completed.stdout
+    assert max(map(len, completed.stdout.splitlines())) > 100
+    assert all(line == line.rstrip() for line in completed.stdout.splitlines())
+    assert completed.stderr == ""
 
 
 def test_a_pipe_that_cannot_say_a_name_gets_it_escaped(sampled: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     command = [FLL, "find", "🙂", "--store", sampled]
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert "\\U0001f642" in told.stdout
+    completed = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "\\U0001f642" in completed.stdout
 
 
 def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
@@ -73,7 +75,7 @@ def test_a_bar_moves_where_somebody_watches(tmp_path: Path) -> None:
 
 
 @given(st.text())
-def test_what_is_shown_moves_nothing_and_is_told_apart(text: str) -> None:
+def test_escaped_text_has_no_control_characters(text: str) -> None:
     safe = escape_control(text)
     assert not any(character in safe for character in "\x00\n\r\t\x1b\x7f\x9b\u2028\u202e\u2066")
     safe.encode()

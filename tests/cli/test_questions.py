@@ -1,4 +1,4 @@
-"""Do the questions print what the store knows, in the words and with the defaults of the contract?"""
+"""Query commands print the lineage of the store, with the defaults of the REST contract."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_generated_fields_come_from_nothing(sampled: str) -> None:
     ]
 
 
-def test_fields_that_are_not_known_are_told_as_such(tmp_path: Any) -> None:
-    said = document()
-    said["operations"] = [
+def test_fields_that_are_not_known_are_reported_as_such(tmp_path: Any) -> None:
+    payload = document()
+    payload["operations"] = [
         {"type": "READ", "name": "r", "source": {"name": "a"}, "outputs": []},
         {"type": "WRITE", "name": "w", "destination": {"name": "b"}, "inputs": []},
     ]
     url = f"sqlite:///{tmp_path}/store.db"
-    assert fll("record", "-", "--store", url, stdin=json.dumps(said).encode()).exit_code == 0
+    assert fll("record", "-", "--store", url, stdin=json.dumps(payload).encode()).exit_code == 0
     assert "fields not known" in printed("lineage", "shop", "a", "--store", url)
 
 
@@ -78,8 +78,8 @@ def test_failed_runs_are_left_out_unless_asked_for(sampled: str) -> None:
 
 def test_the_detailed_view_is_a_tree_of_operations(sampled: str) -> None:
     tree = printed("field", "myns", "mytableds", "id", "--store", sampled)
-    told = [line.strip("│├└─ ") for line in tree.splitlines()]
-    assert told[1:-1] == [
+    output = [line.strip("│├└─ ") for line in tree.splitlines()]
+    assert output[1:-1] == [
         "myns/mytableds.id",
         "write (writes myns/mytableds)",
         "id: string",
@@ -101,35 +101,35 @@ def test_the_simple_view_has_sources_and_the_field_alone(sampled: str) -> None:
 
 
 def test_a_field_that_was_passed_on_as_it_is(sampled: str) -> None:
-    asked = ("--view", "simple", "--store", sampled)
-    backward = printed("field", "bank", "CustomerAccounts", "name", *asked)
+    options = ("--view", "simple", "--store", sampled)
+    backward = printed("field", "bank", "CustomerAccounts", "name", *options)
     assert "└── bank/Customers.name: string, as it is" in backward
-    forward = printed("field", "bank", "Customers", "name", "--direction", "forward", *asked)
+    forward = printed("field", "bank", "Customers", "name", "--direction", "forward", *options)
     assert "└── bank/CustomerAccounts.name: string, as it is" in forward
 
 
 def test_a_generated_field(sampled: str) -> None:
-    asked = ("field", "bank", "DailyTransactions", "ingestion_id", "--store", sampled)
-    assert "└── stamp: generating an id for this load" in printed(*asked)
-    assert "└── ingestion_id: string, generated" in printed(*asked, "--view", "simple")
+    options = ("field", "bank", "DailyTransactions", "ingestion_id", "--store", sampled)
+    assert "└── stamp: generating an id for this load" in printed(*options)
+    assert "└── ingestion_id: string, generated" in printed(*options, "--view", "simple")
 
 
 @pytest.mark.parametrize("view", ["simple", "detailed"])
-def test_what_took_a_field_and_made_none_of_it_is_told(sampled: str, view: str) -> None:
-    asked = ("--direction", "forward", "--view", view, "--store", sampled)
-    dropped = printed("field", "bank", "CustomerAccounts", "UID", *asked)
+def test_operations_that_only_drop_or_filter_by_a_field_are_listed(sampled: str, view: str) -> None:
+    options = ("--direction", "forward", "--view", view, "--store", sampled)
+    dropped = printed("field", "bank", "CustomerAccounts", "UID", *options)
     assert "drop_uid: personal data must not reach the regulator (dropped)" in dropped
-    joined = printed("field", "bank", "Merchants", "merchant_id", *asked)
+    joined = printed("field", "bank", "Merchants", "merchant_id", *options)
     assert (
         "store_features (writes bank/FraudFeatures): joined on the merchant, amounts above zero (indirect)"
         in (joined)
     )
 
 
-def test_older_operations_of_the_same_name_are_told_apart(sampled: str) -> None:
-    asked = ("field", "hospital", "PatientRecords", "patient_medical_score", "--store", sampled)
-    assert "@" not in printed(*asked)
-    assert "score@" in printed(*asked, "--start", "now-90d")
+def test_older_operations_of_the_same_name_are_distinguished(sampled: str) -> None:
+    options = ("field", "hospital", "PatientRecords", "patient_medical_score", "--store", sampled)
+    assert "@" not in printed(*options)
+    assert "score@" in printed(*options, "--start", "now-90d")
 
 
 def test_runs_newest_first(sampled: str) -> None:
@@ -156,19 +156,19 @@ def test_find_is_for_names_in_any_case(sampled: str) -> None:
         ("runs", "bank", "DailyTransactions"),
     ],
 )
-def test_an_empty_window_is_told_with_what_to_do(sampled: str, question: tuple[str, ...]) -> None:
-    told = printed(*question, "--start", "5", "--end", "5", "--store", sampled)
-    assert told == "Nothing from 5 to 5; --start and --end ask another window.\n"
+def test_an_empty_window_is_reported_with_what_to_do(sampled: str, question: tuple[str, ...]) -> None:
+    output = printed(*question, "--start", "5", "--end", "5", "--store", sampled)
+    assert output == "Nothing from 5 to 5; --start and --end ask another window.\n"
 
 
-def test_a_limit_that_left_some_out_is_told(sampled: str) -> None:
+def test_a_limit_that_left_some_out_is_reported(sampled: str) -> None:
     result = fll("runs", "bank", "DailyTransactions", "--limit", "2", "--store", sampled)
     assert len(result.stdout.splitlines()) == 4
     assert result.stderr == "fll: not complete: a greater --limit shows more.\n"
     assert result.exit_code == 0
 
 
-def test_a_bound_that_left_some_out_is_told(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_that_left_some_out_is_reported(sampled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLL_PAIRS_MAX", "3")
     result = fll("lineage", "bank", "DailyTransactions", "--store", sampled)
     assert "bounded by pairs_max=3" in result.stderr
@@ -189,29 +189,32 @@ def test_awkward_names_are_found_shown_in_full_and_move_nothing(sampled: str, na
         ("find", name),
     ):
         window = () if question[0] == "find" else ("--start", "0")
-        told = printed(*question, *window, "--store", sampled)
-        assert all(character.isprintable() or character == "\n" for character in told)
+        output = printed(*question, *window, "--store", sampled)
+        assert all(character.isprintable() or character == "\n" for character in output)
         escaped = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
-        assert escaped in told or question[0] == "runs"
+        assert escaped in output or question[0] == "runs"
 
 
 def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
-    said = document()
+    payload = document()
     long = "x" * 4000
-    said["operations"][0]["source"]["name"] = long
+    payload["operations"][0]["source"]["name"] = long
     url = f"sqlite:///{tmp_path}/store.db"
-    assert fll("record", "-", "--store", url, stdin=json.dumps(said).encode()).exit_code == 0
+    assert fll("record", "-", "--store", url, stdin=json.dumps(payload).encode()).exit_code == 0
     assert f"shop/{long} " in printed("lineage", "shop", "invoices", "--store", url)
     assert f"shop/{long})" in printed("field", "shop", "invoices", "total", "--store", url)
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "output"),
     [
-        (("lineage", "bank", "nowhere"), "dataset bank/nowhere not found: no recorded run read or wrote it; search for its name"),
+        (
+            ("lineage", "bank", "nowhere"),
+            "dataset bank/nowhere not found: no recorded run read or wrote it; search for its name",
+        ),
         (("field", "bank", "DailyTransactions", "no"), "field 'no' of bank/DailyTransactions not found"),
         (("runs", "nowhere", "DailyTransactions"), "dataset nowhere/DailyTransactions not found"),
     ],
 )
-def test_what_was_never_seen_is_a_failure(sampled: str, question: tuple[str, ...], told: str) -> None:
-    assert told in complaint(*question, "--store", sampled, code=1)
+def test_what_was_never_seen_is_a_failure(sampled: str, question: tuple[str, ...], output: str) -> None:
+    assert output in complaint(*question, "--store", sampled, code=1)

@@ -1,4 +1,4 @@
-"""Does a file land whole whatever form it has, with every refusal told and the counts right?"""
+"""Files of every form are recorded, refusals reported with their lines, outcomes counted."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ COUNTS = "{} recorded, {} replaced, {} repeated, {} refused\n"
 
 
 def ndjson(*documents: Any) -> bytes:
-    return b"".join(json.dumps(said).encode() + b"\n" for said in documents)
+    return b"".join(json.dumps(payload).encode() + b"\n" for payload in documents)
 
 
 def record(raw: bytes, *options: str) -> Result:
     return fll("record", "-", *options, stdin=raw)
 
 
-def runs(*side: str) -> list[str]:
+def runs(*target: str) -> list[str]:
     """The runs that wrote invoices, as listed by whoever took them."""
-    body = json.loads(fll("runs", "shop", "invoices", "--start", "0", *side, "--json").stdout)
+    body = json.loads(fll("runs", "shop", "invoices", "--start", "0", *target, "--json").stdout)
     return [run["run"] for run in body["runs"]]
 
 
-def test_new_replaced_repeated_and_refused_are_counted(side: tuple[str, str], name: str) -> None:
+def test_new_replaced_repeated_and_refused_are_counted(target: tuple[str, str], name: str) -> None:
     first = [document(f"{name} {number}") for number in range(3)]
-    result = record(ndjson(*first), *side)
+    result = record(ndjson(*first), *target)
     assert (result.exit_code, result.output) == (0, COUNTS.format(3, 0, 0, 0))
     other = {**first[0], "run": {**first[0]["run"], "state": "FAIL"}}
-    result = record(ndjson(other, first[1], document(f"{name} 3"), {"namespace": "shop"}), *side)
+    result = record(ndjson(other, first[1], document(f"{name} 3"), {"namespace": "shop"}), *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(1, 1, 1, 1))
-    assert {f"{name} {number}" for number in range(4)} <= set(runs(*side))
+    assert {f"{name} {number}" for number in range(4)} <= set(runs(*target))
 
 
 @pytest.mark.parametrize("form", ["lines", "no newline at the end", "blank lines", "crlf", "one", "pretty"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_every_form_of_a_file(side: tuple[str, str], name: str, form: str, packed: bool) -> None:
+def test_every_form_of_a_file(target: tuple[str, str], name: str, form: str, packed: bool) -> None:
     documents = [document(f"{name} {number}") for number in range(1 if form in ("one", "pretty") else 5)]
     raw = {
         "lines": ndjson(*documents),
@@ -55,18 +55,18 @@ def test_every_form_of_a_file(side: tuple[str, str], name: str, form: str, packe
         "one": json.dumps(documents[0]).encode(),
         "pretty": json.dumps(documents[0], indent=2).encode(),
     }[form]
-    result = record(gzip.compress(raw) if packed else raw, *side)
+    result = record(gzip.compress(raw) if packed else raw, *target)
     assert (result.exit_code, result.output) == (0, COUNTS.format(len(documents), 0, 0, 0))
-    assert {said["run"]["run"] for said in documents} <= set(runs(*side))
+    assert {payload["run"]["run"] for payload in documents} <= set(runs(*target))
 
 
-def test_a_file_by_its_name(side: tuple[str, str], name: str, tmp_path: Path) -> None:
+def test_a_file_by_its_name(target: tuple[str, str], name: str, tmp_path: Path) -> None:
     path = tmp_path / "runs.ndjson.gz"
     path.write_bytes(gzip.compress(ndjson(document(name))))
-    assert printed("record", str(path), *side) == COUNTS.format(1, 0, 0, 0)
+    assert printed("record", str(path), *target) == COUNTS.format(1, 0, 0, 0)
 
 
-def test_refusals_are_told_with_their_line_and_every_fault(side: tuple[str, str], name: str) -> None:
+def test_refusals_are_reported_with_their_line_and_every_fault(target: tuple[str, str], name: str) -> None:
     twice = document(f"{name} 2")
     twice["operations"] = twice["operations"][1:2]
     raw = (
@@ -75,7 +75,7 @@ def test_refusals_are_told_with_their_line_and_every_fault(side: tuple[str, str]
         + ndjson(twice, {"namespace": "shop", "run": {}, "operations": 5})
         + ndjson(document(f"{name} 3"))
     )
-    result = record(raw, *side)
+    result = record(raw, *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(2, 0, 0, 3))
     first, second, third = result.stderr.splitlines()
     assert first.startswith("line 3: refused: not JSON")
@@ -87,64 +87,64 @@ def test_refusals_are_told_with_their_line_and_every_fault(side: tuple[str, str]
         assert fault in third
 
 
-def test_warnings_are_told_once(side: tuple[str, str], name: str) -> None:
-    result = record(ndjson(*(document(f"{name} {number}", extra=1) for number in range(3))), *side)
+def test_warnings_are_reported_once(target: tuple[str, str], name: str) -> None:
+    result = record(ndjson(*(document(f"{name} {number}", extra=1) for number in range(3))), *target)
     assert (result.exit_code, result.stdout) == (0, COUNTS.format(3, 0, 0, 0))
     assert result.stderr == "line 1: warning: extra: unknown member, ignored\n"
 
 
-def test_warnings_without_end_are_told_to_an_end(side: tuple[str, str], name: str) -> None:
+def test_the_number_of_printed_warnings_is_bounded(target: tuple[str, str], name: str) -> None:
     many = [document(f"{name} {number}", **{f"extra{number}": 1}) for number in range(WARNINGS_MAX + 50)]
-    lines = record(ndjson(*many), *side).stderr.splitlines()
+    lines = record(ndjson(*many), *target).stderr.splitlines()
     assert lines[0] == "line 1: warning: extra0: unknown member, ignored"
     assert lines[WARNINGS_MAX:] == ["line 101: warning: there are others, which are not printed"]
 
 
-def test_the_option_names_the_namespace_of_documents_that_name_none(side: tuple[str, str], name: str) -> None:
+def test_the_option_is_the_namespace_of_documents_without_one(target: tuple[str, str], name: str) -> None:
     nameless = document(name)
     del nameless["namespace"]
-    result = record(ndjson(nameless), *side)
+    result = record(ndjson(nameless), *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
     assert "line 1: refused: namespace: missing" in result.stderr
     other = document(f"{name} other", namespace=f"of {name}")
-    assert record(ndjson(nameless, other), "--namespace", "shop", *side).exit_code == 0
-    body = json.loads(printed("runs", f"of {name}", "invoices", "--start", "0", *side, "--json"))
+    assert record(ndjson(nameless, other), "--namespace", "shop", *target).exit_code == 0
+    body = json.loads(printed("runs", f"of {name}", "invoices", "--start", "0", *target, "--json"))
     assert [run["run"] for run in body["runs"]] == [f"{name} other"]
-    assert name in runs(*side)
+    assert name in runs(*target)
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 1025, 7, None, ["shop"]])
-def test_a_namespace_that_is_none_is_refused(side: tuple[str, str], namespace: Any) -> None:
-    result = record(ndjson(document(namespace=namespace)), "--namespace", "shop", *side)
+def test_a_namespace_that_is_none_is_refused(target: tuple[str, str], namespace: Any) -> None:
+    result = record(ndjson(document(namespace=namespace)), "--namespace", "shop", *target)
     assert result.exit_code == 1
     assert result.stderr.startswith("line 1: refused: namespace: ")
 
 
-def test_one_run_of_several_namespaces_keeps_its_order(side: tuple[str, str], name: str) -> None:
+def test_one_run_of_several_namespaces_keeps_its_order(target: tuple[str, str], name: str) -> None:
     same = [document(name, namespace=namespace) for namespace in ("shop", "mall", "shop", "mall")]
-    assert record(ndjson(*same), *side).stdout == COUNTS.format(1, 3, 0, 0)
+    assert record(ndjson(*same), *target).stdout == COUNTS.format(1, 3, 0, 0)
 
 
-def test_an_array_is_refused_with_what_to_do(side: tuple[str, str]) -> None:
+def test_an_array_is_refused_with_what_to_do(target: tuple[str, str]) -> None:
     for raw in (json.dumps([document()]), json.dumps([document()], indent=1)):
-        result = record(raw.encode(), *side)
+        result = record(raw.encode(), *target)
         assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
         (line,) = result.stderr.splitlines()
         assert "give one document a line" in line
 
 
-def test_nothing_is_nothing(side: tuple[str, str]) -> None:
+def test_nothing_is_nothing(target: tuple[str, str]) -> None:
     for raw in (b"", b"\n \n", gzip.compress(b"")):
-        assert record(raw, *side).output == COUNTS.format(0, 0, 0, 0)
+        assert record(raw, *target).output == COUNTS.format(0, 0, 0, 0)
 
 
-def test_broken_gzip_is_told_and_what_came_before_is_kept(side: tuple[str, str], name: str) -> None:
+def test_broken_gzip_is_reported_and_whole_lines_are_recorded(target: tuple[str, str], name: str) -> None:
     packed = gzip.compress(ndjson(*(document(f"{name} {number}") for number in range(2000))))
-    result = record(packed[: len(packed) // 2], *side)
+    result = record(packed[: len(packed) // 2], *target)
     assert result.exit_code == 1
     assert result.stdout.endswith(", 1 refused\n")
     assert "broken gzip" in result.stderr
-    assert f"{name} 0" in runs(*side)
+    assert f"{name} 0" in runs(*target)
 
 
 def test_a_document_that_is_too_large_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +159,13 @@ def test_a_document_that_is_too_large_stops_no_other(tmp_path: Path, monkeypatch
     assert "line 1: refused: longer than 2000" in record(pretty, "--store", "sqlite:///:memory:").stderr
 
 
-def test_many_documents_of_several_namespaces(side: tuple[str, str], name: str) -> None:
+def test_many_documents_of_several_namespaces(target: tuple[str, str], name: str) -> None:
     many = [
         document(f"{name} {number}", namespace=("shop", "mall", "market")[number % 3])
         for number in range(1201)
     ]
-    assert record(ndjson(*many), *side).output == COUNTS.format(1201, 0, 0, 0)
-    assert record(ndjson(*many), *side).output == COUNTS.format(0, 0, 1201, 0)
+    assert record(ndjson(*many), *target).output == COUNTS.format(1201, 0, 0, 0)
+    assert record(ndjson(*many), *target).output == COUNTS.format(0, 0, 1201, 0)
 
 
 def test_no_file_and_no_server() -> None:
@@ -173,13 +173,13 @@ def test_no_file_and_no_server() -> None:
     assert "names no engine" in complaint("record", "/dev/null", "--store", "x", code=2)
 
 
-def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_opened_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     line = complaint("record", "/dev/null", "--store", f"sqlite:///{tmp_path}/file/store.db", code=1)
     assert "check the file and its disk" in line
 
 
-def test_a_server_that_goes_away_is_told_with_how_far_it_came() -> None:
+def test_a_server_that_becomes_unavailable_is_reported_with_the_progress() -> None:
     many = ndjson(*(document(str(number)) for number in range(BATCH_DOCUMENTS + 1)))
     good = b'{"status": 201, "checksum": "c", "run": "r", "recorded": true}\n' * BATCH_DOCUMENTS
     with scripted_server.serving(Reply(200, good), Reply(503, headers={"Retry-After": "3600"})) as server:
@@ -190,18 +190,20 @@ def test_a_server_that_goes_away_is_told_with_how_far_it_came() -> None:
     assert "documents before line 501 are done: 500 recorded" in line
 
 
-def test_a_proposal_of_datahub_is_a_line_as_any_other(side: tuple[str, str], name: str) -> None:
-    source, made = (f"urn:li:dataset:(urn:li:dataPlatform:hive,{name}.{end},PROD)" for end in ("a", "b"))
+def test_a_proposal_of_datahub_is_a_line_as_any_other(target: tuple[str, str], name: str) -> None:
+    source, destination = (
+        f"urn:li:dataset:(urn:li:dataPlatform:hive,{name}.{end},PROD)" for end in ("a", "b")
+    )
     lineage = {"upstreams": [{"dataset": source, "type": "TRANSFORMED", "auditStamp": {"time": 5}}]}
     proposal = {
         "entityType": "dataset",
-        "entityUrn": made,
+        "entityUrn": destination,
         "changeType": "UPSERT",
         "aspectName": "upstreamLineage",
         "aspect": {"json": lineage},
     }
     raw = ndjson(document(name), proposal, {**proposal, "aspect": {"json": {"upstreams": 1}}})
-    result = record(raw, *side)
+    result = record(raw, *target)
     assert result.output.endswith(COUNTS.format(2, 0, 0, 1))
     assert "line 3: refused: aspect.json.upstreams: must be" in result.output
-    assert record(raw, *side).output.endswith(COUNTS.format(0, 0, 2, 1))
+    assert record(raw, *target).output.endswith(COUNTS.format(0, 0, 2, 1))

@@ -1,4 +1,4 @@
-"""Is a file with a pipeline config one run, to a store and to a server, and are such documents told apart?"""
+"""A file with a pipeline config is one run, to a store and to a server."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ MASK = {"name": "mask", "fieldMutations": [{"mutation": "mask", "inputFields": [
 CONFIG: dict[str, Any] = chain(source("people", ["id", "x"]), MASK, {**SINK, "endPoint": "${to}"})["config"]
 
 
-def pipeline(said: Any, *options: str) -> Result:
-    raw = said if isinstance(said, bytes) else json.dumps(said, indent=1).encode()
+def pipeline(content: Any, *options: str) -> Result:
+    raw = content if isinstance(content, bytes) else json.dumps(content, indent=1).encode()
     return fll("record", "--pipeline", "-", *NAMES, *options, stdin=raw)
 
 
-def runs(end_point: str, *side: str) -> list[dict[str, Any]]:
-    said = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *side, "--json")
-    return list(json.loads(said)["runs"])
+def runs(end_point: str, *target: str) -> list[dict[str, Any]]:
+    output = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *target, "--json")
+    return list(json.loads(output)["runs"])
 
 
 @pytest.mark.parametrize("exported", [False, True])
-def test_a_config_is_one_run(side: tuple[str, str], name: str, exported: bool) -> None:
-    said = (
+def test_a_config_is_one_run(target: tuple[str, str], name: str, exported: bool) -> None:
+    content = (
         {"name": "etl", "artifact": {"name": "cdap-data-pipeline"}, "config": CONFIG} if exported else CONFIG
     )
     options = ("--run", name, "--start", "1759999000", "--argument", f"to={name}")
-    assert pipeline(said, *options, *side).output == COUNTS.format(1, 0, 0, 0)
-    assert pipeline(said, *options, *side).output == COUNTS.format(0, 0, 1, 0)
-    (run,) = runs(name, *side)
+    assert pipeline(content, *options, *target).output == COUNTS.format(1, 0, 0, 0)
+    assert pipeline(content, *options, *target).output == COUNTS.format(0, 0, 1, 0)
+    (run,) = runs(name, *target)
     assert (run["application"], run["type"], run["program"]) == ("a", "pipeline", "p")
     assert (run["run"], run["startTime"]) == (name, START_MS)
-    assert "mask.mask" in printed("field", "shop", name, "x", "--start", "0", *side)
+    assert "mask.mask" in printed("field", "shop", name, "x", "--start", "0", *target)
 
 
-def test_what_is_not_known_is_told(side: tuple[str, str], name: str) -> None:
-    result = pipeline(CONFIG, "--run", name, *side)
+def test_what_is_not_known_is_reported(target: tuple[str, str], name: str) -> None:
+    result = pipeline(CONFIG, "--run", name, *target)
     assert result.output.endswith(COUNTS.format(1, 0, 0, 0))
     assert "config.stages.2.endPoint: no argument is given for ${to}" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("content", "message"),
     [
         (b"{", "not JSON"),
         (b"\xff", "not UTF-8"),
@@ -61,14 +61,14 @@ def test_what_is_not_known_is_told(side: tuple[str, str], name: str) -> None:
         (b'{"config": 1}', "config: must be an object"),
     ],
 )
-def test_what_is_no_config_is_refused(side: tuple[str, str], name: str, said: bytes, told: str) -> None:
-    result = pipeline(said, "--run", name, *side)
+def test_other_content_is_refused(target: tuple[str, str], name: str, content: bytes, message: str) -> None:
+    result = pipeline(content, "--run", name, *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
     assert "line 1: refused: " in result.stderr
-    assert told in result.stderr
+    assert message in result.stderr
 
 
-def test_documents_of_every_form_in_one_file(side: tuple[str, str], name: str) -> None:
+def test_documents_of_every_form_in_one_file(target: tuple[str, str], name: str) -> None:
     run = document(name)["run"]
     documents = [
         document(f"{name} 1"),
@@ -85,12 +85,12 @@ def test_documents_of_every_form_in_one_file(side: tuple[str, str], name: str) -
         },
         {**document(f"{name} 4"), "config": "an unknown member"},
     ]
-    raw = b"".join(json.dumps(one).encode() + b"\n" for one in documents)
-    assert fll("record", "-", *side, stdin=raw).stdout == COUNTS.format(4, 0, 0, 0)
-    assert [run["run"] for run in runs(name, *side)] == [f"{name} 2"]
+    raw = b"".join(json.dumps(payload).encode() + b"\n" for payload in documents)
+    assert fll("record", "-", *target, stdin=raw).stdout == COUNTS.format(4, 0, 0, 0)
+    assert [run["run"] for run in runs(name, *target)] == [f"{name} 2"]
 
 
-def test_a_config_is_told_by_its_member() -> None:
+def test_a_config_is_detected_by_its_member() -> None:
     lines = [
         InputLine(1, b'{"run": {"run": "1"}, "config": {"stages": []}}'),
         InputLine(2, b'{"run": {"run": "2"}, "operations": [], "config": {}}'),
@@ -101,7 +101,7 @@ def test_a_config_is_told_by_its_member() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--pipeline",), "--pipeline needs --namespace, --application, --program too"),
         (("--pipeline", "--sql"), "Give --sql or --pipeline, not both"),
@@ -112,8 +112,8 @@ def test_a_config_is_told_by_its_member() -> None:
         (("--pipeline", *NAMES, "--argument", "=a"), "--argument =a: give KEY=VALUE"),
     ],
 )
-def test_options_that_do_not_go_together(options: tuple[str, ...], told: str) -> None:
-    assert told in complaint("record", "/dev/null", *options, code=2)
+def test_options_that_do_not_go_together(options: tuple[str, ...], message: str) -> None:
+    assert message in complaint("record", "/dev/null", *options, code=2)
 
 
 def test_a_schema_may_be_an_argument(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Is a file of plain SQL one run, to a store and to a server, and are documents with SQL told apart?"""
+"""A file of SQL is one run, to a store and to a server."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def script(raw: bytes, *options: str) -> Result:
     return fll("record", "--sql", "-", *NAMES, *options, stdin=raw)
 
 
-def runs(end_point: str, *side: str) -> list[dict[str, Any]]:
-    said = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *side, "--json")
-    return list(json.loads(said)["runs"])
+def runs(end_point: str, *target: str) -> list[dict[str, Any]]:
+    output = printed("runs", "shop", end_point, "--start", "0", "--end", "now+9999d", *target, "--json")
+    return list(json.loads(output)["runs"])
 
 
-def said(name: str, sql: str, **also: Any) -> dict[str, Any]:
+def sql_document(name: str, sql: str, **also: Any) -> dict[str, Any]:
     """A document with SQL."""
     return {"namespace": "shop", "run": document(name)["run"], "sql": sql, **also}
 
 
 def ndjson(*documents: Any) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in documents)
+    return b"".join(json.dumps(payload).encode() + b"\n" for payload in documents)
 
 
-def test_a_script_is_one_run(side: tuple[str, str], name: str) -> None:
+def test_a_script_is_one_run(target: tuple[str, str], name: str) -> None:
     options = ("--run", name, "--start", "1759999000")
-    assert script(SCRIPT, *options, *side).output == COUNTS.format(1, 0, 0, 0)
-    assert script(SCRIPT, *options, *side).output == COUNTS.format(0, 0, 1, 0)
-    (run,) = [run for run in runs("totals", *side) if run["run"] == name]
+    assert script(SCRIPT, *options, *target).output == COUNTS.format(1, 0, 0, 0)
+    assert script(SCRIPT, *options, *target).output == COUNTS.format(0, 0, 1, 0)
+    (run,) = [run for run in runs("totals", *target) if run["run"] == name]
     assert (run["application"], run["type"], run["program"]) == ("a", "sql", "p")
     assert run["startTime"] == START_MS
-    field = printed("field", "shop", "totals", "total", "--start", "0", *side)
+    field = printed("field", "shop", "totals", "total", "--start", "0", *target)
     assert "net + tax" in field
 
 
@@ -67,14 +67,14 @@ def test_the_date_of_a_daily_job_changes_nothing(tmp_path: Path) -> None:
     assert first["checksum"] == second["checksum"]
 
 
-def test_a_dialect(side: tuple[str, str], name: str) -> None:
+def test_a_dialect(target: tuple[str, str], name: str) -> None:
     sql = b"SELECT TOP 1 [a b] AS x INTO made FROM [s t]"
-    assert "refused" in script(sql, "--run", name, *side).stderr
-    assert script(sql, "--run", name, "--dialect", "tsql", *side).output == COUNTS.format(1, 0, 0, 0)
+    assert "refused" in script(sql, "--run", name, *target).stderr
+    assert script(sql, "--run", name, "--dialect", "tsql", *target).output == COUNTS.format(1, 0, 0, 0)
 
 
-def test_what_cannot_be_resolved_is_told(side: tuple[str, str], name: str) -> None:
-    result = script(b"INSERT INTO t SELECT a FROM s", "--run", name, *side)
+def test_what_cannot_be_resolved_is_reported(target: tuple[str, str], name: str) -> None:
+    result = script(b"INSERT INTO t SELECT a FROM s", "--run", name, *target)
     assert (result.exit_code, result.stdout) == (0, COUNTS.format(1, 0, 0, 0))
     assert "line 1: warning: sql: the columns of 't', which is written by position" in result.stderr
 
@@ -88,8 +88,8 @@ def test_what_cannot_be_resolved_is_told(side: tuple[str, str], name: str) -> No
         (b"SELECT '\xff'", "not UTF-8"),
     ],
 )
-def test_a_script_that_is_refused(side: tuple[str, str], raw: bytes, fault: str) -> None:
-    result = script(raw, *side)
+def test_a_script_that_is_refused(target: tuple[str, str], raw: bytes, fault: str) -> None:
+    result = script(raw, *target)
     assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
     assert fault in result.stderr
 
@@ -109,33 +109,35 @@ def test_options_that_do_not_go_together() -> None:
     assert "is no time" in complaint("record", "--sql", "/dev/null", *NAMES, "--start", "noon", code=2)
 
 
-def test_documents_with_sql_are_told_apart(side: tuple[str, str], name: str) -> None:
+def test_documents_with_sql_are_distinguished(target: tuple[str, str], name: str) -> None:
     several = ndjson(
         document(f"{name} 1"),
-        said(f"{name} 2", "CREATE TABLE copied AS SELECT * FROM invoices"),
-        said(f"{name} 3", "SELECT 1"),
+        sql_document(f"{name} 2", "CREATE TABLE copied AS SELECT * FROM invoices"),
+        sql_document(f"{name} 3", "SELECT 1"),
         document(f"{name} 4"),
     )
-    result = fll("record", "-", *side, stdin=several)
+    result = fll("record", "-", *target, stdin=several)
     assert result.stdout == COUNTS.format(3, 0, 0, 1)
     (refusal,) = result.stderr.splitlines()
     assert refusal.startswith("line 3: refused: sql: no statement writes a field of a table")
-    assert "total" in printed("field", "shop", "copied", "total", "--start", "0", *side)
+    assert "total" in printed("field", "shop", "copied", "total", "--start", "0", *target)
 
 
 def test_a_document_with_sql_over_many_lines_and_one_without_a_namespace(
-    side: tuple[str, str], name: str
+    target: tuple[str, str], name: str
 ) -> None:
-    one = said(name, SCRIPT.decode())
-    pretty = json.dumps(one, indent=1).encode()
-    assert fll("record", "-", *side, stdin=pretty).output == COUNTS.format(1, 0, 0, 0)
-    del one["namespace"]
-    assert "namespace: missing" in fll("record", "-", *side, stdin=ndjson(one)).stderr
+    payload = sql_document(name, SCRIPT.decode())
+    pretty = json.dumps(payload, indent=1).encode()
+    assert fll("record", "-", *target, stdin=pretty).output == COUNTS.format(1, 0, 0, 0)
+    del payload["namespace"]
+    assert "namespace: missing" in fll("record", "-", *target, stdin=ndjson(payload)).stderr
 
 
 def test_a_document_with_sql_is_a_batch_by_itself() -> None:
     """It is read by what was recorded before it."""
-    raws = [ndjson(one) for one in (document("1"), document("2"), said("3", "x"), document("4"))]
+    raws = [
+        ndjson(payload) for payload in (document("1"), document("2"), sql_document("3", "x"), document("4"))
+    ]
     lines = [InputLine(number, raw) for number, raw in enumerate(raws, 1)]
     found = [
         [placed.line.number for placed in batch]

@@ -1,4 +1,4 @@
-"""Which horizons does the command mean, and are wrong ones told in one line before any Spark starts?"""
+"""Retention policies of options and files; invalid ones are reported before Spark starts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 RETENTION = ("spark", "retention")
 
 
-def policy(said: Any) -> RetentionPolicy:
-    file = BytesIO(json.dumps(said).encode())
+def policy(members: Any) -> RetentionPolicy:
+    file = BytesIO(json.dumps(members).encode())
     file.name = "policy.json"
     with click.Context(click.Command("x"), obj=lambda: 1_000_000_000):
         return _read_policy(file)
@@ -38,7 +38,7 @@ def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_
     assert horizons.cutoff_ms(Dataset("hr", "people")) == 7_000
 
 
-def test_options_are_a_policy_of_one_line() -> None:
+def test_options_are_a_policy_of_one_rule() -> None:
     people = Dataset("hr", "people")
     assert _policy(5, None, None) == RetentionPolicy(5)
     assert _policy(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
@@ -47,7 +47,7 @@ def test_options_are_a_policy_of_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("members", "message"),
     [
         ([], "not a policy"),
         ({"befor": "now"}, "unknown members ['befor']"),
@@ -56,28 +56,28 @@ def test_options_are_a_policy_of_one_line() -> None:
         ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
     ],
 )
-def test_a_policy_that_is_none_is_told(tmp_path: Path, said: Any, told: str) -> None:
-    (tmp_path / "policy.json").write_text(json.dumps(said))
+def test_a_policy_that_is_none_is_reported(tmp_path: Path, members: Any, message: str) -> None:
+    (tmp_path / "policy.json").write_text(json.dumps(members))
     result = fll(*RETENTION, "--policy", str(tmp_path / "policy.json"))
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
     assert result.output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--namespace", "hr"), "go with --before"),
         (("--before", "now", "--name", "people"), "--name goes with --namespace"),
         (("--before", "soon"), "is no time"),
     ],
 )
-def test_options_that_do_not_go_together_are_told(options: tuple[str, ...], told: str) -> None:
+def test_options_that_do_not_go_together_are_reported(options: tuple[str, ...], message: str) -> None:
     result = fll(*RETENTION, *options)
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
-def test_what_is_left_to_do_is_told_where_there_is_something() -> None:
+def test_a_compaction_is_suggested_for_hbase_alone() -> None:
     assert _compaction_hint("sqlite:///a.db") == ""
     assert _compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")

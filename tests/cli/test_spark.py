@@ -1,4 +1,4 @@
-"""Do jobs on Spark say in one line what keeps them from running, and what mends it?"""
+"""Spark commands report in one line what keeps them from running, and what to install."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fll_hbase.cli import main
+from api.command import main
 
 from .commands import FLL, complaint, printed
 
@@ -24,7 +24,7 @@ class None_:
         if name.partition(".")[0] in ("pyspark", "py4j", "pyarrow", "pandas"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, None_())
-from fll_hbase.cli import main
+from api.command import main
 main(sys.argv[1:])
 """
 """The command line where the extra `spark` was not installed."""
@@ -32,9 +32,9 @@ main(sys.argv[1:])
 
 def failed(command: list[str], *, code: int, **environment: str) -> str:
     """The one line that a command in a process of its own ends with; Spark's own words may go before it."""
-    kept = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    inherited = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**kept, **environment}, check=False, timeout=120
+        command, capture_output=True, text=True, env={**inherited, **environment}, check=False, timeout=120
     )
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert "Traceback" not in done.stderr
@@ -44,17 +44,17 @@ def failed(command: list[str], *, code: int, **environment: str) -> str:
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> list[str]:
+def load_command(tmp_path: Path) -> list[str]:
     """A load that would find nothing to complain of."""
     (tmp_path / "in").write_bytes(b"\n")
     store = f"sqlite:///{tmp_path}/lineage.db"
     return [*LOAD, str(tmp_path / "in"), "--rejects", str(tmp_path / "rejects"), "--store", store]
 
 
-def test_help_tells_every_job() -> None:
-    told = printed("spark", "--help")
+def test_help_lists_every_job() -> None:
+    message = printed("spark", "--help")
     for name in main.commands["spark"].commands:  # type: ignore[attr-defined]
-        assert f"\n  {name} " in told
+        assert f"\n  {name} " in message
         assert printed("spark", name, "--help").startswith(f"Usage: fll spark {name} ")
 
 
@@ -65,13 +65,13 @@ def test_help_needs_no_spark() -> None:
     assert "INPUT" in done.stdout
 
 
-def test_without_pyspark_it_says_what_to_install(asked: list[str]) -> None:
-    line = failed([sys.executable, "-c", _NONE, *asked], code=2)
+def test_without_pyspark_it_says_what_to_install(load_command: list[str]) -> None:
+    line = failed([sys.executable, "-c", _NONE, *load_command], code=2)
     assert "pip install '.[spark]'" in line
     assert "pyspark" in line
 
 
-def test_without_a_jdk_it_says_what_to_install(asked: list[str], tmp_path: Path) -> None:
+def test_without_a_jdk_it_says_what_to_install(load_command: list[str], tmp_path: Path) -> None:
     """A PATH with all that Spark's scripts need but `java`."""
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -79,35 +79,35 @@ def test_without_a_jdk_it_says_what_to_install(asked: list[str], tmp_path: Path)
         for name in ("bash", "sh", "env", "dirname", "basename", "uname", "ps", "rm", "nice", "cat"):
             if (directory / name).exists() and not (tools / name).exists():
                 (tools / name).symlink_to(directory / name)
-    line = failed([FLL, *asked], code=2, PATH=str(tools))
+    line = failed([FLL, *load_command], code=2, PATH=str(tools))
     assert "JDK" in line
     assert "JAVA_HOME" in line
 
 
 @pytest.mark.java
-def test_what_is_not_there_is_told(asked: list[str], tmp_path: Path) -> None:
-    line = failed([FLL, *LOAD, str(tmp_path / "nowhere"), *asked[3:]], code=1)
+def test_what_is_not_there_is_reported(load_command: list[str], tmp_path: Path) -> None:
+    line = failed([FLL, *LOAD, str(tmp_path / "nowhere"), *load_command[3:]], code=1)
     assert "PATH_NOT_FOUND" in line
     assert "nowhere" in line
 
 
 @pytest.mark.java
-def test_rejects_that_cannot_be_written_are_told(asked: list[str], tmp_path: Path) -> None:
+def test_rejects_that_cannot_be_written_are_reported(load_command: list[str], tmp_path: Path) -> None:
     below = str(tmp_path / "in" / "rejects")
-    line = failed([FLL, *LOAD, asked[2], "--rejects", below, *asked[5:]], code=2)
+    line = failed([FLL, *LOAD, load_command[2], "--rejects", below, *load_command[5:]], code=2)
     assert "rejected lines cannot be written" in line
     assert below in line
 
 
 @pytest.mark.java
-def test_parquet_without_the_column_is_told(asked: list[str], tmp_path: Path) -> None:
+def test_parquet_without_the_column_is_reported(load_command: list[str], tmp_path: Path) -> None:
     pq.write_table(pa.table({"other": ["x"]}), tmp_path / "in")
-    line = failed([FLL, *asked, "--format", "parquet"], code=1)
+    line = failed([FLL, *load_command, "--format", "parquet"], code=1)
     assert "`value`" in line
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--store", "sqlite:///:memory:"], "a store in memory belongs to one process"),
         (["--store", "mysql://x"], "mysql"),
@@ -116,10 +116,10 @@ def test_parquet_without_the_column_is_told(asked: list[str], tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_what_was_not_said_right_is_told_before_anything_starts(
-    asked: list[str], options: list[str], told: str
+def test_invalid_options_are_reported_before_anything_starts(
+    load_command: list[str], options: list[str], message: str
 ) -> None:
-    assert told in complaint(*asked[:5], *options, code=2)
+    assert message in complaint(*load_command[:5], *options, code=2)
 
 
 def test_an_input_must_be_named() -> None:

@@ -1,4 +1,4 @@
-"""A server that answers what it is told to: what a busy, broken or foreign one would."""
+"""A server with scripted responses: those of a busy, broken or foreign server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Scripted:
     """Where it listens, and what it was asked, path and body."""
 
     url: str
-    asked: list[tuple[str, bytes]] = field(default_factory=list)
+    requests: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def serving(*replies: Reply) -> Iterator[Scripted]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
-            scripted.asked.append((self.path, self.rfile.read(length)))
+            scripted.requests.append((self.path, self.rfile.read(length)))
             reply = left.pop(0) if len(left) > 1 else left[0]
             if reply.cut:
                 self.close_connection = True

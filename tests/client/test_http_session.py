@@ -1,4 +1,4 @@
-"""Is the client patient with a busy server, done with a hopeless one, and exact about what it said?"""
+"""HTTP sessions retry a busy server, give up a hopeless one, and raise the errors of problems."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')
 
 
 def problem(kind: str, status: int, **also: Any) -> Reply:
-    told = {"type": KIND + kind, "title": "t", "status": status, "detail": "why", **also}
-    return Reply(status, json.dumps(told).encode(), {"Content-Type": "application/problem+json"})
+    members = {"type": KIND + kind, "title": "t", "status": status, "detail": "why", **also}
+    return Reply(status, json.dumps(members).encode(), {"Content-Type": "application/problem+json"})
 
 
 def record(url: str, timeout_seconds: float = 5.0, read_seconds: float = 5.0) -> dict[str, Any]:
@@ -48,14 +48,14 @@ def record(url: str, timeout_seconds: float = 5.0, read_seconds: float = 5.0) ->
 def test_a_busy_server_is_asked_again_with_the_very_same(status: int) -> None:
     with serving(Reply(status), Reply(status), GOOD) as server:
         assert record(server.url)["checksum"] == "c"
-    assert server.asked == [("/v3/namespaces/my%2Fns%20%25/lineage", b'{"a": 1}')] * 3
+    assert server.requests == [("/v3/namespaces/my%2Fns%20%25/lineage", b'{"a": 1}')] * 3
 
 
-@pytest.mark.parametrize("how", ["seconds", "date"])
-def test_no_sooner_than_it_says(how: str) -> None:
-    said = "2" if how == "seconds" else formatdate(time.time() + 2.9, usegmt=True)
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_no_sooner_than_it_says(form: str) -> None:
+    value = "2" if form == "seconds" else formatdate(time.time() + 2.9, usegmt=True)
     begun = time.monotonic()
-    with serving(Reply(503, headers={"Retry-After": said}), GOOD) as server:
+    with serving(Reply(503, headers={"Retry-After": value}), GOOD) as server:
         record(server.url)
     assert 1.5 < time.monotonic() - begun < 4
 
@@ -73,7 +73,7 @@ def test_a_wait_beyond_its_patience_is_not_begun() -> None:
     ):
         record(server.url)
     assert time.monotonic() - begun < 1
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_patience_ends() -> None:
@@ -81,7 +81,7 @@ def test_patience_ends() -> None:
     with serving(Reply(503)) as server, pytest.raises(StoreUnavailable, match="is busy: 503"):
         record(server.url, timeout_seconds=1)
     assert 0.2 < time.monotonic() - begun < 2
-    assert len(server.asked) > 1
+    assert len(server.requests) > 1
 
 
 def test_a_server_that_hangs_up_is_asked_again() -> None:
@@ -89,15 +89,15 @@ def test_a_server_that_hangs_up_is_asked_again() -> None:
         assert record(server.url)["run"] == "r"
 
 
-def test_no_server_is_told_with_its_address_and_never_its_password() -> None:
+def test_no_server_is_reported_with_its_address_and_never_its_password() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         with pytest.raises(
             StoreUnavailable, match=f"http://127.0.0.1:{port} does not answer: .*refused"
-        ) as told:
+        ) as raised:
             record(f"http://user:secret@127.0.0.1:{port}", timeout_seconds=0.3)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(raised.value)
 
 
 def test_a_silent_server_is_given_up() -> None:
@@ -109,7 +109,7 @@ def test_a_silent_server_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("url", ["hppt://localhost:1", "localhost", "http://"])
-def test_a_url_of_no_server_is_told(url: str) -> None:
+def test_a_url_of_no_server_is_reported(url: str) -> None:
     with pytest.raises(ConfigurationError, match="http://host:port"):
         record(url)
 
@@ -135,11 +135,11 @@ FAULTS = [{"at": "run.type", "detail": "missing"}]
     ],
 )
 def test_problems_are_errors_and_are_not_tried_again(reply: Reply, error: LineageError) -> None:
-    with serving(reply) as server, pytest.raises(type(error)) as told:
+    with serving(reply) as server, pytest.raises(type(error)) as raised:
         record(server.url)
-    assert str(told.value) == str(error)
-    assert getattr(told.value, "faults", ()) == getattr(error, "faults", ())
-    assert len(server.asked) == 1
+    assert str(raised.value) == str(error)
+    assert getattr(raised.value, "errors", ()) == getattr(error, "errors", ())
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -153,10 +153,10 @@ def test_problems_are_errors_and_are_not_tried_again(reply: Reply, error: Lineag
         Reply(302, b"", {"Location": "http://elsewhere/"}),
     ],
 )
-def test_what_is_no_server_of_ours_is_told(reply: Reply) -> None:
+def test_what_is_no_server_of_ours_is_reported(reply: Reply) -> None:
     with serving(reply) as server, pytest.raises(Refused, match="check the server URL"):
         record(server.url)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def line(status: int, **also: Any) -> bytes:
@@ -174,23 +174,23 @@ def batch(url: str, lines: list[bytes], timeout_seconds: float = 5.0) -> list[di
 def test_a_batch_is_one_line_each() -> None:
     with serving(Reply(200, line(201) + line(422))) as server:
         assert batch(server.url, [b"{1}\r\n", b"{2}"]) == [{"status": 201}, {"status": 422}]
-    assert server.asked == [("/v3/namespaces/ns/lineage/batch", b"{1}\n{2}\n")]
+    assert server.requests == [("/v3/namespaces/ns/lineage/batch", b"{1}\n{2}\n")]
 
 
 @pytest.mark.parametrize("first", [line(201) + line(503, detail="away"), line(201)])
 def test_a_batch_that_was_not_answered_whole_is_sent_again(first: bytes) -> None:
     with serving(Reply(200, first), Reply(200, line(200) + line(201))) as server:
-        assert [told["status"] for told in batch(server.url, [b"1", b"2"])] == [200, 201]
-    assert len(server.asked) == 2
+        assert [answer["status"] for answer in batch(server.url, [b"1", b"2"])] == [200, 201]
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("body", [line(201) * 2, b"<html>", b"[]", b"{}", b"7"])
-def test_lines_that_are_no_answer_to_a_batch_are_told(body: bytes) -> None:
+def test_lines_that_are_no_answer_to_a_batch_are_reported(body: bytes) -> None:
     with serving(Reply(200, body)) as server, pytest.raises(Refused, match="check the server URL"):
         batch(server.url, [b"1"])
 
 
-def test_a_batch_whose_store_stays_away_is_told() -> None:
+def test_a_batch_whose_store_stays_away_is_reported() -> None:
     reply = Reply(200, line(503, detail="the disk is full"))
     with serving(reply) as server, pytest.raises(StoreUnavailable, match="the disk is full"):
         batch(server.url, [b"1"], timeout_seconds=0.5)

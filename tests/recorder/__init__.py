@@ -1,1 +1,1 @@
-"""Does the recorder say what the program said, get it there, and leave the program alone?"""
+"""Tests of the recorder: what programs record is stored, and failures do not end them."""

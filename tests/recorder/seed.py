@@ -1,4 +1,4 @@
-"""The sample code of seed 000, in Python, and the document that it should make, written by hand."""
+"""The sample code of seed 000 in Python, and its document, written by hand."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ OPERATIONS = [
 ]
 
 
-def run(name: str = "run-1", **said: Any) -> Run:
+def run(name: str = "run-1", **members: Any) -> Run:
     """A run of the seed's program."""
     given = {"application": "UserData", "program": "ETLMapReduce", "type": "mapreduce", "start_ms": START_MS}
-    return Run(**{**given, "run": name, **said})
+    return Run(**{**given, "run": name, **members})
 
 
 DOCUMENT: dict[str, Any] = {

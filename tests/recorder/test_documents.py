@@ -1,4 +1,4 @@
-"""Is the document of a recorder the one that a person would write?"""
+"""Documents of a recorder equal those written by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fll_hbase.sources.native import document
 from recorder import seed
 
 sources = st.builds(Source, names, names, descriptions)
-outputs = st.lists(names | st.builds(Field, names, types), unique_by=lambda made: getattr(made, "name", made))
+outputs = st.lists(names | st.builds(Field, names, types), unique_by=lambda item: getattr(item, "name", item))
 
 
 @st.composite
@@ -29,8 +29,8 @@ def flows(draw: st.DrawFn) -> tuple[FieldOperation, ...]:
     """Operations that each take what earlier ones made, or a source; the first reads."""
     operations = [FieldOperation(draw(names), inputs=[draw(sources)], outputs=draw(outputs.filter(bool)))]
     for _ in range(draw(st.integers(0, 4))):
-        made = sorted({getattr(name, "name", name) for item in operations for name in item.outputs})
-        inputs = draw(st.lists(sources | st.sampled_from(made), max_size=3))
+        available = sorted({getattr(name, "name", name) for item in operations for name in item.outputs})
+        inputs = draw(st.lists(sources | st.sampled_from(available), max_size=3))
         operations.append(FieldOperation(draw(names), draw(descriptions), inputs, draw(outputs)))
     return tuple(operations)
 
@@ -42,10 +42,10 @@ parts = st.builds(DestinationOperations, destinations, flows())
 def by_hand(part: DestinationOperations) -> dict[str, Any]:
     """The document with every default said, every member given."""
 
-    def field(made: Any) -> Any:
-        return {"name": made.name, "type": made.type} if isinstance(made, Field) else {"name": made}
+    def field(output: Any) -> Any:
+        return {"name": output.name, "type": output.type} if isinstance(output, Field) else {"name": output}
 
-    def place(end_point: Source | Destination) -> dict[str, str]:
+    def dataset_members(end_point: Source | Destination) -> dict[str, str]:
         return {
             "namespace": end_point.namespace,
             "name": end_point.name,
@@ -55,36 +55,38 @@ def by_hand(part: DestinationOperations) -> dict[str, Any]:
     return {
         "namespace": "myns",
         "run": seed.DOCUMENT["run"],
-        "destination": place(part.destination),
+        "destination": dataset_members(part.destination),
         "operations": [
             {
                 "name": item.name,
                 "description": item.description,
                 "inputs": [
-                    {"source": place(taken)} if isinstance(taken, Source) else {"field": field(taken)}
-                    for taken in item.inputs
+                    {"source": dataset_members(item_input)}
+                    if isinstance(item_input, Source)
+                    else {"field": field(item_input)}
+                    for item_input in item.inputs
                 ],
-                "outputs": [field(made) for made in item.outputs],
+                "outputs": [field(output) for output in item.outputs],
             }
             for item in part.operations
         ],
     }
 
 
-def info(said: dict[str, Any]) -> FieldLineageInfo:
-    return document.read(said, namespace=None).recorded.info
+def info(payload: dict[str, Any]) -> FieldLineageInfo:
+    return document.read(payload, namespace=None).recorded.info
 
 
 def test_the_seed_makes_the_document_of_the_seed() -> None:
     part = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = payloads.run_document(seed.run(), [part], namespace="myns")
-    assert said == seed.DOCUMENT
+    payload = payloads.run_document(seed.run(), [part], namespace="myns")
+    assert payload == seed.DOCUMENT
 
 
 @given(parts)
 def test_a_document_reads_as_the_one_written_by_hand(part: DestinationOperations) -> None:
-    said = payloads.run_document(seed.run(), [part], namespace="myns")
-    assert document.read(said, namespace=None) == document.read(by_hand(part), namespace=None)
+    payload = payloads.run_document(seed.run(), [part], namespace="myns")
+    assert document.read(payload, namespace=None) == document.read(by_hand(part), namespace=None)
 
 
 @settings(max_examples=50)
@@ -99,14 +101,17 @@ def test_several_destinations_say_of_each_what_it_says_alone(several: list[Desti
 
 def test_operations_that_several_destinations_share_are_one() -> None:
     other = replace(seed.DESTINATION, name="other")
-    several = [DestinationOperations(of, tuple(seed.OPERATIONS)) for of in (seed.DESTINATION, other)]
+    several = [
+        DestinationOperations(destination, tuple(seed.OPERATIONS))
+        for destination in (seed.DESTINATION, other)
+    ]
     joined = info(payloads.run_document(seed.run(), several, namespace="myns"))
     writes = [operation.name for operation in joined.operations if isinstance(operation, Write)]
     assert len(joined.operations) == 8
     assert writes == ["write", "write#2"]
 
 
-def test_operations_of_one_name_that_differ_are_told_apart() -> None:
+def test_operations_of_one_name_that_differ_are_distinguished() -> None:
     reads = [FieldOperation("read", inputs=[Source("ns", name)], outputs=["x"]) for name in ("a", "b")]
     several = [DestinationOperations(Destination("ns", read.inputs[0].name + "2"), (read,)) for read in reads]  # type: ignore[union-attr]
     joined = info(payloads.run_document(seed.run(), several, namespace="myns"))
@@ -116,15 +121,15 @@ def test_operations_of_one_name_that_differ_are_told_apart() -> None:
 
 def test_fields_of_a_destination_are_all_that_is_written() -> None:
     stored = replace(seed.DESTINATION, fields=["id", Field("name")])
-    said = info(
+    payload = info(
         payloads.run_document(
             seed.run(), [DestinationOperations(stored, tuple(seed.OPERATIONS))], namespace="myns"
         )
     )
-    assert {pair[2] for pair in _into(said, Dataset("myns", "mytableds"))} == {"id", "name"}
+    assert {pair[2] for pair in _into(payload, Dataset("myns", "mytableds"))} == {"id", "name"}
 
 
-def test_what_is_wrong_with_one_of_several_is_told_of_it() -> None:
+def test_what_is_wrong_with_one_of_several_is_reported_of_it() -> None:
     good = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
     lost = DestinationOperations(
         Destination("ns", "b"), (FieldOperation("parse", inputs=["nothing"], outputs=["x"]),)
@@ -136,18 +141,18 @@ def test_what_is_wrong_with_one_of_several_is_told_of_it() -> None:
         payloads.run_document(seed.run(), [good, odd], namespace="myns")
 
 
-def test_the_version_is_said_where_there_is_one() -> None:
+def test_the_version_is_a_member_if_there_is_one() -> None:
     part = DestinationOperations(seed.DESTINATION, tuple(seed.OPERATIONS))
-    said = payloads.run_document(seed.run(version="1.4"), [part], namespace="myns")
-    assert said["run"] == seed.DOCUMENT["run"] | {"version": "1.4"}
+    payload = payloads.run_document(seed.run(version="1.4"), [part], namespace="myns")
+    assert payload["run"] == seed.DOCUMENT["run"] | {"version": "1.4"}
 
 
-def _into(of: FieldLineageInfo, end_point: Dataset) -> set[tuple[str, str | None, str | None]]:
-    """What the lineage says of a destination: source, its field, and the field made of it."""
-    found = field_relations.dataset_relations(of.field_map, end_point, backward=True, pairs_max=10_000)
-    assert lineage.build_lineage(of.operations) == of
+def _into(info: FieldLineageInfo, end_point: Dataset) -> set[tuple[str, str | None, str | None]]:
+    """Source dataset, source field and destination field of every pair into a dataset."""
+    relations = field_relations.dataset_relations(info.field_map, end_point, backward=True, pairs_max=10_000)
+    assert lineage.build_lineage(info.operations) == info
     return {
         (str(relation.source), *pair)
-        for relation in found.by_datasets.values()
+        for relation in relations.by_datasets.values()
         for pair in relation.direct | relation.indirect
     }

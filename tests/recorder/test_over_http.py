@@ -1,4 +1,4 @@
-"""Does a recorder get it to a real server, as it does to a store?"""
+"""A recorder gives the same results with a server as with a store."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Line
 def test_the_same_lands_as_in_a_store(served: tuple[str, LineageStore], namespace: str) -> None:
     url, store = served
     outcomes = []
-    for place in (url, LineageStore(open_table("sqlite:///:memory:"))):
-        with LineageRecorder(place, namespace=namespace) as recorder:
+    for target in (url, LineageStore(open_table("sqlite:///:memory:"))):
+        with LineageRecorder(target, namespace=namespace) as recorder:
             run = seed.run(f"run of {namespace}", state=State.RUNNING)
             for destination in (Destination(namespace, "one"), Destination(namespace, "two")):
                 outcomes.append(recorder.record(destination, seed.OPERATIONS, run=run))
@@ -68,7 +68,7 @@ def test_a_generation_from_no_source_is_refused_as_the_contract_says(
     served: tuple[str, LineageStore],
 ) -> None:
     with LineageRecorder(served[0], namespace="myns") as recorder:
-        made = [FieldOperation("make", outputs=["id"])]
-        assert isinstance(recorder.record(seed.DESTINATION, made, run=seed.run()), NotRecorded)
+        operations = [FieldOperation("make", outputs=["id"])]
+        assert isinstance(recorder.record(seed.DESTINATION, operations, run=seed.run()), NotRecorded)
         read = FieldOperation("read", inputs=[Source("myns", "a")], outputs=["x"])
-        assert isinstance(recorder.record(seed.DESTINATION, [read, *made], run=seed.run()), Recorded)
+        assert isinstance(recorder.record(seed.DESTINATION, [read, *operations], run=seed.run()), Recorded)

@@ -1,4 +1,4 @@
-"""Does the recorder get it there, add up what belongs together, and never fail the program?"""
+"""The recorder stores runs, merges destinations of a run, and never fails the program."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def runs(store: LineageStore, end_point: Dataset = MYTABLEDS) -> list[ListedRun]
 
 
 @pytest.mark.parametrize("given", ["store", "url"])
-def test_what_the_program_said_is_what_the_store_says(store: LineageStore, url: str, given: str) -> None:
+def test_the_store_has_what_the_program_recorded(store: LineageStore, url: str, given: str) -> None:
     with LineageRecorder(store if given == "store" else url, namespace="myns") as recorder:
         outcome = recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
     expected = document.read(seed.DOCUMENT, namespace=None).recorded
@@ -109,7 +109,7 @@ def test_several_destinations_of_one_run_add_up(store: LineageStore) -> None:
         assert listed.run.state is State.COMPLETE
 
 
-def test_the_same_destination_again_replaces_what_was_said_of_it(store: LineageStore) -> None:
+def test_recording_a_destination_again_replaces_its_operations(store: LineageStore) -> None:
     recorder = LineageRecorder(store, namespace="myns")
     recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
     recorder.record(seed.DESTINATION, seed.OPERATIONS[:2], run=seed.run())
@@ -228,15 +228,15 @@ def test_after_a_server_was_away_the_next_time_says_all(store: LineageStore, url
         recorder.record(seed.DESTINATION, seed.OPERATIONS, run=seed.run())
         recorder.record(Destination("myns", "other"), seed.OPERATIONS, run=seed.run())
         recorder.close()
-    assert b'"mytableds"' in server.asked[1][1]
-    assert b'"other"' in server.asked[1][1]
+    assert b'"mytableds"' in server.requests[1][1]
+    assert b'"other"' in server.requests[1][1]
 
 
 def test_a_driver_loads_no_web_framework_and_no_command_line() -> None:
-    doors = "{'flask', 'marshmallow', 'gunicorn', 'click', 'rich'}"
-    program = f"import sys, fll_hbase.recorder; print({doors} & sys.modules.keys())"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "set()"
+    libraries = "{'flask', 'marshmallow', 'gunicorn', 'click', 'rich'}"
+    program = f"import sys, fll_hbase.recorder; print({libraries} & sys.modules.keys())"
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "set()"
 
 
 def test_sources_of_several_namespaces(store: LineageStore) -> None:

@@ -1,4 +1,4 @@
-"""Does what plugins say of their stages get there, with what the config says, to a store and to a server?"""
+"""Stage contexts are recorded with the pipeline config, to a store and to a server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def store() -> Iterator[LineageStore]:
     store.close()
 
 
-def made_of(store: LineageStore, name: str, field: str) -> set[str]:
+def nodes_of(store: LineageStore, name: str, field: str) -> set[str]:
     """The nodes on the way into a field."""
     graph = store.field_lineage(DatasetField(Dataset("myns", name), field), ALWAYS).graph
     return {".".join(node) for node in graph.nodes}
@@ -67,8 +67,8 @@ def test_mutations_of_a_plugin_are_those_of_its_stage(store: LineageStore) -> No
     outcome = recorder.record_pipeline(CONFIG, [projection()], run=seed.run(), arguments=TO)
     assert isinstance(outcome, Recorded)
     assert (outcome.recorded, outcome.warnings) == (True, ())
-    assert made_of(store, "people", "seqId") == {"Stream.read.ts", "Projection.rename.seqId"}
-    assert made_of(store, "people", "f1") == {"Stream.read.body", "Projection.rename#2.f1"}
+    assert nodes_of(store, "people", "seqId") == {"Stream.read.ts", "Projection.rename.seqId"}
+    assert nodes_of(store, "people", "f1") == {"Stream.read.body", "Projection.rename#2.f1"}
     assert [entry.name for entry in store.catalogue.fields(Dataset("myns", "people")) or ()] == [
         "f1",
         "seqId",
@@ -91,7 +91,7 @@ def test_operations_come_after_those_of_the_config(store: LineageStore) -> None:
     outcome = recorder.record_pipeline(config, [second, first], run=seed.run(), arguments=TO)
     assert isinstance(outcome, Recorded)
     expected = {"Stream.read it.body", "Projection.trim.body", "Projection.parse.name"}
-    assert made_of(store, "people", "name") == expected
+    assert nodes_of(store, "people", "name") == expected
     (listed,) = store.runs(Dataset("other", "events"), ALWAYS, limit=9).runs
     assert listed.run.run == "run-1"
     assert declared["operations"] == [{"name": "trim", "inputs": ["body"], "outputs": ["body"]}]
@@ -111,7 +111,7 @@ def test_a_run_says_later_how_it_ended(store: LineageStore) -> None:
     assert listed.run.state is State.COMPLETE
 
 
-def test_what_is_wrong_is_told_and_fails_no_program(
+def test_what_is_wrong_is_reported_and_fails_no_program(
     store: LineageStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = LineageRecorder(store, namespace="myns")
@@ -152,8 +152,8 @@ def test_warnings_are_logged(store: LineageStore, caplog: pytest.LogCaptureFixtu
 def test_the_same_lands_on_a_server(tmp_path: Path, store: LineageStore) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
         outcomes: list[Any] = []
-        for place in (url, store):
-            with LineageRecorder(place, namespace="a/b") as recorder:
+        for target in (url, store):
+            with LineageRecorder(target, namespace="a/b") as recorder:
                 runs = (seed.run(), seed.run(), seed.run(state=State.FAIL))
                 outcomes += [recorder.record_pipeline(CONFIG, [projection()], run=run) for run in runs]
                 outcomes.append(recorder.record_pipeline({"stages": []}, run=seed.run()))

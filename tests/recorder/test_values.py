@@ -1,4 +1,4 @@
-"""Are the values of the first design whole, and is making them never the program's trouble?"""
+"""Values of the recorder are complete and frozen, and their constructors never raise."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_they_are_frozen() -> None:
 
 def test_a_run_has_an_id_of_its_own_and_starts_now() -> None:
     before_ms = time.time_ns() // 1_000_000
-    one, other = (Run(application="a", program="p") for _ in range(2))
-    assert before_ms <= one.start_ms <= time.time_ns() // 1_000_000
-    assert one.run != other.run
-    assert uuid.UUID(one.run).version == 4
-    assert (one.type, one.state) == ("spark", State.COMPLETE)
+    first, second = (Run(application="a", program="p") for _ in range(2))
+    assert before_ms <= first.start_ms <= time.time_ns() // 1_000_000
+    assert first.run != second.run
+    assert uuid.UUID(first.run).version == 4
+    assert (first.type, first.state) == ("spark", State.COMPLETE)
 
 
 @pytest.mark.parametrize("state", State)

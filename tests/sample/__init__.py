@@ -1,1 +1,1 @@
-"""Is the sample what it says, and does the tour through it print what it shows?"""
+"""Tests of the sample and of the tour."""

@@ -1,4 +1,4 @@
-"""Does the sample land in a store whole, once, and answer the two use cases?"""
+"""The sample is loaded whole, once, and answers the two use cases."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ EVERYTHING = Window(0, END_MS)
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LineageStore]:
     path: Path = tmp_path_factory.mktemp("sample") / "store.db"
     store = LineageStore(open_table(f"sqlite:///{path}"))
-    told: list[int] = []
-    loaded = load(store, END_MS, told.append)
+    progress: list[int] = []
+    loaded = load(store, END_MS, progress.append)
     count = sum(1 for _ in documents(END_MS))
     assert (loaded.runs, loaded.repeated) == (count, 0)
-    assert told == [*range(500, count, 500), count]
+    assert progress == [*range(500, count, 500), count]
     yield store
     store.close()
 
@@ -80,7 +80,7 @@ def test_the_score_comes_from_three_feeds(store: LineageStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end_point", "before", "after"),
+    ("end_point", "old_fields", "new_fields"),
     [
         (Dataset("bank", "DailyTransactions"), set(), {"channel"}),
         (Dataset("bank", "CustomerAccounts"), {"phone"}, {"phone_number"}),
@@ -88,21 +88,21 @@ def test_the_score_comes_from_three_feeds(store: LineageStore) -> None:
     ],
 )
 def test_columns_change_at_half_time(
-    store: LineageStore, end_point: Dataset, before: set[str], after: set[str]
+    store: LineageStore, end_point: Dataset, old_fields: set[str], new_fields: set[str]
 ) -> None:
     def written(window: Window) -> set[str | None]:
-        found = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
-        return {to for entry in found for _, to in entry.relation.direct}
+        entries = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
+        return {to for entry in entries for _, to in entry.relation.direct}
 
     old = written(Window(END_MS - 80 * DAY_MS, END_MS - 50 * DAY_MS))
     new = written(WINDOW)
-    assert (old - new, new - old) == (before, after)
+    assert (old - new, new - old) == (old_fields, new_fields)
 
 
 def test_there_are_dropped_and_generated_fields(store: LineageStore) -> None:
     def pairs(end_point: Dataset, direction: Direction) -> set[tuple[str | None, str | None]]:
-        found = store.lineage(end_point, WINDOW, directions=[direction]).entries
-        return {pair for entry in found for pair in entry.relation.direct}
+        entries = store.lineage(end_point, WINDOW, directions=[direction]).entries
+        return {pair for entry in entries for pair in entry.relation.direct}
 
     assert ("UID", None) in pairs(Dataset("bank", "CustomerAccounts"), Direction.FORWARD)
     assert (None, "ingestion_id") in pairs(Dataset("bank", "DailyTransactions"), Direction.BACKWARD)

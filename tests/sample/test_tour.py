@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from api import create_app
-from fll_hbase.cli import main
+from api.command import main
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -23,20 +23,20 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLL_STORE", raising=False)
     for item in shown():
-        assert _printed(item) == item.output, f"line {item.line}: {item.said}"
+        assert _printed(item) == item.output, f"line {item.line}: {item.source}"
 
 
 def test_the_page_shows_commands_of_each_kind() -> None:
-    words = {item.said.split()[0] for item in shown()}
+    words = {item.source.split()[0] for item in shown()}
     assert {"fll", "curl", "from"} <= words
 
 
 def _printed(item: Shown) -> str:
-    if item.said.startswith("fll "):
-        return _fll(shlex.split(item.said)[1:])
-    if item.said.startswith("curl "):
-        return _curl(shlex.split(item.said))
-    exec(compile(item.said, f"tour.md:{item.line}", "exec"), {})
+    if item.source.startswith("fll "):
+        return _fll(shlex.split(item.source)[1:])
+    if item.source.startswith("curl "):
+        return _curl(shlex.split(item.source))
+    exec(compile(item.source, f"tour.md:{item.line}", "exec"), {})
     return ""
 
 

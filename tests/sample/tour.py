@@ -1,4 +1,4 @@
-"""What does docs/tour.md show: its commands with the output printed below each, and its programs."""
+"""Commands and programs of docs/tour.md, with the output that the page shows."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Shown(NamedTuple):
     """A command or program of the page, and what it prints according to the page."""
 
     line: int
-    said: str
+    source: str
     output: str
 
 
 def shown() -> list[Shown]:
     """Everything to run, from top to bottom; programs print nothing."""
     page = PAGE.read_text()
-    found = []
+    examples = []
     for block in _BLOCK.finditer(page):
         line = page.count("\n", 0, block.start()) + 2
         if block[1] == "python":
-            found.append(Shown(line, block[2], ""))
+            examples.append(Shown(line, block[2], ""))
             continue
         for part in re.split(r"^\$ ", block[2], flags=re.MULTILINE)[1:]:
-            said, _, output = part.partition("\n")
-            found.append(Shown(line, said, output.rstrip("\n")))
-    return found
+            source, _, output = part.partition("\n")
+            examples.append(Shown(line, source, output.rstrip("\n")))
+    return examples
