@@ -72,13 +72,13 @@ def document(*nodes: Any, results: list[dict[str, Any]] | None = None, **members
         "project_name": "p",
         "dbt_version": "1.11.0",
     }
-    found: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "manifest": {"metadata": metadata, "nodes": copy.deepcopy(dict(nodes)), "sources": {}},
         "datasetNamespace": "postgres://h:1",
     }
     if results is not None:
-        found["runResults"] = run_results(results)
-    return found | members
+        parts["runResults"] = run_results(results)
+    return parts | members
 
 
 def run_results(results: list[dict[str, Any]], *, command: str = "run") -> dict[str, Any]:
@@ -105,13 +105,13 @@ def catalog(**tables: dict[str, str]) -> dict[str, Any]:
 
 def edges(recorded: RecordedRun) -> dict[str, list[str]]:
     """The direct sources of each field written, as `dataset.field`; a generated field has none."""
-    found: dict[str, list[str]] = {}
+    sources: dict[str, list[str]] = {}
     for entry in rest_json.dry_run(recorded.info)["lineage"]:
         source = f"{entry['source']['name']}." if entry["source"] else ""
         for pair in entry["fieldmap"]:
             if pair.get("influence") != "indirect":
-                found.setdefault(pair["to"], []).append(f"{source}{pair['from'] or ''}")
-    return {name: sorted(sources) for name, sources in found.items()}
+                sources.setdefault(pair["to"], []).append(f"{source}{pair['from'] or ''}")
+    return {name: sorted(names) for name, names in sources.items()}
 
 
 def as_json(parsed: ParsedArtifacts) -> dict[str, Any]:

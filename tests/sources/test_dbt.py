@@ -26,14 +26,14 @@ B = node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",))
 
 
 def errors(document: object) -> list[str]:
-    """What is wrong with a document."""
+    """The errors of a document that is refused."""
     with pytest.raises(UnreadableDocument) as caught:
         read(document)
     return [str(error) for error in caught.value.errors]
 
 
 def warnings(document: object) -> list[str]:
-    """What is odd about a document, apart from the catalog it does not have."""
+    """The warnings about a document, apart from that of the catalog it does not have."""
     return [str(warning) for warning in read(document).warnings if not str(warning).startswith("catalog:")]
 
 
@@ -370,6 +370,11 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
         ("manifest", None, "manifest: must be an object, is null"),
         ("manifest", [], "manifest: must be an object, is an array"),
         ("manifest/metadata", None, "manifest.metadata: must be an object, is null"),
+        ("manifest/metadata", {}, "manifest.metadata.dbt_schema_version: missing"),
+        ("manifest/metadata", {}, "manifest.metadata.adapter_type: missing"),
+        ("catalog/metadata", {}, "catalog.metadata.dbt_schema_version: missing"),
+        ("runResults", {}, "runResults.metadata: must be an object, is null"),
+        ("runResults", {}, "runResults.results: missing"),
         ("manifest/metadata/adapter_type", None, "manifest.metadata.adapter_type: missing"),
         (
             "manifest/metadata/generated_at",
@@ -442,8 +447,8 @@ SCHEMAS = "https://schemas.getdbt.com/dbt"
     ],
 )
 def test_what_is_wrong_is_named_with_its_path(path: str, value: object, expected: str) -> None:
-    found = errors(broken(path, value))
-    assert any(expected in error for error in found), found
+    details = errors(broken(path, value))
+    assert any(expected in error for error in details), details
 
 
 def test_every_error_is_named_at_once() -> None:
@@ -474,10 +479,10 @@ def test_a_target_folder(tmp_path: Path) -> None:
     given["manifest"]["nodes"]["model.p.a"]["raw_code"] = "x"
     (tmp_path / "manifest.json").write_text(json.dumps(given["manifest"]))
     (tmp_path / "run_results.json").write_text(json.dumps(given["runResults"]))
-    found = dbt.read_target(tmp_path)
-    assert set(found) == {"manifest", "runResults"}
-    assert "macros" not in found["manifest"]
-    assert read(found | {"datasetNamespace": "postgres://h:1"}) == read(given)
+    folder_document = dbt.read_target(tmp_path)
+    assert set(folder_document) == {"manifest", "runResults"}
+    assert "macros" not in folder_document["manifest"]
+    assert read(folder_document | {"datasetNamespace": "postgres://h:1"}) == read(given)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def rows(header: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()]
 
 
-def test_every_member_is_told() -> None:
+def test_every_member_is_documented() -> None:
     assert {row[0] for row in rows("| member | what it is |")} == {f"`{member}`" for member in MEMBERS}
 
 
@@ -32,10 +32,10 @@ def test_schema_versions(kind: ArtifactKind) -> None:
 
 
 def test_namespaces_of_adapters() -> None:
-    found = dict(rows("| adapter | namespace |"))
-    names = {name for cell in found for name in cell.split(", ")}
+    namespaces = dict(rows("| adapter | namespace |"))
+    names = {name for cell in namespaces for name in cell.split(", ")}
     assert names <= set(adapters())
-    assert all(namespace in found[adapter] for adapter, namespace in FIXED_NAMESPACES.items())
+    assert all(namespace in namespaces[adapter] for adapter, namespace in FIXED_NAMESPACES.items())
 
 
 def test_the_bound_of_warnings() -> None:

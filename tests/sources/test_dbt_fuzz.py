@@ -79,7 +79,7 @@ anything = st.recursive(
 )
 
 
-def whole() -> dict[str, Any]:
+def full_document() -> dict[str, Any]:
     """A document with something of everything."""
     config = {"strategy": "timestamp", "unique_key": "k", "updated_at": "u", "hard_deletes": "new_record"}
     given = document(
@@ -101,7 +101,7 @@ def whole() -> dict[str, Any]:
 
 
 def attempt(function: Any, argument: object) -> Any:
-    """What a function returns, or the input error that it raises."""
+    """Call a function; return its result, or the input error that it raises."""
     try:
         return function(argument)
     except InputError as error:
@@ -129,18 +129,18 @@ def test_any_json(document: object) -> None:
 
 @settings(max_examples=400, deadline=2_000)
 @given(st.data())
-def test_a_document_with_anything_in_a_few_places(data: st.DataObject) -> None:
-    document = whole()
+def test_a_document_with_anything_in_a_few_keys(data: st.DataObject) -> None:
+    document = full_document()
     if data.draw(st.booleans()):
         del document["runResults"]
     for _ in range(data.draw(st.integers(1, 3))):
         holder: Any = document
         while True:
-            places = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
-            place = data.draw(st.sampled_from(places))
-            inner = holder[place]
+            keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            key = data.draw(st.sampled_from(keys))
+            inner = holder[key]
             if not isinstance(inner, dict | list) or not inner or data.draw(st.integers(0, 4)) == 0:
-                holder[place] = data.draw(anything)
+                holder[key] = data.draw(anything)
                 break
             holder = inner
     check(document)
@@ -164,9 +164,9 @@ def test_any_code_and_any_key(text: str) -> None:
 def test_any_file(tmp_path_factory: Any, raw: bytes) -> None:
     folder = tmp_path_factory.mktemp("target")
     (folder / "manifest.json").write_bytes(raw)
-    found = attempt(dbt.read_target, folder)
-    if isinstance(found, InputError):
-        assert found.errors
+    result = attempt(dbt.read_target, folder)
+    if isinstance(result, InputError):
+        assert result.errors
         return
-    assert isinstance(strict_json.parse(json.dumps(found).encode()), dict)
-    check(found)
+    assert isinstance(strict_json.parse(json.dumps(result).encode()), dict)
+    check(result)

@@ -21,27 +21,27 @@ OPENLINEAGE = [case for case in CASES if (case / "openlineage.json").exists()]
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
 def test_artifacts_of_dbt(case: Path, tmp_path: Path) -> None:
-    found = json.loads(json.dumps(as_json(read(golden_document(case, tmp_path)))))
+    result = json.loads(json.dumps(as_json(read(golden_document(case, tmp_path)))))
     if os.environ.get("GOLDEN") == "write":
-        text = json.dumps(found, indent=1, ensure_ascii=False)
+        text = json.dumps(result, indent=1, ensure_ascii=False)
         (case / "expected.json").write_text(text + "\n", encoding="utf-8")
-    assert found == json.loads((case / "expected.json").read_text(encoding="utf-8"))
+    assert result == json.loads((case / "expected.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
 def test_the_whole_artifacts_say_what_the_document_of_the_folder_says(case: Path, tmp_path: Path) -> None:
     """Nothing is left out of the document that is read of an artifact."""
     document = golden_document(case, tmp_path)
-    whole = {
+    unpruned = {
         member: json.loads((tmp_path / name).read_text(encoding="utf-8"))
         for member, name in (("manifest", "manifest.json"), ("catalog", "catalog.json"))
         if (tmp_path / name).exists()
     }
-    assert read(document | whole) == read(document)
+    assert read(document | unpruned) == read(document)
 
 
 @pytest.mark.parametrize("project", NAMESPACES)
-def test_every_version_of_dbt_tells_the_same_lineage(project: str, tmp_path: Path) -> None:
+def test_every_version_of_dbt_gives_the_same_lineage(project: str, tmp_path: Path) -> None:
     """A second build with a catalog, whatever the version of dbt."""
     builds = [case for case in CASES if case.parent.name == project and case.name.count("_") == 2]
     assert len(builds) >= 3
@@ -51,7 +51,7 @@ def test_every_version_of_dbt_tells_the_same_lineage(project: str, tmp_path: Pat
         folder.mkdir()
         parsed = read(golden_document(case, folder))
         checksums.append({recorded.run.program: recorded.info.checksum for recorded in parsed.runs})
-    assert all(found == checksums[0] for found in checksums)
+    assert all(checksum == checksums[0] for checksum in checksums)
 
 
 @pytest.mark.parametrize("case", OPENLINEAGE, ids=lambda case: f"{case.parent.name}-{case.name}")
@@ -79,8 +79,8 @@ def test_names_and_times_are_those_of_the_openlineage_integration(case: Path, tm
         inputs = {_dataset(text) for text in event["inputs"]}
         if not {name for _, name in inputs} & ephemeral:
             reads = {op.source for op in recorded.info.operations if isinstance(op, Read)}
-            own = {(d.namespace, d.name) for d in reads if d.name not in seeds | {output[1]}}
-            assert own == inputs
+            names = {(d.namespace, d.name) for d in reads if d.name not in seeds | {output[1]}}
+            assert names == inputs
 
 
 def _dataset(text: str) -> tuple[str, str]:

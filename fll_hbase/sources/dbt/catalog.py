@@ -7,18 +7,18 @@ from typing import Any
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources.dbt.artifact import CATALOG, Artifact
 from fll_hbase.sources.openlineage.json_access import members, text
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
 
 
 def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Field, ...]]:
     """The columns of each node and source by unique id, in the order the table has them."""
     fields: dict[str, tuple[Field, ...]] = {}
     for member in ("nodes", "sources"):
-        path = inside(CATALOG.member, member)
+        path = child_path(CATALOG.member, member)
         for unique_id, value in members(validator, artifact.data.get(member), path, optional=True).items():
-            table_path = inside(path, unique_id)
+            table_path = child_path(path, unique_id)
             columns = members(validator, value, table_path).get("columns")
-            columns_path = inside(table_path, "columns")
+            columns_path = child_path(table_path, "columns")
             fields[unique_id] = _fields(
                 validator, members(validator, columns, columns_path, optional=True), columns_path
             )
@@ -28,7 +28,7 @@ def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Fi
 def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[Field, ...]:
     indexed: list[tuple[int, Field]] = []
     for key, value in columns.items():
-        column_path = inside(path, key)
+        column_path = child_path(path, key)
         column = members(validator, value, column_path)
         if isinstance(value, dict):
             name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)

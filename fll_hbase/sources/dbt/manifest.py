@@ -10,8 +10,8 @@ from typing import Any
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources.dbt.adapters import dataset_name, unquote_relation
 from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
-from fll_hbase.sources.openlineage.json_access import listed, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.openlineage.json_access import list_items, members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 BUILT = ("model", "seed", "snapshot")
 """Types of nodes that dbt writes a relation for."""
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is read of a manifest; `nodes` are those of BUILT and the sources, `ignored` counts all else."""
+    """The parts read of a manifest: `nodes` are those of BUILT and the sources, `ignored` counts the rest."""
 
     artifact: Artifact
     adapter: str
@@ -83,12 +83,12 @@ class Manifest:
 
 def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
     """Read the nodes of a manifest of schema v9 to v12; faults go into `validator`."""
-    path = inside(MANIFEST.member, "metadata")
-    adapter = text(validator, artifact.metadata, "adapter_type", path, required=bool(artifact.metadata))
+    path = child_path(MANIFEST.member, "metadata")
+    adapter = text(validator, artifact.metadata, "adapter_type", path, required=artifact.has_head)
     ignored: Counter[str] = Counter()
     nodes: dict[str, Node] = {}
     for unique_id, data, node_path in _objects(
-        validator, artifact.data, "nodes", required=bool(artifact.data)
+        validator, artifact.data, "nodes", required=artifact.is_object
     ):
         resource_type = validator.required(data, "resource_type", node_path)
         if resource_type in BUILT:
@@ -99,7 +99,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
         nodes[unique_id] = _read_source(validator, data, node_path, unique_id)
     for member, word in _COUNTED.items():
         ignored[word] += len(
-            members(validator, artifact.data.get(member), inside(MANIFEST.member, member), optional=True)
+            members(validator, artifact.data.get(member), child_path(MANIFEST.member, member), optional=True)
         )
     return Manifest(
         artifact=artifact,
@@ -115,35 +115,39 @@ def _objects(
     validator: Validator, data: dict[str, Any], member: str, *, required: bool = False
 ) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Each object of a member by its unique id, with its path."""
-    path = inside(MANIFEST.member, member)
+    path = child_path(MANIFEST.member, member)
     for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
-        node_path = inside(path, unique_id)
+        node_path = child_path(path, unique_id)
         node = members(validator, value, node_path)
         if isinstance(value, dict):
             yield validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX), node, node_path
 
 
-def _read_node(validator: Validator, data: dict[str, Any], path: str, type_: str, unique_id: str) -> Node:
-    config = members(validator, data.get("config"), inside(path, "config"), optional=True)
-    contract = members(validator, config.get("contract"), inside(path, "config.contract"), optional=True)
+def _read_node(
+    validator: Validator, data: dict[str, Any], path: str, resource_type: str, unique_id: str
+) -> Node:
+    config = members(validator, data.get("config"), child_path(path, "config"), optional=True)
+    contract = members(validator, config.get("contract"), child_path(path, "config.contract"), optional=True)
     name = _dataset_name(validator, data, path, validator.required(data, "alias", path))
-    materialization = text(validator, config, "materialized", inside(path, "config"))
+    materialization = text(validator, config, "materialized", child_path(path, "config"))
     return Node(
         unique_id=unique_id,
         path=path,
-        type=type_,
+        type=resource_type,
         name=name,
         relation=unquote_relation(text(validator, data, "relation_name", path)) or name,
         fields=_fields(validator, data, path),
         description=text(validator, data, "description", path),
         package=text(validator, data, "package_name", path),
-        materialization=materialization or type_,
+        materialization=materialization or resource_type,
         language=text(validator, data, "language", path),
         code=text(validator, data, "compiled_code", path),
         file=text(validator, data, "original_file_path", path),
         depends_on=_dependencies(validator, data, path),
         contract=contract.get("enforced") is True,
-        snapshot=_snapshot(validator, config, inside(path, "config")) if type_ == "snapshot" else None,
+        snapshot=_snapshot(validator, config, child_path(path, "config"))
+        if resource_type == "snapshot"
+        else None,
     )
 
 
@@ -169,11 +173,11 @@ def _dataset_name(validator: Validator, data: dict[str, Any], path: str, table: 
 
 
 def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
-    columns_path = inside(path, "columns")
+    columns_path = child_path(path, "columns")
     columns = members(validator, data.get("columns"), columns_path, optional=True)
     fields = []
     for key, value in columns.items():
-        column_path = inside(columns_path, key)
+        column_path = child_path(columns_path, key)
         column = members(validator, value, column_path)
         if isinstance(value, dict):
             name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
@@ -182,20 +186,22 @@ def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Fiel
 
 
 def _dependencies(validator: Validator, data: dict[str, Any], path: str) -> tuple[str, ...]:
-    depends_on = members(validator, data.get("depends_on"), inside(path, "depends_on"), optional=True)
-    nodes_path = inside(path, "depends_on.nodes")
-    items = listed(validator, depends_on, "nodes", inside(path, "depends_on"))
-    return tuple(validator.name(item, inside(nodes_path, number)) for number, item in enumerate(items))
+    depends_on = members(validator, data.get("depends_on"), child_path(path, "depends_on"), optional=True)
+    nodes_path = child_path(path, "depends_on.nodes")
+    items = list_items(validator, depends_on, "nodes", child_path(path, "depends_on"))
+    return tuple(validator.name(item, child_path(nodes_path, number)) for number, item in enumerate(items))
 
 
 def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> SnapshotConfig:
     key = config.get("unique_key")
-    keys = listed(validator, config, "unique_key", path) if isinstance(key, list) else [key] if key else []
-    names_path = inside(path, "snapshot_meta_column_names")
+    keys = (
+        list_items(validator, config, "unique_key", path) if isinstance(key, list) else [key] if key else []
+    )
+    names_path = child_path(path, "snapshot_meta_column_names")
     names = members(validator, config.get("snapshot_meta_column_names"), names_path, optional=True)
     return SnapshotConfig(
         strategy=text(validator, config, "strategy", path),
-        unique_key=tuple(validator.name(item, inside(path, "unique_key")) for item in keys),
+        unique_key=tuple(validator.name(item, child_path(path, "unique_key")) for item in keys),
         updated_at=text(validator, config, "updated_at", path),
         hard_deletes=text(validator, config, "hard_deletes", path),
         columns={name: text(validator, names, name, names_path) or name for name in names},

@@ -15,7 +15,7 @@ from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.manifest import EPHEMERAL, Node
 from fll_hbase.sources.dbt.snapshots import SNAPSHOT_QUERY, with_version_columns
 from fll_hbase.sources.native.document import ReadOperations
-from fll_hbase.sources.validation import inside
+from fll_hbase.sources.validation import child_path
 
 DEPENDENCIES_MAX = 1_000
 """Dependencies that are followed from one node whose SQL is not understood."""
@@ -69,7 +69,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     A query that cannot be read costs its columns alone: its datasets are read and written as a whole, and the
     warnings say why.
     """
-    path = inside(node.path, "compiled_code")
+    path = child_path(node.path, "compiled_code")
     if node.type == "seed":
         return ReadOperations(lineage.build_lineage_lenient(_seed_operations(project, node)), ())
     if node.language == "python":
@@ -127,7 +127,7 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
-    """What is read and written, without fields."""
+    """READs and a WRITE of whole datasets, for SQL that is not understood."""
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}
     reads = [Read(f"read {source.name}", "", source, "", ()) for source in sorted(sources)]
@@ -146,5 +146,5 @@ def _dependencies(nodes: Mapping[str, Node], node: Node) -> Iterator[Node]:
 
 
 def _verb(node: Node) -> str:
-    """What a WRITE is described as: dbt's word, for its statements depend on the adapter and the table."""
+    """The description of a WRITE: dbt's word, for its statements depend on the adapter and the table."""
     return f"dbt {node.materialization}"

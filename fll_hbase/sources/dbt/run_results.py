@@ -8,8 +8,8 @@ from typing import Any
 
 from fll_hbase.model.runs import State
 from fll_hbase.sources.dbt.artifact import RUN_RESULTS, Artifact, read_time_ms
-from fll_hbase.sources.openlineage.json_access import listed, members, text
-from fll_hbase.sources.validation import Validator, each, inside
+from fll_hbase.sources.openlineage.json_access import list_items, members, text
+from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 _BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
 """Commands that write run results though they only compile: `docs generate` calls itself `generate`."""
@@ -38,7 +38,7 @@ class NodeResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """What one invocation built; `passed_over` counts results by status that built nothing."""
+    """Results of one invocation; `passed_over` counts those that built nothing, by status."""
 
     artifact: Artifact
     command: str
@@ -53,12 +53,12 @@ class RunResults:
 
 def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str, ...]) -> RunResults:
     """Read the results of nodes of these types; v4 to v6 differ in members that nothing here depends on."""
-    args_path, path = inside(RUN_RESULTS.member, "args"), inside(RUN_RESULTS.member, "results")
+    args_path, path = child_path(RUN_RESULTS.member, "args"), child_path(RUN_RESULTS.member, "results")
     args = members(validator, artifact.data.get("args"), args_path, optional=True)
-    items = validator.items(artifact.data, "results", RUN_RESULTS.member, required=bool(artifact.data))
+    items = validator.items(artifact.data, "results", RUN_RESULTS.member, required=artifact.is_object)
     results: dict[str, NodeResult] = {}
     passed_over: Counter[str] = Counter()
-    for item, result_path in each(items, path):
+    for item, result_path in items_with_path(items, path):
         data = members(validator, item, result_path)
         if not isinstance(item, dict):
             continue
@@ -88,8 +88,8 @@ def _read_result(validator: Validator, data: dict[str, Any], path: str, generate
 def _start_ms(validator: Validator, data: dict[str, Any], path: str) -> int:
     """When the node was executed, else compiled; 0 for one that failed before either."""
     starts: dict[str, int] = {}
-    for number, item in enumerate(listed(validator, data, "timing", path)):
-        timing_path = inside(path, f"timing.{number}")
+    for number, item in enumerate(list_items(validator, data, "timing", path)):
+        timing_path = child_path(path, f"timing.{number}")
         timing = members(validator, item, timing_path)
         if timing.get("started_at") is not None:
             name = text(validator, timing, "name", timing_path)

@@ -13,7 +13,7 @@ from fll_hbase.sources.dbt.artifact import MANIFEST, RUN_RESULTS
 from fll_hbase.sources.dbt.manifest import Manifest, Node
 from fll_hbase.sources.dbt.model_lineage import Project, node_operations
 from fll_hbase.sources.dbt.run_results import NodeResult, RunResults
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 TYPE = "DBT"
 
@@ -71,7 +71,7 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
         return list(sorter.static_order())
     except CycleError as error:
         circle = ", ".join(error.args[1][:10])
-        validator.error(inside(MANIFEST.member, "nodes"), f"depend on one another in a circle: {circle}")
+        validator.error(child_path(MANIFEST.member, "nodes"), f"depend on one another in a circle: {circle}")
         return []
 
 
@@ -108,7 +108,7 @@ def build_runs(
                 materialization=node.materialization,
             ),
         )
-        validator.name(run.application, inside(node.path, "package_name"), bytes_max=NAME_BYTES_MAX)
+        validator.name(run.application, child_path(node.path, "package_name"), bytes_max=NAME_BYTES_MAX)
         yield RecordedRun(run, operations.info)
 
 
@@ -118,7 +118,7 @@ def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]
     compiled = [node for node in built if node.code or node.type == "seed"]
     not_compiled = Counter(node.type for node in built if not node.code and node.type != "seed")
     if not_compiled:
-        path = inside(MANIFEST.member, "nodes")
+        path = child_path(MANIFEST.member, "nodes")
         validator.warnings.append(count_warning(path, "without compiled code", not_compiled))
     start_ms = manifest.artifact.generated_at_ms
     return {
