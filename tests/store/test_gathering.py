@@ -12,7 +12,7 @@ from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, TooLarg
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write import group_commit
-from fll_hbase.store.write.group_commit import GATHERED_MAX, GroupCommit
+from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
 
@@ -71,7 +71,7 @@ def asked(door: Door, count: int) -> list[object]:
         futures = [threads.submit(gathered.record, copying("run0"))]
         door.entered.wait()
         futures += [threads.submit(gathered.record, copying(f"run{number}")) for number in range(1, count)]
-        while len(gathered._waiting) < count - 1:
+        while len(gathered._queue) < count - 1:
             pass
         door.open.set()
         return [future.exception() or future.result().run for future in futures]
@@ -80,7 +80,7 @@ def asked(door: Door, count: int) -> list[object]:
 def test_those_that_came_meanwhile_go_together() -> None:
     door = Door()
     assert asked(door, 8) == [f"run{number}" for number in range(8)]
-    assert door.together == [1, GATHERED_MAX, 3]
+    assert door.together == [1, GROUP_RUNS_MAX, 3]
 
 
 def test_an_unreadable_row_is_told_to_the_run_that_has_it() -> None:

@@ -187,7 +187,7 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
             table.delete(cells_, until_ms=old_ms)  # type: ignore[arg-type]
 
     old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
-    while store._recording._clock() <= old_ms + 1:
+    while store._components.committer._clock() <= old_ms + 1:
         continue
     garbage_collection.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
     assert store.run("run").committed.checksum == touch.info.checksum
