@@ -11,8 +11,8 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.cdap.macros import Macros, MacroValues
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
-from fll_hbase.sources.native.shared_members import read_end_point
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.native.shared_members import read_dataset
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 _PASSING_TYPES = ("action", "condition", "windower")
 
@@ -66,9 +66,9 @@ def read_pipeline(validator: Validator, config: object, *, namespace: str, macro
     if not isinstance(config, dict):
         return Pipeline((), ())
     reader = _ConfigReader(validator, namespace, MacroValues(validator, macros))
-    items = [*each(validator.items(members, "stages", "config", required=True), "config.stages")]
+    items = [*items_with_path(validator.items(members, "stages", "config", required=True), "config.stages")]
     stages = [reader.read_stage(item, path) for item, path in items]
-    arrows = each(validator.items(members, "connections", "config"), "config.connections")
+    arrows = items_with_path(validator.items(members, "connections", "config"), "config.connections")
     connections = tuple(reader.read_connection(item, path) for item, path in arrows)
     schemas = {name: schema for item, path in items for name, schema in reader.read_input_schemas(item, path)}
     stages = [
@@ -88,7 +88,7 @@ class _ConfigReader:
     def read_stage(self, item: object, path: str) -> Stage:
         validator = self._validator
         members = _object(validator, item, path)
-        plugin_path = inside(path, "plugin")
+        plugin_path = child_path(path, "plugin")
         plugin = _member_object(validator, members, "plugin", path)
         properties = _member_object(validator, plugin, "properties", plugin_path)
         name = "?"
@@ -119,9 +119,9 @@ class _ConfigReader:
         inputs = item.get("inputSchema") if isinstance(item, dict) else None
         if not isinstance(inputs, list):
             return
-        for stage, stage_path in each(inputs, inside(path, "inputSchema")):
+        for stage, stage_path in items_with_path(inputs, child_path(path, "inputSchema")):
             if isinstance(stage, dict) and isinstance(stage.get("name"), str):
-                schema = self._values.schema(stage.get("schema"), inside(stage_path, "schema"))
+                schema = self._values.schema(stage.get("schema"), child_path(stage_path, "schema"))
                 if schema is not None:
                     yield stage["name"], schema
 
@@ -129,31 +129,31 @@ class _ConfigReader:
         self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
         """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
-        values, path = self._values, inside(stage_path, "endPoint")
+        values, path = self._values, child_path(stage_path, "endPoint")
         if isinstance(members.get("endPoint"), dict):
-            own, description = read_end_point(
+            dataset, description = read_dataset(
                 self._validator, members, "endPoint", stage_path, self._namespace
             )
-            namespace = values.name(own.namespace, inside(path, "namespace"), bytes_max=ID_BYTES_MAX)
-            name = values.name(own.name, inside(path, "name"), bytes_max=NAME_BYTES_MAX)
+            namespace = values.name(dataset.namespace, child_path(path, "namespace"), bytes_max=ID_BYTES_MAX)
+            name = values.name(dataset.name, child_path(path, "name"), bytes_max=NAME_BYTES_MAX)
             return Dataset(namespace or self._namespace, name or stage_name), description
         if "endPoint" in members:
             name = self._validator.required(members, "endPoint", stage_path)
         else:
-            properties_path = inside(stage_path, "plugin.properties")
-            path = inside(properties_path, "referenceName")
+            properties_path = child_path(stage_path, "plugin.properties")
+            path = child_path(properties_path, "referenceName")
             name = self._validator.optional(properties, "referenceName", properties_path)
         name = values.name(name, path, bytes_max=NAME_BYTES_MAX)
         return Dataset(self._namespace, name or stage_name), ""
 
     def _read_schema(self, members: dict[str, Any], properties: dict[str, Any], path: str) -> Schema | None:
         """Read the first readable schema: of `outputSchema`, or of the plugin's properties."""
-        output, output_path = members.get("outputSchema"), inside(path, "outputSchema")
+        output, output_path = members.get("outputSchema"), child_path(path, "outputSchema")
         if isinstance(output, list):
             candidates = [(item.get("schema"), output_path) for item in output if isinstance(item, dict)][:1]
         else:
             candidates = [(output, output_path)]
-        candidates.append((properties.get("schema"), inside(path, "plugin.properties.schema")))
+        candidates.append((properties.get("schema"), child_path(path, "plugin.properties.schema")))
         schemas = (self._values.schema(value, value_path) for value, value_path in candidates)
         return next((schema for schema in schemas if schema is not None), None)
 
@@ -172,4 +172,4 @@ def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
 
 
 def _member_object(validator: Validator, members: dict[str, Any], name: str, path: str) -> dict[str, Any]:
-    return _object(validator, members[name], inside(path, name)) if name in members else {}
+    return _object(validator, members[name], child_path(path, name)) if name in members else {}

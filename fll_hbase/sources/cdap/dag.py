@@ -9,7 +9,7 @@ from fll_hbase.errors import FieldError
 from fll_hbase.model import topology
 from fll_hbase.sources.cdap.config import Pipeline, Role, Stage
 from fll_hbase.sources.cdap.stage_operations import Kind
-from fll_hbase.sources.validation import inside
+from fll_hbase.sources.validation import child_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _repeated_names(pipeline: Pipeline) -> Iterator[FieldError]:
         path = first.setdefault(stage.name, stage.path)
         if path != stage.path:
             detail = f"{stage.name!r} is also the name of {path}; names are unique in a pipeline"
-            yield FieldError(inside(stage.path, "name"), detail)
+            yield FieldError(child_path(stage.path, "name"), detail)
 
 
 def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
@@ -75,7 +75,7 @@ def _repeated_operations(pipeline: Pipeline) -> Iterator[FieldError]:
                 path = first.setdefault(operation.name, operation.path)
                 if path != operation.path:
                     detail = f"{operation.name!r} is also the name of {path}; names are unique in a stage"
-                    yield FieldError(inside(operation.path, "name"), detail)
+                    yield FieldError(child_path(operation.path, "name"), detail)
 
 
 def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
@@ -83,7 +83,7 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
     for connection in pipeline.connections:
         for member, name in (("from", connection.origin), ("to", connection.target)):
             if name not in names:
-                path = inside(connection.path, member)
+                path = child_path(connection.path, member)
                 yield FieldError(path, f"{name!r} is no stage of this pipeline")
 
 

@@ -159,6 +159,7 @@ class FlattenState:
         return tuple(InputField(read, name) for read in reads)
 
     def warn(self, path: str, detail: str) -> None:
+        """Add a warning at a JSON path of the config."""
         self.warnings.append(FieldError(path, detail))
 
     def preceding_flows(self, stage: Stage) -> dict[str, FieldFlow]:

@@ -264,7 +264,7 @@ class StagePropagation:
             drop = Transform(self._unique_name("drop"), "Not in the schema of the stage", inputs, ())
             self._state.add_operation(drop)
         origins = {name: self._inputs.schema_origins(name) for name in schema.types}
-        unknown = [name for name, known in origins.items() if not known and name not in flow.present]
+        unknown = [name for name in origins if not origins[name] and name not in flow.present]
         if unknown and self._inputs.is_first and len(flow.reads) == 1:
             self._warn(
                 f"its schema has {_list(unknown)}, which its READ does not list; treated as though it did"

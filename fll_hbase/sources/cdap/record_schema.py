@@ -88,7 +88,7 @@ class _Expansion:
     fields_max: int
     types: dict[str, str] = field(default_factory=dict)
     records: dict[str, dict[str, None]] = field(default_factory=dict)
-    named: dict[str, dict[str, Any]] = field(default_factory=dict)
+    by_name: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_record(self, record: dict[str, Any], path: str, ancestors: frozenset[int]) -> None:
         """Add the fields of a record at a path; `ancestors` are the ids of the records around it."""
@@ -98,7 +98,7 @@ class _Expansion:
         if len(ancestors) > DEPTH_MAX:
             raise InvalidSchema(f"records nest deeper than {DEPTH_MAX}")
         if isinstance(name, str):
-            self.named.setdefault(name, record)
+            self.by_name.setdefault(name, record)
         if path:
             self.records[path] = {}
         for member in fields:
@@ -134,8 +134,8 @@ class _Expansion:
         if depth > DEPTH_MAX:
             raise InvalidSchema(f"types nest deeper than {DEPTH_MAX}")
         match schema:
-            case str() if schema in self.named:
-                yield self.named[schema]
+            case str() if schema in self.by_name:
+                yield self.by_name[schema]
             case list():
                 for branch in schema:
                     yield from self._records_of(branch, depth + 1)

@@ -12,8 +12,8 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
-from fll_hbase.sources.native.shared_members import read_end_point, read_field, read_influence
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 RENAME, DELETE = "rename", "delete"
 _MUTATION = ("inputFields", "inputField", "mutation", "description", "outputField", "outputFields")
@@ -110,8 +110,10 @@ def read_operations(
     validator: Validator, stage: dict[str, Any], path: str, namespace: str
 ) -> tuple[StageOperation, ...]:
     """Read all operations of a stage at a path, then all its mutations."""
-    operations = each(validator.items(stage, "operations", path), inside(path, "operations"))
-    mutations = each(validator.items(stage, "fieldMutations", path), inside(path, "fieldMutations"))
+    operations = items_with_path(validator.items(stage, "operations", path), child_path(path, "operations"))
+    mutations = items_with_path(
+        validator.items(stage, "fieldMutations", path), child_path(path, "fieldMutations")
+    )
     return (
         *(_read_operation(validator, item, item_path, namespace) for item, item_path in operations),
         *(
@@ -127,14 +129,14 @@ def _read_operation(validator: Validator, item: object, path: str, namespace: st
     kind = Kind(validator.choice(members, "type", path, _KINDS, Kind.TRANSFORM.value))
     name = validator.required(members, "name", path) if isinstance(item, dict) else "?"
     description = validator.optional(members, "description", path)
-    input_items = each(validator.items(members, "inputs", path), inside(path, "inputs"))
+    input_items = items_with_path(validator.items(members, "inputs", path), child_path(path, "inputs"))
     inputs = tuple(_read_input(validator, value, value_path) for value, value_path in input_items)
-    output_items = each(validator.items(members, "outputs", path), inside(path, "outputs"))
+    output_items = items_with_path(validator.items(members, "outputs", path), child_path(path, "outputs"))
     outputs = tuple(_read_field(validator, value, value_path) for value, value_path in output_items)
     member = {Kind.READ: "source", Kind.WRITE: "destination"}.get(kind)
     dataset, dataset_description = None, ""
     if member is not None and member in members:
-        dataset, dataset_description = read_end_point(validator, members, member, path, namespace)
+        dataset, dataset_description = read_dataset(validator, members, member, path, namespace)
     is_drop = kind is Kind.TRANSFORM and not outputs
     return StageOperation(
         kind,
@@ -193,9 +195,9 @@ def _read_one_or_many(
 ) -> Iterator[Field]:
     """Read the fields of a member such as `inputField`, and those of its plural."""
     if member in members:
-        yield _read_field(validator, members[member], inside(path, member))
+        yield _read_field(validator, members[member], child_path(path, member))
     plural = f"{member}s"
-    for item, item_path in each(validator.items(members, plural, path), inside(path, plural)):
+    for item, item_path in items_with_path(validator.items(members, plural, path), child_path(path, plural)):
         yield _read_field(validator, item, item_path)
 
 

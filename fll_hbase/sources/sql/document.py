@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.query import open_resolver
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements import read_statements
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
 
@@ -91,11 +91,12 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
         return {}
     schema = {}
     for table in tables:
-        path = inside("schema", table)
+        path = child_path("schema", table)
         validator.name(table, path, bytes_max=NAME_BYTES_MAX)
         columns = validator.items(tables, table, "schema")
         schema[table] = [
-            read_field(validator, column, column_path) for column, column_path in each(columns, path)
+            read_field(validator, column, column_path)
+            for column, column_path in items_with_path(columns, path)
         ]
     return schema
 

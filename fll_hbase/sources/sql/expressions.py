@@ -41,6 +41,7 @@ class ExpressionInputs:
 
     @property
     def extent(self) -> tuple[int, int]:
+        """Offsets of the first and last character."""
         return self.start, self.end
 
     def to_column(self, text: str) -> ColumnProvenance:

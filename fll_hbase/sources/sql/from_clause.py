@@ -93,10 +93,10 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
         scope.remove_from(start)
 
 
-def _merge_sides(side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
-    if side == "FULL":
+def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
+    if join_side == "FULL":
         return merge_columns([left, right])
-    return right if side == "RIGHT" else left
+    return right if join_side == "RIGHT" else left
 
 
 def _join_key(resolver: Resolver, sources: Sequence[TableSource], key: str) -> ColumnProvenance:

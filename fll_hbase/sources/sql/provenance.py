@@ -102,6 +102,7 @@ class TableSource:
 
     @property
     def dotted_name(self) -> str:
+        """The name with its dots."""
         return ".".join(self.name)
 
 

@@ -78,8 +78,8 @@ class ScriptState:
         view = self.views[name]
         columns = dict(view.columns.items)
         for column_name, column in write.fields or ():
-            known = columns.get(column_name)
-            columns[column_name] = merge_columns([known, column]) if known else column
+            existing = columns.get(column_name)
+            columns[column_name] = merge_columns([existing, column]) if existing else column
         self.views[name] = QueryResult(
             ColumnSet(tuple(columns.items()), is_complete=write.fields is not None),
             view.dependencies | write.dependencies,

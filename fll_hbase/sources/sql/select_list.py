@@ -142,9 +142,9 @@ class SelectList:
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}
         for name, column in self._star_columns(table):
             if name.lower() not in excluded:
-                is_plain = not column.text and column.origin is not None
-                own = replace(column, text=name) if is_plain else column
-                self._items.append((names.get(name.lower(), name), replaced.get(name.lower(), own)))
+                if not column.text and column.origin is not None:
+                    column = replace(column, text=name)
+                self._items.append((names.get(name.lower(), name), replaced.get(name.lower(), column)))
 
     def _star_columns(self, table: list[str]) -> Iterator[NamedColumn]:
         scope = self._resolver.scope

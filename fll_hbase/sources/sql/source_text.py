@@ -184,8 +184,8 @@ class _SpanScanner:
         kind = self._tokens[number].token_type
         if kind in _ENDS_UNLESS_CALLED:
             # LEFT(...) and RIGHT(...) are functions, not joins.
-            after = self._tokens[number + 1 : number + 2]
-            return bool(after) and after[0].token_type is not _T.L_PAREN
+            following = self._tokens[number + 1 : number + 2]
+            return bool(following) and following[0].token_type is not _T.L_PAREN
         return kind in _ENDS and not self._after_distinct(number)
 
     def _after_distinct(self, number: int) -> bool:
