@@ -78,12 +78,8 @@ _ADMISSIONS = [
 ]
 
 
-def _records(*, inflammation: bool) -> list[Json]:
+def _record_sources(*, inflammation: bool) -> list[Json]:
     crp = " crp:double" if inflammation else ""
-    index = transform(
-        "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
-    )
-    inputs = "kidney.kidney_index stay.stay_days read_summary.cardio_index"
     return [
         read(
             "read_labs", "the latest results", LABS, f"patient_id:string hba1c:double creatinine:double{crp}"
@@ -101,6 +97,16 @@ def _records(*, inflammation: bool) -> list[Json]:
             dataset(HOSPITAL, "Patients"),
             "patient_id:string name:string birth_date:date",
         ),
+    ]
+
+
+def _records(*, inflammation: bool) -> list[Json]:
+    index = transform(
+        "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
+    )
+    inputs = "kidney.kidney_index stay.stay_days read_summary.cardio_index"
+    return [
+        *_record_sources(inflammation=inflammation),
         transform("drop_name", "scores are kept without names", "read_patients.name", ""),
         transform("age", "years since birth", "read_patients.birth_date", "age:int"),
         transform(

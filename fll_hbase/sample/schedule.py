@@ -77,7 +77,7 @@ class Program:
         return {"namespace": self.namespace, "run": members, **release.members}
 
     def _release(self, start_ms: int, window: Window) -> Release:
-        """Return the newest release at a start. Releases are at midnight, so they do not move within a day."""
+        """Return the newest release at a start. Releases are at midnight, so none is within a day."""
         released = [release for release in self.releases if start_ms >= _released_ms(release, window)]
         return released[-1] if released else self.releases[0]
 

@@ -135,12 +135,7 @@ def test_a_document_with_sql_over_many_lines_and_one_without_a_namespace(
 
 def test_a_document_with_sql_is_a_batch_by_itself() -> None:
     """It is read by what was recorded before it."""
-    raws = [
-        ndjson(payload) for payload in (document("1"), document("2"), sql_document("3", "x"), document("4"))
-    ]
-    lines = [InputLine(number, raw) for number, raw in enumerate(raws, 1)]
-    found = [
-        [placed.line.number for placed in batch]
-        for batch in batch_documents(lines, namespace="", documents_max=9)
-    ]
-    assert found == [[1, 2], [3], [4]]
+    payloads = (document("1"), document("2"), sql_document("3", "x"), document("4"))
+    lines = [InputLine(number, ndjson(payload)) for number, payload in enumerate(payloads, 1)]
+    batches = batch_documents(lines, namespace="", documents_max=9)
+    assert [[item.line.number for item in batch] for batch in batches] == [[1, 2], [3], [4]]

@@ -37,7 +37,7 @@ TO = {"to": "people"}
 
 
 def projection() -> StageContext:
-    """What seed 000's Projection says of itself."""
+    """The context of seed 000's Projection."""
     context = StageContext("Projection")
     context.record_field_mutations(
         [

@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LineageStore]:
 
 
 def fields(store: LineageStore, *names: str, window: Window = WINDOW, failed: bool = False) -> set[str]:
-    """What `names` of bank lead to within ten hops, as `namespace/name.field`."""
+    """Fields downstream of `names` within ten hops, as `namespace/name.field`."""
     reached = set(names)
     answer = store.lineage(
         Dataset("bank", "DailyTransactions"),

@@ -151,6 +151,6 @@ def _size_bytes(file: BinaryIO | None) -> int | None:
 
 def _position_bytes(file: BinaryIO | None) -> int:
     try:
-        return file.tell() if file else 0
+        return file.seek(0, os.SEEK_CUR) if file else 0
     except OSError:
         return 0
