@@ -16,7 +16,7 @@ from fll_hbase.model.operations import Read, Write
 from fll_hbase.model.runs import State
 from fll_hbase.sources import dbt
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters, dialect_of, unquote_relation
-from fll_hbase.sources.sql.parser import parse
+from fll_hbase.sources.sql.parser import parse_script
 
 from .dbt_artifacts import GENERATED_AT_MS, catalog, document, edges, node, read, run_results
 
@@ -317,7 +317,7 @@ def test_the_namespace_of_datasets() -> None:
 def test_every_adapter_has_a_dialect_of_the_parser(adapter: str) -> None:
     dialect = dialect_of(adapter)
     assert dialect is not None
-    assert len(parse("select a from b", dialect).statements) == 1
+    assert len(parse_script("select a from b", dialect).statements) == 1
     assert set(FIXED_NAMESPACES) <= set(adapters())
 
 
