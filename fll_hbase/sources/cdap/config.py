@@ -70,6 +70,7 @@ def read_pipeline(validator: Validator, config: object, *, namespace: str, macro
     stages = [reader.read_stage(item, path) for item, path in items]
     arrows = items_with_path(validator.items(members, "connections", "config"), "config.connections")
     connections = tuple(reader.read_connection(item, path) for item, path in arrows)
+    # The stages that follow know the schema of a stage whose own is missing or unreadable.
     schemas = {name: schema for item, path in items for name, schema in reader.read_input_schemas(item, path)}
     stages = [
         replace(stage, schema=schemas.get(stage.name)) if stage.schema is None else stage for stage in stages

@@ -89,6 +89,7 @@ def _unknown_stages(pipeline: Pipeline) -> Iterator[FieldError]:
 
 def _cycles(pipeline: Pipeline) -> Iterator[FieldError]:
     """Yield an error per cycle, at the first of its stages."""
+    # Of stages with the same name the first counts.
     numbers = {stage.name: number for number, stage in reversed([*enumerate(pipeline.stages)])}
     for names in topology.cycles(_origins(pipeline)):
         path = pipeline.stages[min(numbers[name] for name in names)].path

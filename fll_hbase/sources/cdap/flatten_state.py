@@ -125,6 +125,7 @@ class FlattenState:
     """Operations so far, and the fields on their way to stages that are still to come."""
 
     def __init__(self, order: StageOrder) -> None:
+        # Stages share one schema object if their text is the same; it counts once.
         schemas = {id(stage.schema): stage.schema for stage in order.stages if stage.schema}
         fields = sum(len(schema.types) for schema in schemas.values())
         fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
@@ -175,6 +176,7 @@ class FlattenState:
             self.limit.count_copies(sum(map(len, flows.values())))
             return self._merged_flow(flows) if merge else merge_flows(flows.values())
         for name, flow in flows.items():
+            # The last stage that gets the fields may change them in place.
             if self._consumers[name] == 1 or self._only_writes(stage):
                 return flow
             self.limit.count_copies(len(flow))
@@ -208,6 +210,7 @@ class FlattenState:
         """Return a copy of the merged fields; stages with the same preceding ones share the operations."""
         names = tuple(flows)
         if names not in self._merged:
+            # The operations are added once, for the first stage behind these.
             self._merged[names] = self._add_merges(names, merge_flows(flows.values()))
         return self._merged[names].copy()
 

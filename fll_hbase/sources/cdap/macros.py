@@ -76,6 +76,7 @@ class Macros:
                 stack[-1].text.append(token[0][-1])
         stack[-1].text.append(text[start:])
         if len(stack) > 1:
+            # A macro without its closing brace: the rest of the text is its key.
             unresolved["".join(stack[1].text)] = None
         return self._limit("".join(stack[0].text), tuple(unresolved))
 
@@ -93,6 +94,7 @@ class Macros:
         return self._resolve(value, depth=depth + 1) if "$" in value else ResolvedText(value)
 
     def _limit(self, text: str, unresolved: tuple[str, ...]) -> ResolvedText:
+        # Nested macros can multiply the text at every level.
         self._chars_left -= len(text)
         if len(text) > TEXT_CHARS_MAX or self._chars_left < 0:
             return ResolvedText("", (*unresolved, "a text that grows too long"))
@@ -107,6 +109,7 @@ class MacroValues:
         self._macros = macros
         # Several stages of a pipeline often have the same schema.
         self._schemas: dict[str, Schema | InvalidSchema] = {}
+        # One allowance for all schemas: any number of stages may have an expensive one.
         self._spare_fields = SPARE_FIELDS_MAX
 
     def name(self, text: str, path: str, *, bytes_max: int) -> str:

@@ -39,6 +39,7 @@ class InputResolver:
         )
         self.flow = state.fields_entering(stage, self._flows, merge=not self.joins)
         if self.joins and stage.operations:
+            # A join hands on what its operations output; which other fields pass is not known.
             self.flow.present, self.flow.is_complete = {}, False
 
     @property
@@ -68,6 +69,7 @@ class InputResolver:
 
     def schema_origins(self, name: str) -> Origins:
         """Return the origins of a field of the stage's schema, empty if it does not reach the stage."""
+        # A field that a stage dropped does not come back by the name in a schema.
         if name in self.flow.present or not self.flow.is_complete:
             return self._known_origins(self.flow, name)
         return ()
@@ -95,6 +97,7 @@ class InputResolver:
         dot = name.find(".")
         while dot != -1:
             flow, rest = self._flows.get(name[:dot]), name[dot + 1 :]
+            # A longer stage name wins only if the rest is one of its fields.
             if flow is not None and rest and (match is None or rest in flow.origins):
                 match = flow, rest
             dot = name.find(".", dot + 1)
@@ -133,6 +136,7 @@ class StagePropagation:
             self._restrict_to(stage.schema)
 
     def _check(self) -> None:
+        # Before the operations are applied, since it needs the fields as they enter.
         self._lint = lint(self._stage.operations, is_available=self._inputs.is_available)
         for name, producers in self._lint.redundant_outputs.items():
             self._warn(
@@ -258,6 +262,7 @@ class StagePropagation:
     def _restrict_to(self, schema: Schema) -> None:
         """Hand on the fields of the schema alone: others are dropped, and some may have no known origin."""
         flow = self.flow
+        # Operations that touched a field account for it themselves.
         dropped = [name for name in flow.present if name not in schema.types and name not in self._touched]
         if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
             self._state.limit.count_inputs(len(inputs))

@@ -103,6 +103,7 @@ class _Expansion:
             self.records[path] = {}
         for member in fields:
             self._add_field(member, path, ancestors | {id(record)})
+        # A record without fields is a field itself.
         if path and len(self.types) == count:
             self._add_leaf(path, "record")
 
@@ -125,6 +126,7 @@ class _Expansion:
             raise TooManyFields(
                 f"its records name each other, which makes more than {self.fields_max} fields"
             )
+        # An operation may name a record and mean all fields inside it.
         for ancestor in _ancestor_paths(path):
             if ancestor in self.records:
                 self.records[ancestor][path] = None

@@ -137,6 +137,7 @@ def _read_operation(validator: Validator, item: object, path: str, namespace: st
     dataset, dataset_description = None, ""
     if member is not None and member in members:
         dataset, dataset_description = read_dataset(validator, members, member, path, namespace)
+    # A TRANSFORM without outputs drops its inputs.
     is_drop = kind is Kind.TRANSFORM and not outputs
     return StageOperation(
         kind,
@@ -210,6 +211,7 @@ def _read_field(validator: Validator, item: object, path: str) -> Field:
     members = validator.members(item, path, ("name", "type"))
     name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
     type_name = describe_type(members.get("type", ""))
+    # The text of a type can contain names of the document, which the validator checks.
     return Field(name, validator.optional({"type": type_name}, "type", path))
 
 

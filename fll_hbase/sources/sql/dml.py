@@ -88,6 +88,7 @@ def _delete_target(resolver: Resolver, node: exp.Expr) -> Dataset:
         from_clause.add_source(resolver, tables[0])
         return resolver.script.dataset(tables[0])
     from_clause.add_source(resolver, node.this)
+    # `DELETE a FROM t AS a JOIN ...` deletes from t.
     alias = tables[0].name.lower() if tables else ""
     aliased = [table for table in node.this.find_all(exp.Table) if table.alias_or_name.lower() == alias]
     return resolver.script.dataset(aliased[0] if aliased else node.this)
@@ -96,6 +97,7 @@ def _delete_target(resolver: Resolver, node: exp.Expr) -> Dataset:
 def _update_target(resolver: Resolver, node: exp.Expr) -> Dataset:
     """Add the tables of an UPDATE to the scope; the target may be an alias of its FROM."""
     from_ = node.args.get("from_")
+    # `UPDATE a SET ... FROM t AS a` changes t.
     alias = node.this.name.lower()
     aliased = [
         table for table in (from_.find_all(exp.Table) if from_ else ()) if table.alias.lower() == alias
@@ -115,6 +117,7 @@ def _branch(
         return
     items = then.args.get("expressions")
     source = resolver.scope.sources[1].columns
+    # `UPDATE *` and `INSERT *` of Delta Lake.
     if isinstance(next(iter(items), None) if isinstance(items, list) else items or then.this, exp.Star):
         yield from _all_columns(resolver, target, source)
     elif isinstance(then, exp.Update):

@@ -46,6 +46,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     try:
         script = parse_script(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
+        # All errors of a document are reported together.
         raise UnreadableDocument([*validator.errors, *error.errors]) from error
     if validator.errors or script is None:
         raise UnreadableDocument(validator.errors)

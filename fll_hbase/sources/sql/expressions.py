@@ -24,6 +24,7 @@ Operand: TypeAlias = tuple[exp.Expr, str]
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 
+# GROUPING() tests how rows are grouped; types and parameters of lambdas are not columns.
 _NO_INPUTS = (exp.Grouping, exp.GroupingId, exp.DataType, exp.Lambda)
 
 
@@ -52,12 +53,14 @@ class ExpressionInputs:
 
     def add_column(self, column: ColumnProvenance, kind: str, name: str = "") -> None:
         """Add a column that the expression refers to by `name`."""
+        # An unknown column that only decides leaves the value known.
         self.unknown = self.unknown or (column.unknown and not kind)
         if kind:
             self.indirect |= as_indirect(column, kind)
             return
         self.direct |= column.direct
         self.indirect |= column.indirect
+        # A column under its own name needs no step: the text has it already.
         if name and column.text not in ("", name):
             self.steps.setdefault(name, column)
 
@@ -87,6 +90,7 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
     stack = list(operands)[::-1]
     while stack:
         node, kind = stack.pop()
+        # The extent of a nested query would reach into clauses that are not part of the item.
         if node.args.get("query") is None and not isinstance(node, QUERIES):
             inputs.extend_to(node)
         if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
@@ -140,6 +144,7 @@ def _resolve_dot(resolver: Resolver, inputs: ExpressionInputs, node: exp.Dot, ki
     elif isinstance(node.expression, exp.Identifier):
         yield node.this, kind
     else:
+        # `schema.function(...)`: the name in front is not a column.
         yield node.expression, kind
 
 
@@ -238,6 +243,7 @@ def _window(node: exp.Window, kind: str, windows: Mapping[str, exp.Expr]) -> Ite
         seen.add(name)
 
 
+# Of all other expressions every operand gives the value.
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, str], Iterator[Operand]]] = {
     exp.Case: _case,
     exp.If: _if,

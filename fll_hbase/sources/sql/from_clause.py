@@ -37,6 +37,7 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, and what is joined inside of it, to the scope."""
+    # Parentheses around a table without an alias mean nothing.
     if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias:
         add_source(resolver, node.this)
     else:
@@ -78,6 +79,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
     if node.method == "NATURAL":
         keys = _common_columns(resolver, start)
     for key in keys:
+        # A third table with the same key is joined to the merged column.
         shared = scope.join_keys.get(key.lower())
         left = shared[1] if shared else _join_key(resolver, scope.sources[:start], key)
         right = _join_key(resolver, scope.sources[start:], key)
@@ -96,6 +98,7 @@ def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
 def _merge_sides(join_side: str, left: ColumnProvenance, right: ColumnProvenance) -> ColumnProvenance:
     if join_side == "FULL":
         return merge_columns([left, right])
+    # The key of an outer join comes from the side that has all rows.
     return right if join_side == "RIGHT" else left
 
 
@@ -154,6 +157,7 @@ def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
     """Resolve a name to a common table expression, a view of this script, or else a table."""
     script = resolver.script
     name = script.table_name(node)
+    # A name with a database is not that of a common table expression.
     query = resolver.scope.queries.get(name.lower()) if not node.db else None
     query = query or script.views.get(name.lower())
     if query is not None:

@@ -69,6 +69,7 @@ def insert_many(resolver: Resolver, node: exp.Expr) -> None:
         return
     for statement in node.expressions:
         if isinstance(statement.expression, exp.Select):
+            # Each branch resolves the shared source in its own scope.
             statement.expression.set("from_", exp.From(this=source.copy()))
         insert(resolver, statement)
 
@@ -172,8 +173,10 @@ def _create(
     name = target.dataset.name.lower()
     if is_temporary:
         script.temporary.add(name)
+        # Spark puts global temporary views into this database.
         script.views[f"global_temp.{name}"] = result
     if is_temporary or is_view:
+        # Statements that follow read through the view to its tables.
         script.views[name] = result
     else:
         script.views.pop(name, None)
@@ -212,6 +215,7 @@ def _clone_source(node: exp.Expr) -> exp.Expr | None:
 def _is_temporary(node: exp.Expr) -> bool:
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    # T-SQL marks temporary tables in the name, other dialects with a keyword.
     if isinstance(table, exp.Table) and table.this and table.this.args.get("temporary"):
         return True
     return properties is not None and any(

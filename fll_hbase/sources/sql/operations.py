@@ -54,6 +54,7 @@ class _OperationBuilder:
         self._reads: dict[Dataset, str] = {}
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
+        # Sorted, since the checksum must not depend on the order of sets.
         return [self._build_read(dataset, fields[dataset]) for dataset in sorted(fields)]
 
     def _build_read(self, dataset: Dataset, names: set[str]) -> Read:

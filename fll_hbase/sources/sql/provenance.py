@@ -132,6 +132,7 @@ def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
     if len(alternatives) == 1:
         return alternatives[0]
     texts = dict.fromkeys(column.text for column in alternatives if column.text)
+    # Columns share steps: identity compares them without walking their graphs.
     steps = {id(step[1]): step for column in alternatives for step in column.steps}
     return ColumnProvenance(
         direct=frozenset().union(*(column.direct for column in alternatives)),
@@ -162,6 +163,7 @@ def describe(column: ColumnProvenance) -> str:
     lines = [column.text]
     seen: set[str] = set()
     stack = list(reversed(column.steps))
+    # Chained queries can reach one column on exponentially many paths; each line is shown once.
     while stack and len(lines) <= STEPS_MAX:
         name, step = stack.pop()
         line = f"{name}: {step.text}"

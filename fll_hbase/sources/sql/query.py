@@ -65,6 +65,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
     for table in with_.expressions:
         # Each table of a WITH sees those in front of it.
         outer = resolver.in_scope(Scope(queries, parent=scope))
+        # T-SQL has no keyword for recursive queries.
         is_recursive = with_.args.get("recursive") or resolver.script.dialect_name == "tsql"
         if is_recursive and isinstance(table.this, exp.Union):
             result = _resolve_recursive(outer, table)
@@ -133,6 +134,7 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
     first: exp.Expr = node
     while isinstance(first, exp.SetOperation):
         if first is not node:
+            # The parser attaches the WITH to any link of the chain.
             scope.queries = common_table_expressions(resolver, first)
         links.append(first)
         first = first.this
@@ -204,6 +206,7 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
         select_list.add(expression)
     columns = select_list.columns()
     dependencies |= select_list.dependencies
+    # GROUP BY and HAVING may name an alias, but a known column goes first.
     scope.alias_precedence = AliasPrecedence.BEFORE_UNKNOWN
     dependencies |= _grouping(resolver, node, columns)
     dependencies |= _filter(resolver, node, "having", "HAVING")

@@ -125,6 +125,7 @@ class Resolver:
 
     def column(self, parts: Sequence[str]) -> ColumnProvenance:
         """Resolve a column name, split at its dots; warn and return UNKNOWN if that is not possible."""
+        # The longest prefix that is a table wins: `a.b.c` is column c of a.b before field b.c of a.
         for stop in range(len(parts) - 1, 0, -1):
             for scope in self.scope.enclosing():
                 source = scope.source(parts[:stop])
@@ -149,6 +150,7 @@ class Resolver:
 
     def _unqualified(self, scope: Scope, name: str) -> ColumnProvenance | str | None:
         """Return the column, or why it is ambiguous; None if the scope has no column of that name."""
+        # Aliases are not visible in subqueries of the same SELECT.
         alias = scope.aliases.get(name.lower()) if scope is self.scope else None
         if alias is not None and scope.alias_precedence is AliasPrecedence.FIRST:
             return alias
@@ -171,11 +173,13 @@ class Resolver:
         if len(candidates) > 1:
             names = ", ".join(repr(source.dotted_name) for source in candidates)
             return f"which of {names} has it is not known; name its table, or give `schema`"
+        # A column used before the alias was defined is known to be one of the table.
         if alias is not None and name.lower() not in scope.inferred:
             if scope.alias_precedence is AliasPrecedence.BEFORE_UNKNOWN:
                 return alias
             if self.script.dialect_name in _LATERAL_ALIASES:
                 return "may be one of the table or the alias before it; give `schema`"
+        # A correlated reference is as likely as a column of the table here.
         outer = [source for around in scope.enclosing() if around is not scope for source in around.sources]
         if any(source.columns.get(name) for source in outer):
             return "a query around has one, and the table here may have; name its table, or give `schema`"

@@ -98,6 +98,7 @@ class ScriptState:
     def table_name(self, table: exp.Expr) -> str:
         """Return the full name of a table, with the database of USE if it has none; a path stays a path."""
         parts = _name_parts(table)
+        # Spark reads files as parquet.`/path`.
         if len(parts) == 2 and parts[0].lower() in _FORMATS and "/" in parts[1]:
             return parts[1]
         if len(parts) == 1 and self.database and parts[0].lower() not in self.views:

@@ -41,6 +41,7 @@ class SelectList:
     def columns(self) -> ColumnSet:
         """Return all columns so far."""
         fallback = self._fallbacks[0] if len(self._fallbacks) == 1 else None
+        # A name behind two stars could be of either table.
         if len(self._fallbacks) > 1:
             fallback = _ambiguous
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
@@ -84,6 +85,7 @@ class SelectList:
         inputs = self._collect([value])
         last_part = name.parts[-1] if isinstance(name, exp.Column) else name
         start = last_part.meta.get("start", -1)
+        # A value without columns has no extent: search right behind the name.
         extent = inputs.extent if inputs.start >= 0 else (start + 1, start + 1)
         text = self._script.source_text.extract("SET", extent, alias_start=start) if start >= 0 else ""
         return inputs.to_column(text or to_sql(value, self._script.script.dialect))
@@ -101,6 +103,7 @@ class SelectList:
         column = self.resolve(item if isinstance(item, exp.Aliases) else node)
         if not isinstance(node, exp.Stack) or not node.this.is_int:
             return [column] * count
+        # stack(n, ...) fills n rows with `width` columns, value by value.
         width = max(1, -(-len(node.expressions) // max(1, int(node.this.name))))
         return [
             replace(merge_columns(map(self.resolve, node.expressions[number::width])), text=column.text)
@@ -190,6 +193,7 @@ class SelectList:
         alias = node.args.get("alias") or next(iter(_argument_list(node, "expressions")), None)
         has_alias = isinstance(node, (exp.Alias, exp.Aliases)) and isinstance(alias, exp.Expr)
         start = alias.meta.get("start", -1) if has_alias and alias is not None else -1
+        # An expression without columns is located by its alias.
         extent = extent if extent[0] >= 0 else (start, start)
         text = ""
         if extent[0] >= 0:

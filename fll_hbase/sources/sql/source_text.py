@@ -24,6 +24,7 @@ _LITERALS = {
     *(_T.BIT_STRING, _T.BYTE_STRING, _T.HEREDOC_STRING),
 }
 _SET_QUANTIFIERS = {_T.DISTINCT, _T.ALL}
+# IN (1, 2) and IN (1, 2, 3) are the same job.
 _LIST_OF_LITERALS = re.compile(r"(\b[Ii][Nn] ?)\(\?(?:, ?\?)+\)")
 
 _LISTS = {_T.SELECT: "SELECT", _T.SET: "SET", _T.VALUES: "VALUES"}
@@ -42,6 +43,7 @@ _ENDS = {
     *(_T.DISTRIBUTE_BY, _T.RETURNING, _T.INSERT, _T.SEMICOLON, _T.USING, _T.THEN),
 }
 _ENDS_UNLESS_CALLED = {_T.LEFT, _T.RIGHT, _T.ANTI, _T.SEMI}
+# CASE ... END counts as a bracket: WHEN and THEN inside of it end no item.
 _CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.L_BRACE: _T.R_BRACE, _T.CASE: _T.END}
 
 
@@ -79,6 +81,7 @@ class SourceText:
         if alias_start >= 0:
             alias = bisect_right(self._token_starts, alias_start) - 1
             first, stop = self._without_alias(first, stop, alias, extent[0])
+        # DISTINCT belongs to the list, not to its first item.
         while first < stop and self._tokens[first].token_type in _SET_QUANTIFIERS:
             first += 1
         return self._text(first, stop, keep_literals=keep_literals)
@@ -162,6 +165,7 @@ class _SpanScanner:
         is_values = number > 0 and self._tokens[number - 1].token_type is _T.VALUES
         self._open.append(-1)
         self._closing.append(closing)
+        # Each row of VALUES is a list of its own.
         if is_values:
             self._begin("VALUES", number + 1)
 

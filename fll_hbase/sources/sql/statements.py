@@ -91,8 +91,10 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
         return QueryResult(ColumnSet(()))
     dataset = script.dataset(table)
     write = script.writes[-1] if script.writes else None
+    # A write to a temporary table is not in `writes`.
     fields = dict(write.fields or ()) if write and write.target == dataset else {}
     columns = script.tables.columns(dataset)
+    # RETURNING sees the row as written: new values over existing columns.
     items = tuple({**dict(columns.items), **fields}.items())
     source = TableSource(
         (table.alias_or_name.lower(),),

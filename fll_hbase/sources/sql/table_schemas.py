@@ -26,6 +26,7 @@ class TableSchemas:
     def __init__(self, namespace: str, schema: Mapping[str, Sequence[Field]], lookup: FieldLookup) -> None:
         self._namespace = namespace
         self._lookup = lookup
+        # Of names that differ in case alone, the first in the schema wins.
         self._spelling = {name.lower(): name for name in reversed(list(schema))}
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
@@ -46,6 +47,7 @@ class TableSchemas:
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
         """Set the columns of a table that the script itself defines."""
         self._schemas[dataset] = TableSchema(tuple(fields), declared=True)
+        # Statements that follow see the new columns.
         self._columns.pop(dataset, None)
 
     def schema(self, dataset: Dataset) -> TableSchema | None:
@@ -108,6 +110,7 @@ class TableSchemas:
         nested: dict[str, list[str]] = {}
         for field in schema.fields:
             nested.setdefault(field.name.partition("/")[0], []).append(field.name)
+        # The catalogue has fields that runs have used; the table may have others.
         items = tuple((name, _column(dataset, name, names)) for name, names in nested.items())
         return ColumnSet(items, None if schema.declared else fallback, is_ordered=schema.declared)
 

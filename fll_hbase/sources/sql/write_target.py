@@ -38,6 +38,7 @@ def read_target(script: ScriptState, node: exp.Expr, *, by_name: bool = False) -
     dynamic: list[str] = []
     for column in partition.expressions if isinstance(partition, exp.Partition) else ():
         if isinstance(column, exp.EQ):
+            # The value is a literal, which texts show as a placeholder.
             static.append((column.this.name, ColumnProvenance(text="?")))
         else:
             dynamic.append(column.name)
@@ -101,6 +102,7 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
     items = list(columns.items)
     if not target.by_name:
         name, schema = target.dataset.name, script.tables.schema(target.dataset)
+        # An unnamed expression is called by its text, which is not the name of a column.
         items = [
             (column_name, column)
             for column_name, column in items
@@ -124,6 +126,7 @@ def _column_names(script: ScriptState, target: Target) -> list[str] | None:
     names: Sequence[str] | None = target.listed or declared
     if names is None:
         return None
+    # Partition columns get the last values, wherever they are in the table.
     partitions = {name.lower() for name in (*(name for name, _ in target.static), *target.dynamic)}
     spelling = {name.lower(): name for name in declared or ()}
     plain = [name for name in names if name.lower() not in partitions]
