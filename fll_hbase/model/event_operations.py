@@ -1,11 +1,13 @@
-"""Which operations do events speak of: datasets and their columns, as reads, transforms and writes."""
+"""Operations of OpenLineage events: datasets and their columns as reads, transforms and writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from fll_hbase.errors import CorruptRow
-from fll_hbase.model import checksum
+from fll_hbase.model.checksum import operation_from_json
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DatasetMention, EventLineage, InputColumn, OutputColumn
@@ -14,80 +16,78 @@ from fll_hbase.model.unique_names import UniqueNames
 RENAME = "RENAME"
 
 
-def build_operations(part: EventLineage) -> list[Operation]:
-    """The operations of all that a run told, merged: a read of every source, and of each output a transform
-    for every column and a write. An output whose columns nothing told of is written without inputs.
+def build_operations(lineage: EventLineage) -> list[Operation]:
+    """Return the operations of a run's merged events.
 
-    Raises CorruptRow where the operations that a part carries itself cannot be read.
+    There is a READ for each source, and for each output a TRANSFORM per column and a WRITE. An output without
+    column lineage is written without inputs. Raises CorruptRow if operations that the lineage carries itself
+    cannot be read.
     """
-    if part.operations:
-        return list(_carried(part.operations))
-    outputs = [_with_rename(part, mention) for mention in part.mentions if mention.written]
-    used = _used(part, outputs)
+    if lineage.operations:
+        return list(_carried_operations(lineage.operations))
+    outputs = [_expand_rename(lineage, mention) for mention in lineage.mentions if mention.written]
+    used = _used_fields(lineage, outputs)
     names = UniqueNames()
-    origins = {place: names.assign(f"read {part.datasets[place][1]}") for place in sorted(used)}
+    origins = {index: names.assign(f"read {lineage.datasets[index][1]}") for index in sorted(used)}
     types = {
-        mention.dataset_index: dict(mention.fields or ()) for mention in part.mentions if not mention.written
+        mention.dataset_index: dict(mention.fields or ())
+        for mention in lineage.mentions
+        if not mention.written
     }
-    made: list[Operation] = [
-        _read(origins[place], part.datasets[place], fields, types.get(place, {}))
-        for place, fields in used.items()
+    operations: list[Operation] = [
+        _read(origins[index], lineage.datasets[index], fields, types.get(index, {}))
+        for index, fields in used.items()
     ]
     for mention in outputs:
-        made += _written(mention, part.datasets[mention.dataset_index], origins, names)
-    return made
+        operations += _output_operations(mention, lineage.datasets[mention.dataset_index], origins, names)
+    return operations
 
 
-def dataset_metadata(part: EventLineage) -> Iterator[DatasetMetadata]:
-    """What a part says of end points whatever the run did to them."""
-    for mention in part.mentions:
+def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
+    """Yield fields, descriptions and aliases that an event states of its datasets."""
+    for mention in lineage.mentions:
         if mention.fields or mention.aliases or mention.description:
             yield DatasetMetadata(
-                Dataset(*part.datasets[mention.dataset_index]),
-                tuple(Field(*said) for said in mention.fields or ()),
+                Dataset(*lineage.datasets[mention.dataset_index]),
+                tuple(Field(*field) for field in mention.fields or ()),
                 mention.description,
                 tuple(Dataset(*alias) for alias in mention.aliases),
             )
 
 
-def _carried(text: str) -> Iterator[Operation]:
+def _carried_operations(text: str) -> Iterator[Operation]:
     for line in text.split("\n"):
         try:
-            yield checksum.operation_from_json(line)
+            yield operation_from_json(line)
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptRow(f"{line[:200]!r} is not an operation") from error
 
 
-def _with_rename(part: EventLineage, mention: DatasetMention) -> DatasetMention:
-    """A renamed end point is made from the one it was, field by field where its fields are known."""
-    if mention.lifecycle != RENAME or mention.previous not in part.datasets or mention.columns is not None:
+def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMention:
+    """Derive a renamed dataset from its previous one, field by field if its fields are known."""
+    previous = mention.previous
+    if mention.lifecycle != RENAME or previous not in lineage.datasets or mention.columns is not None:
         return mention
-    place = part.datasets.index(mention.previous)
+    index = lineage.datasets.index(previous)
     columns = tuple(
-        OutputColumn(name, (InputColumn(place, name, True, "", RENAME),)) for name, _ in mention.fields or ()
+        OutputColumn(name, (InputColumn(index, name, True, "", RENAME),)) for name, _ in mention.fields or ()
     )
     return DatasetMention(
-        dataset_index=mention.dataset_index,
-        written=True,
-        fields=mention.fields,
-        columns=columns,
-        lifecycle=RENAME,
+        dataset_index=index, written=True, fields=mention.fields, columns=columns, lifecycle=RENAME
     )
 
 
-def _used(part: EventLineage, outputs: Iterable[DatasetMention]) -> dict[int, set[str]]:
-    """The fields that were taken of each source; none where it was only mentioned."""
+def _used_fields(lineage: EventLineage, outputs: Iterable[DatasetMention]) -> dict[int, set[str]]:
+    """Return the fields read of each source, by its index; none if it is only mentioned."""
     used: dict[int, set[str]] = {
-        mention.dataset_index: set() for mention in part.mentions if not mention.written
+        mention.dataset_index: set() for mention in lineage.mentions if not mention.written
     }
     for mention in outputs:
-        if mention.lifecycle == RENAME and mention.previous in part.datasets:
-            used.setdefault(part.datasets.index(mention.previous), set())
-        for taken in (
-            *mention.dataset_inputs,
-            *(taken for column in mention.columns or () for taken in column.inputs),
-        ):
-            used.setdefault(taken.dataset_index, set()).add(taken.field)
+        if mention.lifecycle == RENAME and mention.previous in lineage.datasets:
+            used.setdefault(lineage.datasets.index(mention.previous), set())
+        column_inputs = (column_input for column in mention.columns or () for column_input in column.inputs)
+        for input_column in (*mention.dataset_inputs, *column_inputs):
+            used.setdefault(input_column.dataset_index, set()).add(input_column.field)
     return dict(sorted(used.items()))
 
 
@@ -96,39 +96,42 @@ def _read(name: str, source: tuple[str, str], fields: Iterable[str], types: dict
     return Read(name, "", Dataset(*source), "", outputs)
 
 
-def _written(
-    mention: DatasetMention, end_point: tuple[str, str], origins: dict[int, str], names: UniqueNames
+def _output_operations(
+    mention: DatasetMention, dataset: tuple[str, str], origins: dict[int, str], names: UniqueNames
 ) -> Iterator[Operation]:
     types = dict(mention.fields or ())
     inputs = []
     for column in mention.columns or ():
-        name = names.assign(f"{end_point[1]}.{column.name}")
-        made = (Field(column.name, types.get(column.name, "")),)
-        yield Transform(name, _described(column.inputs), _taken(column.inputs, origins), made)
+        name = names.assign(f"{dataset[1]}.{column.name}")
+        outputs = (Field(column.name, types.get(column.name, "")),)
+        yield Transform(name, _describe(column.inputs), _input_fields(column.inputs, origins), outputs)
         inputs.append(InputField(name, column.name))
-    inputs += _taken(mention.dataset_inputs, origins, whole=True)
-    name = names.assign(f"write {end_point[1]}")
-    yield Write(name, mention.lifecycle, Dataset(*end_point), "", tuple(inputs))
+    dataset_inputs = (msgspec.structs.replace(item, direct=False) for item in mention.dataset_inputs)
+    inputs += _input_fields(dataset_inputs, origins)
+    name = names.assign(f"write {dataset[1]}")
+    yield Write(name, mention.lifecycle, Dataset(*dataset), "", tuple(inputs))
 
 
-def _taken(
-    takes: Iterable[InputColumn], origins: dict[int, str], *, whole: bool = False
-) -> tuple[InputField, ...]:
-    """The inputs that the takes are, each once."""
+def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tuple[InputField, ...]:
+    """Return the inputs of an operation, each once."""
     inputs = (
-        InputField(origins[taken.dataset_index], taken.field)
-        if taken.direct and not whole
-        else InputField(origins[taken.dataset_index], taken.field, Influence.INDIRECT, taken.kind)
-        for taken in takes
+        InputField(origins[column.dataset_index], column.field)
+        if column.direct
+        else InputField(origins[column.dataset_index], column.field, Influence.INDIRECT, column.kind)
+        for column in columns
     )
     return tuple(dict.fromkeys(inputs))
 
 
-def _described(takes: Sequence[InputColumn]) -> str:
-    """What was done with the source fields: once where it is the same with all."""
-    said = sorted(
-        {(taken.field, taken.transformation) for taken in takes if taken.direct and taken.transformation}
+def _describe(inputs: Sequence[InputColumn]) -> str:
+    """Describe what was done with the source fields; only once if it is the same with all."""
+    steps = sorted(
+        {
+            (column.field, column.transformation)
+            for column in inputs
+            if column.direct and column.transformation
+        }
     )
-    if len({how for _, how in said}) <= 1:
-        return said[0][1] if said else ""
-    return "; ".join(f"{field}: {how}" for field, how in said)
+    if len({transformation for _, transformation in steps}) <= 1:
+        return steps[0][1] if steps else ""
+    return "; ".join(f"{field}: {transformation}" for field, transformation in steps)

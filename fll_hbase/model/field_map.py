@@ -112,17 +112,17 @@ class _UpstreamFields:
     def of_transform(self, name: str) -> tuple[int, int]:
         return self._by_transform[name]
 
-    def of_input(self, field: InputField) -> tuple[int, int]:
-        source = self._sources.get(field.origin)
+    def of_input(self, input_field: InputField) -> tuple[int, int]:
+        source = self._sources.get(input_field.origin)
         if source is not None:
-            return self._bits[DatasetField(source, field.name)], 0
-        return self._by_transform[field.origin]
+            return self._bits[DatasetField(source, input_field.name)], 0
+        return self._by_transform[input_field.origin]
 
     def _union(self, inputs: Iterable[InputField]) -> tuple[int, int]:
         direct = indirect = 0
-        for field in inputs:
-            field_direct, field_indirect = self.of_input(field)
-            if field.influence is Influence.INDIRECT:
+        for input_field in inputs:
+            field_direct, field_indirect = self.of_input(input_field)
+            if input_field.influence is Influence.INDIRECT:
                 indirect = _or(indirect, _or(field_direct, field_indirect))
             else:
                 direct = _or(direct, field_direct)

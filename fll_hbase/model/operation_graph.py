@@ -1,9 +1,9 @@
-"""How was one field made, or what became of it: operation graphs, walked, merged and simplified."""
+"""Operation graphs of one field: walked upstream or downstream, and merged over contents."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -21,12 +21,12 @@ from fll_hbase.model.operations import (
 )
 
 NodeId: TypeAlias = tuple[str, str]
-"""The origin of a field, an operation's name, and the field's name."""
+"""The name of the operation that a field is an output of, and the name of the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A field at its origin; `source` where a Read made it, `destinations` where Writes take it."""
+    """A field at its origin; `source` of a Read's output, `destinations` of the Writes that write it."""
 
     id: NodeId
     type: str = ""
@@ -38,36 +38,35 @@ class Node:
 class OperationPath:
     """All transforms between an ultimate source and a field, or a field and an ultimate destination.
 
-    Names are in an order that could have run.
+    Names are in topological order.
     """
 
     operations: tuple[str, ...]
     influence: Influence
 
     def rename(self, names: dict[str, str]) -> OperationPath:
+        """Return the path with each operation called `names[operation]`."""
         return OperationPath(tuple(names[name] for name in self.operations), self.influence)
 
     def merge(self, older: OperationPath) -> OperationPath:
-        """Both ways as one; the older one's own transforms stand before those they were followed by."""
+        """Return the union of both; transforms of the older one alone come before their successors."""
         union = list(self.operations)
-        place = len(union)
+        index = len(union)
         for name in reversed(older.operations):
             if name in union:
-                place = union.index(name)
+                index = union.index(name)
             else:
-                union.insert(place, name)
-        both = {self.influence, older.influence}
-        return OperationPath(
-            tuple(union), Influence.DIRECT if Influence.DIRECT in both else Influence.INDIRECT
-        )
+                union.insert(index, name)
+        is_direct = Influence.DIRECT in (self.influence, older.influence)
+        return OperationPath(tuple(union), Influence.DIRECT if is_direct else Influence.INDIRECT)
 
 
 @dataclass(frozen=True, slots=True)
 class OperationGraph:
-    """What leads into one field (backward) or is made of it (forward), in one set of operations.
+    """The operations and fields upstream or downstream of one field.
 
-    `connections` holds the influence of each (from, to, operation); a simple view has `ways` instead, by
-    (from, to). `truncated` where there were more connections than allowed.
+    `connections` holds the influence of each (from, to, operation); a simple view has `paths` instead, by
+    (from, to). `truncated` is set if there were more connections than allowed.
     """
 
     operations: dict[str, Operation]
@@ -84,15 +83,18 @@ def upstream_graph(
     indirect: bool = True,
     connections_max: int | None = None,
 ) -> OperationGraph:
-    """The graph that leads into a destination field; empty where no Write takes such a field."""
+    """Return the graph upstream of a destination field; empty if no Write writes such a field.
+
+    Without `indirect`, indirect inputs are not followed.
+    """
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
         if isinstance(operation, Write) and operation.destination == target.dataset:
-            for taken in operation.inputs:
-                if taken.name == target.name and taken.influence is Influence.DIRECT:
-                    walk.reach_operation(operation)
-                    walk.ask((taken.origin, taken.name), operation.destination)
-    return walk.run(walk.step_backward)
+            for input_field in operation.inputs:
+                if input_field.name == target.name and input_field.influence is Influence.DIRECT:
+                    walk.add_operation(operation)
+                    walk.add_write((input_field.origin, input_field.name), operation.destination)
+    return walk.run(walk.step_upstream)
 
 
 def downstream_graph(
@@ -102,33 +104,33 @@ def downstream_graph(
     indirect: bool = True,
     connections_max: int | None = None,
 ) -> OperationGraph:
-    """The graph of all that is made of a source field, drops and dead ends too."""
+    """Return the graph downstream of a source field, with drops and unused outputs.
+
+    Without `indirect`, indirect inputs are not followed.
+    """
     walk = _Walk(operations, indirect=indirect, connections_max=connections_max)
     for operation in walk.operations.values():
-        if (
-            isinstance(operation, Read)
-            and operation.source == origin.dataset
-            and origin.name in walk.outputs(operation)
-        ):
-            walk.ask((operation.name, origin.name))
-    return walk.run(walk.step_forward)
+        is_source = isinstance(operation, Read) and operation.source == origin.dataset
+        if is_source and origin.name in walk.outputs(operation):
+            walk.add_node((operation.name, origin.name))
+    return walk.run(walk.step_downstream)
 
 
 def merge(graphs: Sequence[tuple[str, OperationGraph]]) -> OperationGraph:
-    """Union of graphs given newest first, each with its checksum.
+    """Return the union of graphs given newest first, each with its checksum.
 
-    Where one name means different operations, the newest keeps it and the older are called
-    `<name>@<first 8 hex of the checksum>`.
+    If one name stands for different operations, the newest keeps it and the older ones are renamed to
+    `<name>@<first 8 hex digits of the checksum>`.
     """
-    names = _Names()
+    names = _OperationNames()
     union = OperationGraph({}, {}, {})
     for checksum, graph in graphs:
-        union = _union(union, _renamed(graph, names.of(checksum, graph)))
+        union = _union(union, _rename(graph, names.assign(checksum, graph)))
     return union
 
 
 class _Walk:
-    """Breadth first through one set of operations, from the nodes asked about."""
+    """Breadth-first traversal of one set of operations from some of its fields."""
 
     def __init__(
         self, operations: Iterable[Operation], *, indirect: bool, connections_max: int | None
@@ -136,62 +138,75 @@ class _Walk:
         self.operations = {operation.name: operation for operation in operations}
         self._indirect = indirect
         self._connections_max = connections_max
-        self._outputs = {name: dict(_listed(operation)) for name, operation in self.operations.items()}
+        self._outputs = {
+            name: {output.name: output.type for output in outputs_of(operation)}
+            for name, operation in self.operations.items()
+        }
         self._consumers: dict[NodeId, list[tuple[Operation, InputField]]] = {}
         for operation in self.operations.values():
-            for taken in inputs_of(operation):
-                self._outputs.get(taken.origin, {}).setdefault(taken.name, "")
-                self._consumers.setdefault((taken.origin, taken.name), []).append((operation, taken))
-        self._reached: dict[str, Operation] = {}
+            for input_field in inputs_of(operation):
+                self._outputs.get(input_field.origin, {}).setdefault(input_field.name, "")
+                node = input_field.origin, input_field.name
+                self._consumers.setdefault(node, []).append((operation, input_field))
+        self._visited: dict[str, Operation] = {}
         self._nodes: dict[NodeId, Node] = {}
         self._connections: dict[tuple[NodeId, NodeId, str], Influence] = {}
-        self._next: deque[NodeId] = deque()
+        self._queue: deque[NodeId] = deque()
         self._truncated = False
 
     def outputs(self, operation: Operation) -> dict[str, str]:
-        """Name to type of all an operation makes, what others take as though listed too."""
+        """Return name to type of all outputs, with those that are used but not listed."""
         return self._outputs[operation.name]
 
-    def reach_operation(self, operation: Operation) -> None:
-        self._reached[operation.name] = operation
-
-    def ask(self, node: NodeId, destination: Dataset | None = None) -> None:
-        self._reach(node)
-        if destination is not None:
-            self._written(node, destination)
-
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
-        while self._next and not self._truncated:
-            step(self._next.popleft())
-        return OperationGraph(self._reached, self._nodes, self._connections, truncated=self._truncated)
+        while self._queue and not self._truncated:
+            step(self._queue.popleft())
+        return OperationGraph(self._visited, self._nodes, self._connections, truncated=self._truncated)
 
-    def step_backward(self, node: NodeId) -> None:
-        maker = self.operations[node[0]]
-        self.reach_operation(maker)
-        for taken in inputs_of(maker):
-            start = taken.origin, taken.name
-            if self._allows(taken) and self._connect((start, node, maker.name), taken.influence):
-                self._reach(start)
+    def step_upstream(self, node: NodeId) -> None:
+        producer = self.operations[node[0]]
+        self.add_operation(producer)
+        for input_field in inputs_of(producer):
+            start = input_field.origin, input_field.name
+            if self._follows(input_field) and self._connect(
+                (start, node, producer.name), input_field.influence
+            ):
+                self.add_node(start)
 
-    def step_forward(self, node: NodeId) -> None:
-        self.reach_operation(self.operations[node[0]])
-        for operation, taken in self._consumers.get(node, ()):
-            if not self._allows(taken):
+    def step_downstream(self, node: NodeId) -> None:
+        self.add_operation(self.operations[node[0]])
+        for operation, input_field in self._consumers.get(node, ()):
+            if not self._follows(input_field):
                 continue
-            self.reach_operation(operation)
+            self.add_operation(operation)
             if isinstance(operation, Transform):
                 for name in self.outputs(operation):
                     end = operation.name, name
-                    if self._connect((node, end, operation.name), taken.influence):
-                        self._reach(end)
-            elif isinstance(operation, Write) and taken.influence is Influence.DIRECT:
-                self._written(node, operation.destination)
+                    if self._connect((node, end, operation.name), input_field.influence):
+                        self.add_node(end)
+            elif isinstance(operation, Write) and input_field.influence is Influence.DIRECT:
+                self.add_write(node, operation.destination)
 
-    def _allows(self, taken: InputField) -> bool:
-        return self._indirect or taken.influence is Influence.DIRECT
+    def add_operation(self, operation: Operation) -> None:
+        self._visited[operation.name] = operation
+
+    def add_node(self, node: NodeId) -> None:
+        if node not in self._nodes:
+            producer = self.operations[node[0]]
+            source = producer.source if isinstance(producer, Read) else None
+            self._nodes[node] = Node(node, self.outputs(producer)[node[1]], source)
+            self._queue.append(node)
+
+    def add_write(self, node: NodeId, destination: Dataset) -> None:
+        self.add_node(node)
+        previous = self._nodes[node]
+        self._nodes[node] = replace(previous, destinations=previous.destinations | {destination})
+
+    def _follows(self, input_field: InputField) -> bool:
+        return self._indirect or input_field.influence is Influence.DIRECT
 
     def _connect(self, connection: tuple[NodeId, NodeId, str], influence: Influence) -> bool:
-        """Whether the connection stands; direct wins where one input is both."""
+        """Add a connection; direct wins if one input is both. Returns False if there are too many."""
         if connection not in self._connections:
             if len(self._connections) == self._connections_max:
                 self._truncated = True
@@ -201,35 +216,25 @@ class _Walk:
             self._connections[connection] = influence
         return True
 
-    def _reach(self, node: NodeId) -> None:
-        if node not in self._nodes:
-            maker = self.operations[node[0]]
-            source = maker.source if isinstance(maker, Read) else None
-            self._nodes[node] = Node(node, self.outputs(maker)[node[1]], source)
-            self._next.append(node)
-
-    def _written(self, node: NodeId, destination: Dataset) -> None:
-        known = self._nodes[node]
-        self._nodes[node] = replace(known, destinations=known.destinations | {destination})
-
 
 @dataclass(slots=True)
-class _Names:
-    """Which name each distinct operation goes by in a merged graph."""
+class _OperationNames:
+    """The name of each distinct operation in a merged graph."""
 
-    _given: dict[str, dict[object, str]] = field(default_factory=dict)
+    _assigned: dict[str, dict[object, str]] = field(default_factory=dict)
 
-    def of(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
+    def assign(self, checksum: str, graph: OperationGraph) -> dict[str, str]:
+        """Return the new name of each operation of a graph."""
         names = {}
         for name, operation in graph.operations.items():
-            variants = self._given.setdefault(name, {})
-            name_of_variant = f"{name}@{checksum[:8]}" if variants else name
-            names[name] = variants.setdefault(_identity(operation), name_of_variant)
+            variants = self._assigned.setdefault(name, {})
+            unique = f"{name}@{checksum[:8]}" if variants else name
+            names[name] = variants.setdefault(_identity(operation), unique)
         return names
 
 
 def _identity(operation: Operation) -> object:
-    """What makes two operations of one name the same."""
+    """Return what is equal for two operations of one name that are the same."""
     return (
         type(operation).__name__,
         operation.description,
@@ -239,18 +244,21 @@ def _identity(operation: Operation) -> object:
     )
 
 
-def _renamed(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
+def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
     if all(name == new for name, new in names.items()):
         return graph
 
-    def moved(node: NodeId) -> NodeId:
+    def renamed(node: NodeId) -> NodeId:
         return names[node[0]], node[1]
 
     return OperationGraph(
         {names[name]: operation for name, operation in graph.operations.items()},
-        {moved(node.id): replace(node, id=moved(node.id)) for node in graph.nodes.values()},
-        {(moved(a), moved(b), names[name]): how for (a, b, name), how in graph.connections.items()},
-        {(moved(a), moved(b)): way.rename(names) for (a, b), way in graph.paths.items()},
+        {renamed(node.id): replace(node, id=renamed(node.id)) for node in graph.nodes.values()},
+        {
+            (renamed(start), renamed(end), names[name]): influence
+            for (start, end, name), influence in graph.connections.items()
+        },
+        {(renamed(start), renamed(end)): path.rename(names) for (start, end), path in graph.paths.items()},
         graph.truncated,
     )
 
@@ -258,20 +266,15 @@ def _renamed(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
 def _union(newer: OperationGraph, older: OperationGraph) -> OperationGraph:
     nodes = dict(newer.nodes)
     for node_id, node in older.nodes.items():
-        known = nodes.get(node_id, node)
-        nodes[node_id] = replace(known, destinations=known.destinations | node.destinations)
-    ways = dict(newer.paths)
-    for ends, way in older.paths.items():
-        ways[ends] = ways[ends].merge(way) if ends in ways else way
+        newest = nodes.get(node_id, node)
+        nodes[node_id] = replace(newest, destinations=newest.destinations | node.destinations)
+    paths = dict(newer.paths)
+    for ends, path in older.paths.items():
+        paths[ends] = paths[ends].merge(path) if ends in paths else path
     return OperationGraph(
         {**older.operations, **newer.operations},
         nodes,
         {**older.connections, **newer.connections},
-        ways,
+        paths,
         newer.truncated or older.truncated,
     )
-
-
-def _listed(operation: Operation) -> Iterator[tuple[str, str]]:
-    for output in outputs_of(operation):
-        yield output.name, output.type

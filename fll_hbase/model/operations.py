@@ -1,4 +1,4 @@
-"""What one run did to fields: the end points it read and wrote, and its operations."""
+"""Operations of one run: reads from datasets, transforms of fields, writes to datasets."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fll_hbase.model.datasets import Dataset, Field
 
 
 class Influence(Enum):
-    """How an input reaches an output: as part of its value, or by shaping rows and groups."""
+    """The type of a dependency: on a value (direct), or on which rows or groups there are (indirect)."""
 
     DIRECT = "direct"
     INDIRECT = "indirect"
 
 
 KINDS = frozenset({"filter", "join", "group_by", "sort", "window", "conditional"})
-"""What an indirect input may have been used for."""
+"""The uses of an indirect input."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputField:
-    """A field taken from the operation named `origin`; `kind` is empty or one of KINDS."""
+    """An output of the operation `origin`, used as input; `kind` is empty or one of KINDS."""
 
     origin: str
     name: str
@@ -32,7 +32,7 @@ class InputField:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Takes fields out of a source end point."""
+    """Reads fields from a source dataset."""
 
     name: str
     description: str
@@ -43,7 +43,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Makes every output from all inputs; without inputs it generates, without outputs it drops."""
+    """Derives every output from all inputs; without inputs it generates, without outputs it drops."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Puts fields into a destination end point, each under its own name."""
+    """Writes fields to a destination dataset, each under its own name."""
 
     name: str
     description: str
@@ -66,22 +66,22 @@ Operation: TypeAlias = Read | Transform | Write
 
 
 def type_of(operation: Operation) -> str:
-    """READ, TRANSFORM or WRITE: the word documents and answers use."""
+    """Return READ, TRANSFORM or WRITE, as documents and answers have it."""
     return type(operation).__name__.upper()
 
 
 def inputs_of(operation: Operation) -> tuple[InputField, ...]:
-    """The fields an operation takes; none for a Read."""
+    """Return the inputs of an operation; a Read has none."""
     return () if isinstance(operation, Read) else operation.inputs
 
 
 def outputs_of(operation: Operation) -> tuple[Field, ...]:
-    """The fields an operation lists as made; none for a Write."""
+    """Return the outputs that an operation lists; a Write has none."""
     return () if isinstance(operation, Write) else operation.outputs
 
 
 def dataset_of(operation: Operation) -> Dataset | None:
-    """What a Read reads or a Write writes; None for a Transform."""
+    """Return the dataset that a Read reads or a Write writes; None for a Transform."""
     match operation:
         case Read():
             return operation.source

@@ -1,4 +1,4 @@
-"""Until when is lineage kept: horizons of end points, before which runs are purged."""
+"""Retention policies: cut-off times by dataset, by namespace and for all."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from fll_hbase.model.datasets import Dataset
 
 NEVER_MS = 0
-"""A horizon that no run starts before."""
+"""A cut-off that no run starts before."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """What starts before a horizon goes: that of the end point, else of its namespace, else of all."""
+    """Cut-offs in milliseconds since 1970: runs that started earlier are expired.
+
+    The cut-off of a dataset wins over that of its namespace, which wins over the default.
+    """
 
     default_ms: int = NEVER_MS
     namespaces_ms: Mapping[str, int] = field(default_factory=dict)
     datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
 
-    def cutoff_ms(self, end_point: Dataset) -> int:
-        """The horizon of one end point, milliseconds since 1970."""
-        own = self.datasets_ms.get(end_point)
-        return self.namespaces_ms.get(end_point.namespace, self.default_ms) if own is None else own
+    def cutoff_ms(self, dataset: Dataset) -> int:
+        """Return the cut-off that applies to a dataset."""
+        namespace_ms = self.namespaces_ms.get(dataset.namespace, self.default_ms)
+        return self.datasets_ms.get(dataset, namespace_ms)

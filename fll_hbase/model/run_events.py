@@ -1,8 +1,8 @@
-"""What do the events of one run come to together: they are cumulative, late, twice, and in any order.
+"""OpenLineage events of a run as stored, and how they merge; they are cumulative, late, repeated, unordered.
 
-An event is stored as its time and kind, the digest of its part (what it says of lineage, the same in every
-run of a daily job) and the digest of its facts (what it says of this run). Facets add up: of each kind the
-one with the latest time holds, and a later event without it takes nothing away.
+An event is stored as its time and type, the digest of its lineage (the same in every run of a daily job) and
+the digest of its facts about the run. Facets add up: of each kind the latest one counts, and a later event
+without it removes nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fll_hbase.model.runs import ProgramRun, State, encode_details
 Shape = TypeVar("Shape")
 
 UNKNOWN_JOB = "unknown"
-"""What an agent calls a job until it knows its name."""
+"""The job name that agents send until they know the real one."""
 
 DEFAULT_RUN_TYPE = "OPENLINEAGE"
-"""The type of a run that no event told the type of."""
+"""The type of a run without an event that has one."""
 
 
 class EventType(Enum):
-    """How far a run was when an event told of it; in this order where times are equal."""
+    """The state of a run at an event; events of equal time are sorted in this order."""
 
     START = "START"
     RUNNING = "RUNNING"
@@ -38,12 +38,18 @@ class EventType(Enum):
     FAIL = "FAIL"
 
 
-_ENDS = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
-_RANKS = {kind: rank for rank, kind in enumerate(EventType)}
+_END_STATES = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
+_RANKS = {event_type: rank for rank, event_type in enumerate(EventType)}
+
+
+# The structs below are stored as arrays: the order of their members is part of the row format.
 
 
 class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A source field; `place` counts in the part's end points, `how` is what was done with it in words."""
+    """A source field; `dataset_index` counts in the datasets of its lineage.
+
+    `kind` is that of an indirect input, `transformation` describes what was done with the field.
+    """
 
     dataset_index: int
     field: str
@@ -53,14 +59,14 @@ class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A field of an output and what it was made from; nothing at all says that it was generated."""
+    """A field of an output and the fields that it was derived from; without any it was generated."""
 
     name: str
     inputs: tuple[InputColumn, ...]
 
 
 class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """What an event says of one end point. None is not said, which is not the same as nothing."""
+    """What an event states of one dataset. None is not stated, which differs from an empty value."""
 
     dataset_index: int
     written: bool
@@ -74,7 +80,7 @@ class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class EventLineage(msgspec.Struct, frozen=True, array_like=True):
-    """What an event says of lineage: the job, and every end point it mentions, all in canonical order."""
+    """The lineage of an event: its job and every dataset it mentions, in canonical order."""
 
     namespace: str
     job: str
@@ -86,7 +92,10 @@ class EventLineage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What an event says of its run alone. `names` are physical names where a name rule gave another."""
+    """The facts of an event about its run alone.
+
+    `physical_names` are triples of namespace, name and physical name, of datasets that a name rule renamed.
+    """
 
     parent: tuple[str, str, str] | None = None
     root: tuple[str, str, str] | None = None
@@ -99,7 +108,7 @@ class EventRunFacts(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """One event as stored; `part` and `facts` are digests."""
+    """One event as stored in the row of its run."""
 
     time_ms: int
     type: EventType
@@ -109,7 +118,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class IncomingEvent:
-    """An event on its way in: its run, and the texts behind its digests."""
+    """An event to be recorded: its run, and the encoded bodies by their digests."""
 
     run: str
     event: RunEvent
@@ -117,132 +126,135 @@ class IncomingEvent:
 
 
 def make_event(
-    run: str, time_ms: int, kind: EventType, part: EventLineage, facts: EventRunFacts
+    run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
-    """The event that says this of a run."""
-    texts = [msgspec.json.encode(part), msgspec.json.encode(facts)]
+    """Encode an event of a run."""
+    texts = [msgspec.json.encode(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
-    return IncomingEvent(run, RunEvent(time_ms, kind, *digests), dict(zip(digests, texts, strict=True)))
+    event = RunEvent(time_ms, event_type, *digests)
+    return IncomingEvent(run, event, dict(zip(digests, texts, strict=True)))
 
 
 def decode_lineage(text: bytes) -> EventLineage:
-    """The part of a stored text. Raises CorruptRow."""
-    return _parsed(text, EventLineage)
+    """Decode a stored event body. Raises CorruptRow."""
+    return _decode(text, EventLineage)
 
 
 def decode_run_facts(text: bytes) -> EventRunFacts:
-    """The facts of a stored text. Raises CorruptRow."""
-    return _parsed(text, EventRunFacts)
+    """Decode a stored event body. Raises CorruptRow."""
+    return _decode(text, EventRunFacts)
 
 
 def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
-    """As they happened, whenever they came."""
+    """Sort events by time, type and digests: the order in which they happened."""
     return sorted(
-        events, key=lambda one: (one.time_ms, _RANKS[one.type], one.lineage_digest, one.facts_digest)
+        events,
+        key=lambda event: (event.time_ms, _RANKS[event.type], event.lineage_digest, event.facts_digest),
     )
 
 
-def merge_lineage(parts: Sequence[EventLineage]) -> EventLineage:
-    """All parts of a run as one, the latest last: what it says of each end point is the latest said."""
-    named = [part for part in parts if part.job != UNKNOWN_JOB] or parts
-    found: dict[tuple[tuple[str, str], bool], DatasetMention] = {}
-    places = {
-        end_point: place
-        for place, end_point in enumerate(sorted({each for part in parts for each in part.datasets}))
-    }
-    for part in parts:
-        to = [places[end_point] for end_point in part.datasets]
-        for mention in part.mentions:
-            key = part.datasets[mention.dataset_index], mention.written
-            found[key] = _over(found.get(key), remap_positions(mention, to))
+def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
+    """Merge the lineages of a run's events, the latest last: the latest statement on each dataset counts."""
+    with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
+    datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})
+    index_of = {dataset: index for index, dataset in enumerate(datasets)}
+    mentions: dict[tuple[int, bool], DatasetMention] = {}
+    for lineage in lineages:
+        positions = [index_of[dataset] for dataset in lineage.datasets]
+        for mention in lineage.mentions:
+            later = remap_positions(mention, positions)
+            key = later.dataset_index, later.written
+            mentions[key] = _merge_mentions(mentions[key], later) if key in mentions else later
+    newest_first = lineages[::-1]
     return EventLineage(
-        namespace=named[-1].namespace,
-        job=named[-1].job,
-        type=next((part.type for part in reversed(parts) if part.type), ""),
-        datasets=tuple(places),
-        mentions=tuple(sorted(found.values(), key=lambda one: (one.dataset_index, one.written))),
-        sql=next((part.sql for part in reversed(parts) if part.sql), ""),
-        operations=next((part.operations for part in reversed(parts) if part.operations), ""),
+        namespace=with_job[-1].namespace,
+        job=with_job[-1].job,
+        type=next((lineage.type for lineage in newest_first if lineage.type), ""),
+        datasets=tuple(datasets),
+        mentions=tuple(mentions[key] for key in sorted(mentions)),
+        sql=next((lineage.sql for lineage in newest_first if lineage.sql), ""),
+        operations=next((lineage.operations for lineage in newest_first if lineage.operations), ""),
     )
 
 
 def program_run(
-    run: str, events: Sequence[RunEvent], part: EventLineage, facts: Sequence[EventRunFacts]
+    run: str, events: Sequence[RunEvent], lineage: EventLineage, facts: Sequence[EventRunFacts]
 ) -> ProgramRun:
-    """The run that the events tell of, given in order, each with its facts."""
+    """Return the run of sorted events, given the facts of each and the merged lineage."""
     start_ms, state = start_and_state(events)
-    parent = next((said.parent for said in reversed(facts) if said.parent), None)
-    program = next((said.program for said in reversed(facts) if said.program), None)
-    namespace, application, version, type_, name = program or (
-        part.namespace,
-        _application(part, parent),
+    parent = next((item.parent for item in reversed(facts) if item.parent), None)
+    program = next((item.program for item in reversed(facts) if item.program), None)
+    namespace, application, version, run_type, name = program or (
+        lineage.namespace,
+        _application(lineage, parent),
         "",
-        part.type or DEFAULT_RUN_TYPE,
-        part.job,
+        lineage.type or DEFAULT_RUN_TYPE,
+        lineage.job,
     )
-    facts_of_run = encode_details(parent=parent[2] if parent else "")
-    return ProgramRun(namespace, application, version, type_, name, run, start_ms, state, facts_of_run)
+    details = encode_details(parent=parent[2] if parent else "")
+    return ProgramRun(namespace, application, version, run_type, name, run, start_ms, state, details)
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
-    """When a run started and how it ended.
+    """Return when a run started and how it ended.
 
-    It starts at its first START, or where none came at its first event. An end holds whatever comes after
-    it, and a failure holds over any other end.
+    It starts at its first START, or without one at its first event. An end counts whatever comes after it,
+    and a failure wins over any other end.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
-    kinds = {event.type for event in events}
-    state = next((state for kind, state in _ENDS.items() if kind in kinds), State.RUNNING)
+    types = {event.type for event in events}
+    state = next((state for end, state in _END_STATES.items() if end in types), State.RUNNING)
     return min(starts or [event.time_ms for event in events]), state
 
 
-def _application(part: EventLineage, parent: tuple[str, str, str] | None) -> str:
-    """The job that started this one; where its name is not known, what the name of this one begins with."""
-    if parent is None:
-        return part.job
-    return part.job.partition(".")[0] or part.job if parent[1] in ("", UNKNOWN_JOB) else parent[1]
+def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> DatasetMention:
+    """Return the mention with its dataset indexes in another list; `positions` maps old to new ones."""
 
-
-def _parsed(text: bytes, shape: type[Shape]) -> Shape:
-    try:
-        return msgspec.json.decode(text, type=shape)
-    except msgspec.MsgspecError as error:
-        raise CorruptRow(f"{text[:200]!r} is not a part of an event: {error}") from error
-
-
-def _over(before: DatasetMention | None, later: DatasetMention) -> DatasetMention:
-    if before is None:
-        return later
-    says = later if later.columns is not None else before
-    return DatasetMention(
-        dataset_index=later.dataset_index,
-        written=later.written,
-        fields=before.fields if later.fields is None else later.fields,
-        columns=says.columns,
-        dataset_inputs=says.dataset_inputs,
-        aliases=tuple(sorted({*before.aliases, *later.aliases})),
-        lifecycle=later.lifecycle or before.lifecycle,
-        previous=later.previous or before.previous,
-        description=later.description or before.description,
-    )
-
-
-def remap_positions(mention: DatasetMention, places: Sequence[int]) -> DatasetMention:
-    """The mention with its places counted in another list of end points."""
-
-    def there(takes: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
+    def remap(inputs: Iterable[InputColumn]) -> tuple[InputColumn, ...]:
         return tuple(
             sorted(
-                msgspec.structs.replace(taken, dataset_index=places[taken.dataset_index]) for taken in takes
+                msgspec.structs.replace(column, dataset_index=positions[column.dataset_index])
+                for column in inputs
             )
         )
 
     columns = mention.columns
     if columns is not None:
-        columns = tuple(OutputColumn(column.name, there(column.inputs)) for column in columns)
+        columns = tuple(OutputColumn(column.name, remap(column.inputs)) for column in columns)
     return msgspec.structs.replace(
         mention,
-        dataset_index=places[mention.dataset_index],
+        dataset_index=positions[mention.dataset_index],
         columns=columns,
-        whole=there(mention.dataset_inputs),
+        dataset_inputs=remap(mention.dataset_inputs),
+    )
+
+
+def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> str:
+    """Return the parent job, or if its name is not known what the job's own name begins with."""
+    if parent is None:
+        return lineage.job
+    # Spark names jobs "<application>.<action>.<dataset>".
+    return lineage.job.partition(".")[0] or lineage.job if parent[1] in ("", UNKNOWN_JOB) else parent[1]
+
+
+def _decode(text: bytes, shape: type[Shape]) -> Shape:
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except msgspec.MsgspecError as error:
+        raise CorruptRow(f"{text[:200]!r} is not an event body: {error}") from error
+
+
+def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMention:
+    # Columns and inputs of the whole dataset come from one facet, so they are replaced together.
+    column_lineage = later if later.columns is not None else earlier
+    return DatasetMention(
+        dataset_index=later.dataset_index,
+        written=later.written,
+        fields=earlier.fields if later.fields is None else later.fields,
+        columns=column_lineage.columns,
+        dataset_inputs=column_lineage.dataset_inputs,
+        aliases=tuple(sorted({*earlier.aliases, *later.aliases})),
+        lifecycle=later.lifecycle or earlier.lifecycle,
+        previous=later.previous or earlier.previous,
+        description=later.description or earlier.description,
     )

@@ -1,4 +1,4 @@
-"""Which run, and which window: program runs and the half-open windows they are asked by."""
+"""Program runs: who ran when, how it ended, and the lineage that a source yields for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 
 
 class State(Enum):
-    """How a run ended, or that it has not."""
+    """How a run ended, or that it has not ended."""
 
     RUNNING = "RUNNING"
     COMPLETE = "COMPLETE"
@@ -20,15 +20,15 @@ class State(Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether lineage answers leave the run out unless asked for failed ones."""
+        """Whether lineage queries leave the run out unless they include failed runs."""
         return self in (State.FAIL, State.ABORT)
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One run of a program; `run` is unique across namespaces, `start_ms` is since 1970.
+    """One run of a program; `run` is unique across namespaces, `start_ms` counts from 1970.
 
-    `details` are further facts of the run, made by `details`; they are no part of its lineage.
+    `details` is JSON as `encode_details` writes it: facts of the run that are not part of its lineage.
     """
 
     namespace: str
@@ -44,13 +44,13 @@ class ProgramRun:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run and what it did: what every source yields and the store takes."""
+    """A run with its lineage: what every source yields and the store records."""
 
     run: ProgramRun
     info: FieldLineageInfo
 
 
 def encode_details(**facts: Any) -> str:
-    """Facts of a run as one line of JSON, members sorted; those that say nothing are left out."""
-    said = {name: fact for name, fact in facts.items() if fact}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if said else ""
+    """Encode facts of a run as one line of JSON with sorted members; empty ones are left out."""
+    details = {name: fact for name, fact in facts.items() if fact}
+    return json.dumps(details, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if details else ""

@@ -1,7 +1,7 @@
-"""Between which ends and through which transforms: the simple view, and when two ways are the same.
+"""Simple views, from ultimate sources to ultimate destinations of a field, and derivation signatures.
 
-All outputs of a transform share its inputs, so ways are walked from operation to operation, never from field
-to field: a dense graph costs its operations and their inputs.
+All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
+field to field: the cost of a dense graph is that of its operations and their inputs.
 """
 
 from __future__ import annotations
@@ -26,102 +26,106 @@ from fll_hbase.model.operations import (
 
 DerivationSignature: TypeAlias = frozenset[object]
 
+_Influences: TypeAlias = dict[str, Influence]
+"""Influence by the name of an operation."""
+
 
 def upstream_simple_view(
     operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True
 ) -> OperationGraph:
-    """The ultimate sources of a destination field, and the transforms on any way from each."""
+    """Return the ultimate sources of a destination field with the transforms on any path from each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)
     for write, origin in steps.writes_of(target):
-        asked = origin, target.name
-        reached = steps.reached({origin: Influence.DIRECT}, steps.origins)
-        view.add_operations([write.name, *reached])
-        view.add_node(asked, write.destination)
-        entries = steps.read_entries(reached)
-        for source, (influence, consumers) in entries.items():
-            if source != asked:
+        end = origin, target.name
+        reachable = steps.reachable_operations({origin: Influence.DIRECT}, steps.origins)
+        view.add_operations([write.name, *reachable])
+        view.add_node(end, write.destination)
+        for source, (influence, consumers) in steps.source_inputs(reachable).items():
+            if source != end:
                 view.add_node(source)
-                between = steps.reached(consumers, steps.consumers).keys() & reached.keys()
-                view.add_way((source, asked), between, influence)
+                downstream = steps.reachable_operations(consumers, steps.consumers)
+                view.add_path((source, end), downstream.keys() & reachable.keys(), influence)
     return view.graph()
 
 
 def downstream_simple_view(
     operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True
 ) -> OperationGraph:
-    """The ultimate destinations of a source field, and the transforms on any way to each."""
+    """Return the ultimate destinations of a source field with the transforms on any path to each."""
     steps = _Steps(operations, indirect=indirect)
     view = _View(steps)
     for read in steps.reads_of(origin):
-        asked = read.name, origin.name
-        taken_by = steps.consumers_of(asked)
-        reached = steps.reached(taken_by, steps.consumers)
-        view.add_operations([read.name, *reached])
-        view.add_node(asked)
-        for end, write, influence in steps.writes_after(asked, reached):
+        start = read.name, origin.name
+        reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
+        view.add_operations([read.name, *reachable])
+        view.add_node(start)
+        for end, write, influence in steps.writes_reached(start, reachable):
             view.add_operations([write.name])
             if influence is Influence.DIRECT:
                 view.add_node(end, write.destination)
-                if end != asked:
-                    back = steps.reached({end[0]: Influence.DIRECT}, steps.origins)
-                    view.add_way((asked, end), back.keys() & reached.keys(), reached[end[0]])
+                if end != start:
+                    upstream = steps.reachable_operations({end[0]: Influence.DIRECT}, steps.origins)
+                    view.add_path((start, end), upstream.keys() & reachable.keys(), reachable[end[0]])
     return view.graph()
 
 
 def derivation_signature(operations: Iterable[Operation], target: DatasetField) -> DerivationSignature:
-    """Equal for two sets of operations that make the field the same way.
+    """Return a value that is equal for two sets of operations that derive a field in the same way.
 
-    Operations by name, type, description and end point, and the connections that lead into the field; a
-    column added beside it is no change.
+    It has the operations by name, type, description and dataset, and the connections upstream of the field.
+    A column added beside it changes nothing.
     """
     steps = _Steps(operations, indirect=True)
     writes = list(steps.writes_of(target))
-    made: dict[str, set[str]] = {}
-    following = [(origin, target.name) for _, origin in writes]
-    while following:
-        name, output = following.pop()
-        first = name not in made
-        made.setdefault(name, set()).add(output)
-        if first:
-            following.extend((taken.origin, taken.name) for taken in inputs_of(steps.operations[name]))
-    parts: set[object] = {
+    outputs_used: dict[str, set[str]] = {}
+    pending = [(origin, target.name) for _, origin in writes]
+    while pending:
+        name, output = pending.pop()
+        is_new = name not in outputs_used
+        outputs_used.setdefault(name, set()).add(output)
+        if is_new:
+            pending.extend((field.origin, field.name) for field in inputs_of(steps.operations[name]))
+    members: set[object] = {
         (write.name, write.description, write.destination, origin) for write, origin in writes
     }
-    for name, outputs in made.items():
+    for name, outputs in outputs_used.items():
         operation = steps.operations[name]
         head = name, type_of(operation), operation.description, dataset_of(operation)
-        parts.add((*head, frozenset(outputs), frozenset(_influences(operation).items())))
-    return frozenset(parts)
+        members.add((*head, frozenset(outputs), frozenset(_input_influences(operation).items())))
+    return frozenset(members)
 
 
-def _influences(operation: Operation) -> dict[NodeId, Influence]:
-    """How each field is taken; direct where it is taken both ways."""
-    taken_as: dict[NodeId, Influence] = {}
-    for taken in inputs_of(operation):
-        node = taken.origin, taken.name
-        if taken_as.get(node) is not Influence.DIRECT:
-            taken_as[node] = taken.influence
-    return taken_as
+def _input_influences(operation: Operation) -> dict[NodeId, Influence]:
+    """Return the influence of each input; direct if one is both."""
+    influences: dict[NodeId, Influence] = {}
+    for field in inputs_of(operation):
+        node = field.origin, field.name
+        if influences.get(node) is not Influence.DIRECT:
+            influences[node] = field.influence
+    return influences
 
 
 class _Steps:
-    """Which operation takes fields from which, and how."""
+    """The inputs and consumers of each operation, with their influences.
+
+    `origins` and `consumers` connect transforms alone; without `indirect`, indirect inputs are left out.
+    """
 
     def __init__(self, operations: Iterable[Operation], *, indirect: bool) -> None:
         self.operations = {operation.name: operation for operation in operations}
-        self._taken: dict[str, dict[NodeId, Influence]] = {}
-        self.origins: dict[str, dict[str, Influence]] = {name: {} for name in self.operations}
-        self.consumers: dict[str, dict[str, Influence]] = {name: {} for name in self.operations}
-        self._consumers_of: dict[NodeId, dict[str, Influence]] = {}
-        self._taken_at_all: set[NodeId] = set()
+        self.origins: dict[str, _Influences] = {name: {} for name in self.operations}
+        self.consumers: dict[str, _Influences] = {name: {} for name in self.operations}
+        self._inputs: dict[str, dict[NodeId, Influence]] = {}
+        self._consumers_of: dict[NodeId, _Influences] = {}
+        self._used: set[NodeId] = set()
         for operation in self.operations.values():
-            taken_as = _influences(operation)
-            self._taken_at_all.update(taken_as)
+            inputs = _input_influences(operation)
+            self._used.update(inputs)
             if not indirect:
-                taken_as = {node: how for node, how in taken_as.items() if how is Influence.DIRECT}
-            self._taken[operation.name] = taken_as
-            for node, influence in taken_as.items():
+                inputs = {node: how for node, how in inputs.items() if how is Influence.DIRECT}
+            self._inputs[operation.name] = inputs
+            for node, influence in inputs.items():
                 if node[0] in self.operations:
                     self._consumers_of.setdefault(node, {})[operation.name] = influence
                     if isinstance(operation, Transform):
@@ -129,93 +133,92 @@ class _Steps:
                         _strengthen(self.consumers[node[0]], operation.name, influence)
 
     def writes_of(self, target: DatasetField) -> Iterator[tuple[Write, str]]:
-        """The Writes of a destination field, each with an origin they take it from."""
+        """Yield the Writes of a destination field, each with an origin that the field comes from."""
         for operation in self.operations.values():
             if isinstance(operation, Write) and operation.destination == target.dataset:
-                for (origin, name), influence in self._taken[operation.name].items():
+                for (origin, name), influence in self._inputs[operation.name].items():
                     if name == target.name and influence is Influence.DIRECT:
                         yield operation, origin
 
     def reads_of(self, origin: DatasetField) -> Iterator[Read]:
-        """The Reads of a source field, listed or taken as though it were."""
+        """Yield the Reads of a source field, also those that do not list it but whose consumers use it."""
         for operation in self.operations.values():
             if isinstance(operation, Read) and operation.source == origin.dataset:
                 listed = origin.name in {output.name for output in operation.outputs}
-                if listed or (operation.name, origin.name) in self._taken_at_all:
+                if listed or (operation.name, origin.name) in self._used:
                     yield operation
 
-    def consumers_of(self, node: NodeId) -> dict[str, Influence]:
-        """The transforms that take one field."""
-        takers = self._consumers_of.get(node, {})
-        return {name: how for name, how in takers.items() if isinstance(self.operations[name], Transform)}
+    def consumers_of(self, node: NodeId) -> _Influences:
+        """Return the transforms that have one field as input."""
+        consumers = self._consumers_of.get(node, {})
+        return {name: how for name, how in consumers.items() if isinstance(self.operations[name], Transform)}
 
-    def reached(
+    def reachable_operations(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
-    ) -> dict[str, Influence]:
-        """Every operation on from `starts`, direct where one way there has direct steps alone."""
-        found = dict(starts)
-        weaker = [name for name, how in starts.items() if how is Influence.INDIRECT]
-        for name in weaker:
-            del found[name]
-        _spread(found, steps, through=Influence.DIRECT)
-        for name in weaker:
-            found.setdefault(name, Influence.INDIRECT)
-        _spread(found, steps, through=Influence.INDIRECT)
-        return found
+    ) -> _Influences:
+        """Return every operation reachable from `starts`; direct if one path to it has direct steps alone."""
+        reached: _Influences = {name: how for name, how in starts.items() if how is Influence.DIRECT}
+        _spread(reached, steps, through=Influence.DIRECT)
+        for name in starts:
+            reached.setdefault(name, Influence.INDIRECT)
+        _spread(reached, steps, through=Influence.INDIRECT)
+        return reached
 
-    def read_entries(
-        self, reached: Mapping[str, Influence]
-    ) -> dict[NodeId, tuple[Influence, dict[str, Influence]]]:
-        """The source fields that operations reached take: how, and which of them take it."""
-        entries: dict[NodeId, tuple[Influence, dict[str, Influence]]] = {}
-        for name, so_far in reached.items():
-            for node, influence in self._taken[name].items():
+    def source_inputs(
+        self, reachable: Mapping[str, Influence]
+    ) -> dict[NodeId, tuple[Influence, _Influences]]:
+        """Return the source fields that are inputs of operations: their influence, and their consumers."""
+        inputs: dict[NodeId, tuple[Influence, _Influences]] = {}
+        for name, path_influence in reachable.items():
+            for node, influence in self._inputs[name].items():
                 if isinstance(self.operations[node[0]], Read):
-                    how = influence if so_far is Influence.DIRECT else so_far
-                    best, consumers = entries.get(node, (how, {}))
-                    entries[node] = how if best is not Influence.DIRECT else best, consumers
+                    combined = influence if path_influence is Influence.DIRECT else path_influence
+                    strongest, consumers = inputs.get(node, (combined, {}))
+                    inputs[node] = combined if strongest is not Influence.DIRECT else strongest, consumers
                     consumers[name] = influence
-        return entries
+        return inputs
 
-    def writes_after(
-        self, asked: NodeId, reached: Mapping[str, Influence]
+    def writes_reached(
+        self, start: NodeId, reachable: Mapping[str, Influence]
     ) -> Iterator[tuple[NodeId, Write, Influence]]:
-        """The Writes that take the field asked about, or any field of the operations reached."""
-        for node, takers in self._consumers_of.items():
-            if node == asked or node[0] in reached:
-                for name, influence in takers.items():
+        """Yield the Writes of the start field and of any field of the reachable operations."""
+        for node, consumers in self._consumers_of.items():
+            if node == start or node[0] in reachable:
+                for name, influence in consumers.items():
                     write = self.operations[name]
                     if isinstance(write, Write):
                         yield node, write, influence
 
     def type_of(self, node: NodeId) -> str:
+        """Return the type of a field, or "" if its operation does not list it."""
         outputs = outputs_of(self.operations[node[0]])
         return next((output.type for output in reversed(outputs) if output.name == node[1]), "")
 
 
 def _spread(
-    found: dict[str, Influence], steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
+    reached: _Influences, steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
 ) -> None:
-    following = list(found)
-    while following:
-        for name, influence in steps[following.pop()].items():
-            if name not in found and (through is Influence.INDIRECT or influence is Influence.DIRECT):
-                found[name] = through
-                following.append(name)
+    """Add all operations reachable by steps that are direct, or by any if `through` is indirect."""
+    pending = list(reached)
+    while pending:
+        for name, influence in steps[pending.pop()].items():
+            if name not in reached and (through is Influence.INDIRECT or influence is Influence.DIRECT):
+                reached[name] = through
+                pending.append(name)
 
 
-def _strengthen(influences: dict[str, Influence], name: str, influence: Influence) -> None:
+def _strengthen(influences: _Influences, name: str, influence: Influence) -> None:
     if influences.get(name) is not Influence.DIRECT:
         influences[name] = influence
 
 
 class _View:
-    """A simple graph while it grows."""
+    """A simple view under construction."""
 
     def __init__(self, steps: _Steps) -> None:
         self._steps = steps
         self._nodes: dict[NodeId, Node] = {}
-        self._ways: dict[tuple[NodeId, NodeId], OperationPath] = {}
+        self._paths: dict[tuple[NodeId, NodeId], OperationPath] = {}
         self._operations: dict[str, Operation] = {}
 
     def add_operations(self, names: Iterable[str]) -> None:
@@ -224,15 +227,15 @@ class _View:
 
     def add_node(self, node: NodeId, destination: Dataset | None = None) -> None:
         self.add_operations([node[0]])
-        maker = self._steps.operations[node[0]]
-        source = maker.source if isinstance(maker, Read) else None
-        known = self._nodes.get(node, Node(node, self._steps.type_of(node), source))
+        producer = self._steps.operations[node[0]]
+        source = producer.source if isinstance(producer, Read) else None
+        previous = self._nodes.get(node, Node(node, self._steps.type_of(node), source))
         added = frozenset() if destination is None else frozenset([destination])
-        self._nodes[node] = Node(node, known.type, source, known.destinations | added)
+        self._nodes[node] = Node(node, previous.type, source, previous.destinations | added)
 
-    def add_way(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> None:
+    def add_path(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> None:
         ordered = topology.sort_operations([self._steps.operations[name] for name in between])
-        self._ways[ends] = OperationPath(tuple(operation.name for operation in ordered), influence)
+        self._paths[ends] = OperationPath(tuple(operation.name for operation in ordered), influence)
 
     def graph(self) -> OperationGraph:
-        return OperationGraph(self._operations, self._nodes, {}, self._ways)
+        return OperationGraph(self._operations, self._nodes, {}, self._paths)

@@ -76,7 +76,7 @@ def sort_operations(operations: Sequence[Operation]) -> tuple[Operation, ...]:
 
 
 def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str]) -> Iterator[str]:
-    """Yield all names reachable from `root` that are not `visited` yet, each after those reachable from it."""
+    """Yield the names reachable from `root` not `visited` yet, each after those reachable from it."""
     if root in visited:
         return
     visited.add(root)

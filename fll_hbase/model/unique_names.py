@@ -1,4 +1,4 @@
-"""Under which name does an operation go: each name once in a run."""
+"""Unique names of operations: `a`, then `a#2`, `a#3`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from itertools import count
 
 
 class UniqueNames:
-    """Gives every name once: `a`, then `a#2`, `a#3`."""
+    """Assigns names that are unique among all that one instance has assigned."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
     def assign(self, name: str) -> str:
-        """The name, or with `#2`, `#3`, … where it is taken."""
-        number = self._numbers.get(name, 0) + 1
-        found = name if number == 1 else f"{name}#{number}"
-        while found in self._numbers:
+        """Return the name, or with the first free `#2`, `#3`, ... if it was assigned before."""
+        number = self._counts.get(name, 0) + 1
+        unique = name if number == 1 else f"{name}#{number}"
+        # Counted per name, since starting at #2 each time would be quadratic in equal names.
+        while unique in self._counts:
             number += 1
-            found = f"{name}#{number}"
-        self._numbers[name] = number
-        self._numbers.setdefault(found, 1)
-        return found
+            unique = f"{name}#{number}"
+        self._counts[name] = number
+        self._counts.setdefault(unique, 1)
+        return unique
 
 
 def candidate_names(name: str) -> Iterator[str]:
-    """Yield `name`, `name#2`, `name#3`, … without end."""
+    """Yield `name`, `name#2`, `name#3`, ... without end."""
     yield name
     for number in count(2):
         yield f"{name}#{number}"

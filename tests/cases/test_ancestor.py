@@ -32,7 +32,7 @@ FAULTS = {
     "no_read": "no READ",
     "no_write": "no WRITE",
     "duplicate_name": "is also the name of",
-    "unknown_origins": "is no operation of this run",
+    "unknown_origins": "is not an operation of this run",
     "cycle": "a cycle",
 }
 

@@ -47,7 +47,7 @@ def test_valid_operations_are_sorted_by_name_and_kept_whole(operations: tuple[Op
         (
             [READ, WRITE, transform("t", "read", "nobody")],
             "operations.2.inputs.1",
-            "'nobody' is no operation",
+            "'nobody' is not an operation",
         ),
         ([READ, transform("t", "write"), WRITE], "operations.1.inputs.0", "'write' is a WRITE"),
         ([READ, WRITE, transform("t", "t")], "operations.2", "'t' feeds itself"),
@@ -85,7 +85,7 @@ def test_an_unknown_origin_anywhere_is_refused(
     place = data.draw(st.integers(0, len(operations)))
     broken = [*operations[:place], transform("\ue000", "\ue001"), *operations[place:]]
     assert faults(broken) == [
-        (f"operations.{place}.inputs.0", "origin '\\ue001' is no operation of this run")
+        (f"operations.{place}.inputs.0", "origin '\\ue001' is not an operation of this run")
     ]
 
 
