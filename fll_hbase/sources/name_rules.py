@@ -16,27 +16,27 @@ class NameRules:
 
     rules: tuple[tuple[re.Pattern[str], str], ...] = ()
 
-    def named(self, name: str) -> str:
+    def apply(self, name: str) -> str:
         """The logical name; the name itself where no rule speaks of it, or would leave nothing of it."""
         for pattern, replacement in self.rules:
-            logical, found = pattern.subn(replacement, name)
-            if found:
+            logical, matches = pattern.subn(replacement, name)
+            if matches:
                 return logical or name
         return name
 
 
-def parsed(text: str) -> NameRules:
+def parse_rules(text: str) -> NameRules:
     r"""Rules as a setting has them, one a line or parted by `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
 
     The left side is a regular expression of Python, looked for anywhere in a name; the right side is put in
     its place, where `\1` is what its first group found. Raises ConfigurationError.
     """
-    said = (line.strip() for line in re.split(r"\n|;;", text))
-    return NameRules(tuple(_rule(line) for line in said if line))
+    data = (line.strip() for line in re.split(r"\n|;;", text))
+    return NameRules(tuple(_rule(line) for line in data if line))
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], str]:
-    pattern, arrow, replacement = (piece.strip() for piece in line.partition(ARROW))
+    pattern, arrow, replacement = (part.strip() for part in line.partition(ARROW))
     if not arrow or not pattern:
         raise ConfigurationError(f"name rule {line!r}: write `pattern {ARROW} name`")
     try:

@@ -18,102 +18,102 @@ class Validator:
         self.errors: list[FieldError] = []
         self.warnings: list[FieldError] = []
 
-    def error(self, at: str, detail: str) -> None:
-        self.errors.append(FieldError(at, detail))
+    def error(self, path: str, detail: str) -> None:
+        self.errors.append(FieldError(path, detail))
 
-    def members(self, value: object, at: str, known: Collection[str]) -> dict[str, Any]:
+    def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
         """A JSON object; members it does not know are ignored and named in the warnings."""
         if not isinstance(value, dict):
-            self.error(at, f"must be an object, is {_kind(value)}")
+            self.error(path, f"must be an object, is {_json_type(value)}")
             return {}
         for name in value:
-            if name not in known:
-                self.warnings.append(FieldError(inside(at, name), "unknown member, ignored"))
+            if name not in member_names:
+                self.warnings.append(FieldError(child_path(path, name), "unknown member, ignored"))
         return value
 
-    def items(self, holder: dict[str, Any], name: str, at: str, *, required: bool = False) -> list[Any]:
+    def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:
         """A JSON array; absent means empty unless required."""
         if name not in holder:
             if required:
-                self.error(inside(at, name), "missing")
+                self.error(child_path(path, name), "missing")
             return []
         value = holder[name]
         if not isinstance(value, list):
-            self.error(inside(at, name), f"must be an array, is {_kind(value)}")
+            self.error(child_path(path, name), f"must be an array, is {_json_type(value)}")
             return []
         return value
 
-    def required(self, holder: dict[str, Any], name: str, at: str, *, bytes_max: int | None = None) -> str:
+    def required(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
         """A text that must be there and not be empty."""
         if name not in holder:
-            self.error(inside(at, name), "missing")
+            self.error(child_path(path, name), "missing")
             return "?"
-        return self.name(holder[name], inside(at, name), bytes_max=bytes_max)
+        return self.name(holder[name], child_path(path, name), bytes_max=bytes_max)
 
-    def optional(self, holder: dict[str, Any], name: str, at: str, *, bytes_max: int | None = None) -> str:
+    def optional(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
         """A text that may be absent or empty."""
         value = holder.get(name, "")
-        return self.name(value, inside(at, name), bytes_max=bytes_max) if value != "" else ""
+        return self.name(value, child_path(path, name), bytes_max=bytes_max) if value != "" else ""
 
-    def name(self, value: object, at: str, *, bytes_max: int | None = None) -> str:
+    def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
         """A text that is not empty and, as UTF-8, at most `bytes_max` long."""
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if not isinstance(value, str):
-            self.error(at, f"must be a string, is {_kind(value)}")
+            self.error(path, f"must be a string, is {_json_type(value)}")
         elif not value:
-            self.error(at, "must not be empty")
-        elif self._sound(value, at):
+            self.error(path, "must not be empty")
+        elif self._is_utf8(value, path):
             if bytes_max is None or len(value.encode()) <= bytes_max:
                 return value
-            self.error(at, f"is longer than {bytes_max} bytes")
+            self.error(path, f"is longer than {bytes_max} bytes")
         return "?"
 
     def choice(
-        self, holder: dict[str, Any], name: str, at: str, choices: Collection[str], default: str
+        self, holder: dict[str, Any], name: str, path: str, choices: Collection[str], default: str
     ) -> str:
         """One of a few words."""
         value = holder.get(name, default)
         if isinstance(value, str) and value in choices:
             return value
-        said = repr(value) if isinstance(value, str) else _kind(value)
-        self.error(inside(at, name), f"must be one of {', '.join(sorted(choices))}, is {said[:100]}")
+        data = repr(value) if isinstance(value, str) else _json_type(value)
+        self.error(child_path(path, name), f"must be one of {', '.join(sorted(choices))}, is {data[:100]}")
         return default
 
-    def integer(self, holder: dict[str, Any], name: str, at: str, *, below: int) -> int:
+    def integer(self, holder: dict[str, Any], name: str, path: str, *, below: int) -> int:
         """A whole number from 0 to below a limit."""
         value = holder.get(name)
         if name not in holder:
-            self.error(inside(at, name), "missing")
+            self.error(child_path(path, name), "missing")
         elif type(value) is not int:
-            self.error(inside(at, name), f"must be an integer, is {_kind(value)}")
+            self.error(child_path(path, name), f"must be an integer, is {_json_type(value)}")
         elif not 0 <= value < below:
-            self.error(inside(at, name), f"must be from 0 to below {below}")
+            self.error(child_path(path, name), f"must be from 0 to below {below}")
         else:
             return value
         return 0
 
-    def _sound(self, text: str, at: str) -> bool:
+    def _is_utf8(self, text: str, path: str) -> bool:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.error(at, "holds half of a surrogate pair, which no UTF-8 has")
+            self.error(path, "holds half of a surrogate pair, which no UTF-8 has")
             return False
         return True
 
 
-def inside(at: str, name: object) -> str:
+def child_path(path: str, name: object) -> str:
     """The place of a member or item."""
-    return f"{at}.{name}" if at else str(name)
+    return f"{path}.{name}" if path else str(name)
 
 
-def each(items: list[Any], at: str) -> Iterator[tuple[Any, str]]:
+def items_with_path(items: list[Any], path: str) -> Iterator[tuple[Any, str]]:
     """Items with their places."""
     for number, item in enumerate(items):
-        yield item, inside(at, number)
+        yield item, child_path(path, number)
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     match value:
         case None:
             return "null"

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Outcome(Enum):
+class AspectOutcome(Enum):
     """Recorded as a run, put into the catalogue, counted and no more, or a removal, which undoes nothing."""
 
     RECORDED = "recorded"
@@ -17,28 +17,28 @@ class Outcome(Enum):
     REMOVED = "removed"
 
 
-class Counted(NamedTuple):
+class AspectCount(NamedTuple):
     """What is counted; the aspect is empty where all of an entity is to go."""
 
     urn: str
     aspect: str
-    outcome: Outcome
+    outcome: AspectOutcome
 
 
-class Counts:
+class AspectCounters:
     """Proposals by aspect and outcome since the process began; threads may share it."""
 
     def __init__(self) -> None:
-        self._totals: Counter[tuple[str, Outcome]] = Counter()
+        self._totals: Counter[tuple[str, AspectOutcome]] = Counter()
         self._lock = threading.Lock()
 
-    def add(self, counted: Counter[Counted]) -> None:
+    def add(self, counted: Counter[AspectCount]) -> None:
         """Count the proposals of one message."""
         with self._lock:
             for key, number in counted.items():
                 self._totals[key.aspect, key.outcome] += number
 
-    def totals(self) -> dict[tuple[str, Outcome], int]:
+    def totals(self) -> dict[tuple[str, AspectOutcome], int]:
         """What was counted so far."""
         with self._lock:
             return dict(self._totals)

@@ -12,18 +12,18 @@ KEY = "datasetKey"
 SCHEMA = "schemaMetadata"
 
 
-def key(of: Dataset) -> dict[str, Any]:
+def key(dataset: Dataset) -> dict[str, Any]:
     """The key aspect of a dataset: the client takes it for a proof that the dataset is there."""
-    platform, environment = urns.parts(of.namespace)
-    said = {"platform": f"urn:li:dataPlatform:{platform}", "name": of.name, "origin": environment}
-    return _aspect("com.linkedin.metadata.key.DatasetKey", said)
+    platform, environment = urns.platform_and_environment(dataset.namespace)
+    data = {"platform": f"urn:li:dataPlatform:{platform}", "name": dataset.name, "origin": environment}
+    return _aspect("com.linkedin.metadata.key.DatasetKey", data)
 
 
-def schema(of: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
+def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
     """The fields of a dataset, with the types that their platform calls them; DataHub's own are not kept."""
-    said = {
-        "schemaName": of.name,
-        "platform": f"urn:li:dataPlatform:{urns.parts(of.namespace)[0]}",
+    data = {
+        "schemaName": dataset.name,
+        "platform": f"urn:li:dataPlatform:{urns.platform_and_environment(dataset.namespace)[0]}",
         "version": 0,
         "hash": "",
         "platformSchema": {"com.linkedin.schema.Schemaless": {}},
@@ -36,8 +36,8 @@ def schema(of: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
             for field in fields
         ],
     }
-    return _aspect("com.linkedin.schema.SchemaMetadata", said)
+    return _aspect("com.linkedin.schema.SchemaMetadata", data)
 
 
-def _aspect(kind: str, said: dict[str, Any]) -> dict[str, Any]:
-    return {"version": 0, "aspect": {kind: said}}
+def _aspect(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 0, "aspect": {kind: data}}

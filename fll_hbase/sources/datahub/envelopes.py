@@ -15,14 +15,14 @@ from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, told
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, object_without_nulls
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
-class Form(Enum):
+class MessageFormat(Enum):
     """How a message wraps its proposals: by the route it came by, or as files have them."""
 
     PROPOSAL = "ingestProposal"
@@ -34,164 +34,180 @@ class Form(Enum):
     FILE = "ingestFile"
 
 
-def proposals(checks: Validator, document: object, form: Form) -> Iterator[Proposal]:
+def proposals(validator: Validator, document: object, form: MessageFormat) -> Iterator[Proposal]:
     """The proposals of a message, in order; what is wrong with its envelope goes to `checks`."""
-    return _FORMS[form](checks, document)
+    return _FORMS[form](validator, document)
 
 
-def _proposal(checks: Validator, document: object) -> Iterator[Proposal]:
-    said = told(checks, document, "")
-    if "proposal" not in said:
-        checks.error("proposal", "missing")
+def _proposal(validator: Validator, document: object) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, document, "")
+    if "proposal" not in data:
+        validator.error("proposal", "missing")
     else:
-        yield from _change(checks, _unescaped(said["proposal"]), "proposal")
+        yield from _change(validator, _unescaped(data["proposal"]), "proposal")
 
 
-def _proposals(checks: Validator, document: object) -> Iterator[Proposal]:
-    said = told(checks, document, "")
-    for item, at in each(checks.items(said, "proposals", "", required=True), "proposals"):
-        yield from _change(checks, item, at)
+def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, document, "")
+    for item, path in items_with_path(validator.items(data, "proposals", "", required=True), "proposals"):
+        yield from _change(validator, item, path)
 
 
 def _unescaped(proposal: object) -> object:
     """The emitter sends `\\u00e9` for `é` in each text of a single proposal; urns must not differ by that."""
     if not isinstance(proposal, dict) or not isinstance(proposal.get("entityUrn"), str):
         return proposal
-    urn = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), proposal["entityUrn"])
+    urn = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), proposal["entityUrn"])
     return {**proposal, "entityUrn": urn}
 
 
-def _change(checks: Validator, item: object, at: str) -> Iterator[Proposal]:
-    said = told(checks, item, at)
+def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
-    urn = checks.required(said, "entityUrn", at, bytes_max=NAME_BYTES_MAX)
-    urn_at = inside(at, "entityUrn")
-    change = checks.choice(said, "changeType", at, _CHANGES, UPSERT)
-    observed_ms = _observed_ms(checks, said, at)
+    urn = validator.required(data, "entityUrn", path, bytes_max=NAME_BYTES_MAX)
+    urn_at = child_path(path, "entityUrn")
+    change = validator.choice(data, "changeType", path, _CHANGES, UPSERT)
+    observed_ms = _observed_ms(validator, data, path)
     if change == DELETE:
-        yield Proposal(urn, checks.optional(said, "aspectName", at), change, None, at, urn_at, observed_ms)
+        yield Proposal(
+            urn, validator.optional(data, "aspectName", path), change, None, path, urn_at, observed_ms
+        )
         return
-    aspect = checks.required(said, "aspectName", at)
-    place = inside(at, "aspect")
-    holder = told(checks, said.get("aspect"), place)
+    aspect = validator.required(data, "aspectName", path)
+    item_path = child_path(path, "aspect")
+    holder = object_without_nulls(validator, data.get("aspect"), item_path)
     if "json" in holder:
-        yield Proposal(urn, aspect, change, holder["json"], inside(place, "json"), urn_at, observed_ms)
-    elif isinstance(said.get("aspect"), dict):
-        value = _parsed(checks, holder, place)
-        yield Proposal(urn, aspect, change, value, inside(place, "value"), urn_at, observed_ms)
+        yield Proposal(
+            urn, aspect, change, holder["json"], child_path(item_path, "json"), urn_at, observed_ms
+        )
+    elif isinstance(data.get("aspect"), dict):
+        value = _parse_aspect(validator, holder, item_path)
+        yield Proposal(urn, aspect, change, value, child_path(item_path, "value"), urn_at, observed_ms)
 
 
-def _parsed(checks: Validator, holder: dict[str, Any], at: str) -> object:
+def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> object:
     """The aspect in an envelope, which is JSON in a text."""
-    before = len(checks.errors)
-    text = checks.required(holder, "value", at)
-    if len(checks.errors) > before:
+    errors_before = len(validator.errors)
+    text = validator.required(holder, "value", path)
+    if len(validator.errors) > errors_before:
         return {}
     try:
         return strict_json.parse(text.encode())
     except UnreadableDocument as error:
         for fault in error.errors:
-            checks.error(inside(at, "value"), fault.detail)
+            validator.error(child_path(path, "value"), fault.detail)
     return {}
 
 
 def _entities(change: str) -> Callable[[Validator, object], Iterator[Proposal]]:
-    def read(checks: Validator, document: object) -> Iterator[Proposal]:
-        for item, at in each(document if isinstance(document, list) else [document], ""):
-            yield from _entity(checks, item, at if isinstance(document, list) else "", change)
+    def read(validator: Validator, document: object) -> Iterator[Proposal]:
+        for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
+            yield from _entity(validator, item, path if isinstance(document, list) else "", change)
 
     return read
 
 
-def _entity(checks: Validator, item: object, at: str, change: str) -> Iterator[Proposal]:
-    said = told(checks, item, at)
+def _entity(validator: Validator, item: object, path: str, change: str) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
-    urn = checks.required(said, "urn", at, bytes_max=NAME_BYTES_MAX)
-    urn_at = inside(at, "urn")
-    for aspect, wrapped in said.items():
-        place = inside(at, aspect)
+    urn = validator.required(data, "urn", path, bytes_max=NAME_BYTES_MAX)
+    urn_at = child_path(path, "urn")
+    for aspect, wrapped in data.items():
+        item_path = child_path(path, aspect)
         if aspect == "urn":
             continue
-        holder = told(checks, wrapped, place)
+        holder = object_without_nulls(validator, wrapped, item_path)
         if "value" in holder:
-            observed_ms = _observed_ms(checks, holder, place)
-            yield Proposal(urn, aspect, change, holder["value"], inside(place, "value"), urn_at, observed_ms)
+            observed_ms = _observed_ms(validator, holder, item_path)
+            yield Proposal(
+                urn, aspect, change, holder["value"], child_path(item_path, "value"), urn_at, observed_ms
+            )
         elif isinstance(wrapped, dict):
-            checks.error(inside(place, "value"), "missing")
+            validator.error(child_path(item_path, "value"), "missing")
 
 
-def _snapshot(checks: Validator, document: object) -> Iterator[Proposal]:
-    yield from _ingested(checks, document, "")
+def _snapshot(validator: Validator, document: object) -> Iterator[Proposal]:
+    yield from _ingested(validator, document, "")
 
 
-def _snapshots(checks: Validator, document: object) -> Iterator[Proposal]:
-    said = told(checks, document, "")
-    metadata = checks.items(said, "systemMetadata", "")
-    for item, at in each(checks.items(said, "entities", "", required=True), "entities"):
-        number = int(at.rpartition(".")[2])
+def _snapshots(validator: Validator, document: object) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, document, "")
+    metadata = validator.items(data, "systemMetadata", "")
+    for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
+        number = int(path.rpartition(".")[2])
         system = metadata[number] if number < len(metadata) else None
-        yield from _ingested(checks, {"entity": item, "systemMetadata": system}, at)
+        yield from _ingested(validator, {"entity": item, "systemMetadata": system}, path)
 
 
-def _ingested(checks: Validator, document: object, at: str) -> Iterator[Proposal]:
-    said = told(checks, document, at)
+def _ingested(validator: Validator, document: object, path: str) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, document, path)
     if isinstance(document, dict):
-        holder = told(checks, said.get("entity"), inside(at, "entity"))
-        value = told(checks, holder.get("value", {}), inside(at, "entity.value"))
-        yield from _aspects(checks, value, inside(at, "entity.value"), _observed_ms(checks, said, at))
+        holder = object_without_nulls(validator, data.get("entity"), child_path(path, "entity"))
+        value = object_without_nulls(validator, holder.get("value", {}), child_path(path, "entity.value"))
+        yield from _aspects(
+            validator, value, child_path(path, "entity.value"), _observed_ms(validator, data, path)
+        )
 
 
-def _aspects(checks: Validator, snapshots: dict[str, Any], at: str, observed_ms: int) -> Iterator[Proposal]:
+def _aspects(
+    validator: Validator, snapshots: dict[str, Any], path: str, observed_ms: int
+) -> Iterator[Proposal]:
     """The aspects of a snapshot, which stands under the name of its class."""
     if len(snapshots) != 1:
-        checks.error(at, "must hold one snapshot under the name of its class")
+        validator.error(path, "must hold one snapshot under the name of its class")
     for name, snapshot in snapshots.items():
-        place = inside(at, name)
-        said = told(checks, snapshot, place)
+        item_path = child_path(path, name)
+        data = object_without_nulls(validator, snapshot, item_path)
         if not isinstance(snapshot, dict):
             continue
-        urn = checks.required(said, "urn", place, bytes_max=NAME_BYTES_MAX)
-        urn_at = inside(place, "urn")
-        for item, where in each(checks.items(said, "aspects", place), inside(place, "aspects")):
-            for kind, value in told(checks, item, where).items():
+        urn = validator.required(data, "urn", item_path, bytes_max=NAME_BYTES_MAX)
+        urn_at = child_path(item_path, "urn")
+        for item, where in items_with_path(
+            validator.items(data, "aspects", item_path), child_path(item_path, "aspects")
+        ):
+            for kind, value in object_without_nulls(validator, item, where).items():
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
-                yield Proposal(urn, aspect, UPSERT, value, inside(where, kind), urn_at, observed_ms)
+                yield Proposal(urn, aspect, UPSERT, value, child_path(where, kind), urn_at, observed_ms)
 
 
-def _file(checks: Validator, document: object) -> Iterator[Proposal]:
-    if query_parser.is_pairs(document):
-        yield from query_parser.proposals(checks, document)
+def _file(validator: Validator, document: object) -> Iterator[Proposal]:
+    if query_parser.is_query_parser_output(document):
+        yield from query_parser.proposals(validator, document)
         return
-    for item, at in each(document if isinstance(document, list) else [document], ""):
-        place = at if isinstance(document, list) else ""
-        said = told(checks, item, place)
-        if "proposedSnapshot" in said:
-            where = inside(place, "proposedSnapshot")
-            snapshots = told(checks, said["proposedSnapshot"], where)
-            yield from _aspects(checks, snapshots, where, _observed_ms(checks, said, place))
-        elif "entityUrn" in said:
-            yield from _change(checks, item, place)
-        elif "urn" in said:
-            yield from _entity(checks, item, place, UPSERT)
+    for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
+        item_path = path if isinstance(document, list) else ""
+        data = object_without_nulls(validator, item, item_path)
+        if "proposedSnapshot" in data:
+            where = child_path(item_path, "proposedSnapshot")
+            snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
+            yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, item_path))
+        elif "entityUrn" in data:
+            yield from _change(validator, item, item_path)
+        elif "urn" in data:
+            yield from _entity(validator, item, item_path, UPSERT)
         elif isinstance(item, dict):
-            checks.error(place, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+            validator.error(item_path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
 
 
-def _observed_ms(checks: Validator, holder: dict[str, Any], at: str) -> int:
-    place = inside(at, "systemMetadata")
-    said = told(checks, holder.get("systemMetadata", {}), place)
-    return checks.integer(said, "lastObserved", place, below=START_LIMIT_MS) if "lastObserved" in said else 0
+def _observed_ms(validator: Validator, holder: dict[str, Any], path: str) -> int:
+    item_path = child_path(path, "systemMetadata")
+    data = object_without_nulls(validator, holder.get("systemMetadata", {}), item_path)
+    return (
+        validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
+        if "lastObserved" in data
+        else 0
+    )
 
 
-_FORMS: dict[Form, Callable[[Validator, object], Iterator[Proposal]]] = {
-    Form.PROPOSAL: _proposal,
-    Form.PROPOSALS: _proposals,
-    Form.ENTITIES: _entities(UPSERT),
-    Form.PATCHES: _entities(PATCH),
-    Form.SNAPSHOT: _snapshot,
-    Form.SNAPSHOTS: _snapshots,
-    Form.FILE: _file,
+_FORMS: dict[MessageFormat, Callable[[Validator, object], Iterator[Proposal]]] = {
+    MessageFormat.PROPOSAL: _proposal,
+    MessageFormat.PROPOSALS: _proposals,
+    MessageFormat.ENTITIES: _entities(UPSERT),
+    MessageFormat.PATCHES: _entities(PATCH),
+    MessageFormat.SNAPSHOT: _snapshot,
+    MessageFormat.SNAPSHOTS: _snapshots,
+    MessageFormat.FILE: _file,
 }

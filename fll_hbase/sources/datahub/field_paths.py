@@ -34,7 +34,7 @@ def field_path(name: str) -> str:
     in_key = names[0] == KEY_FIELDS and len(names) > 1
     if not in_key and "." not in name and not name.startswith("[version="):
         return ".".join(names)
-    steps = [f"{_TYPE}.{each}" for each in (names[1:] if in_key else names)]
+    steps = [f"{_TYPE}.{part}" for part in (names[1:] if in_key else names)]
     return ".".join([VERSION, KEY, *steps] if in_key else [VERSION, *steps])
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from fll_hbase.sources.datahub.proposal import told
-from fll_hbase.sources.validation import Validator, each, inside
+from fll_hbase.sources.datahub.proposal import object_without_nulls
+from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 FINE_GRAINED = "fineGrainedLineages"
 DESCRIPTION = "description"
 _ADDS = ("add", "replace")
-_NAMED = {
+_KEY_MEMBERS = {
     "upstreams": "dataset",
     "inputDatasetEdges": "destinationUrn",
     "outputDatasetEdges": "destinationUrn",
@@ -32,43 +32,48 @@ _NONE = "NONE"
 
 
 @dataclass(frozen=True, slots=True)
-class Patched:
+class PatchResult:
     """What a patch adds, as an aspect, and how many removals it asks for."""
 
     aspect: dict[str, Any]
     removals: int
 
 
-def patched(checks: Validator, value: object, at: str) -> Patched:
+def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
     """The edges that a patch adds; a bare list of operations, or an object that holds them as `patch`."""
-    operations, place = value, at
+    operations, item_path = value, value_path
     if isinstance(value, dict):
-        operations, place = checks.items(value, "patch", at, required=True), inside(at, "patch")
+        operations, item_path = (
+            validator.items(value, "patch", value_path, required=True),
+            child_path(value_path, "patch"),
+        )
     if not isinstance(operations, list):
-        checks.error(at, "must be a list of patch operations, or an object with a `patch`")
-        return Patched({}, 0)
+        validator.error(value_path, "must be a list of patch operations, or an object with a `patch`")
+        return PatchResult({}, 0)
     aspect: dict[str, Any] = {}
     removals = 0
-    for item, where in each(operations, place):
-        said = told(checks, item, where)
+    for item, where in items_with_path(operations, item_path):
+        data = object_without_nulls(validator, item, where)
         if not isinstance(item, dict):
             continue
         path = (
-            checks.optional(said, "path", where) if "path" in said else checks.required(said, "path", where)
+            validator.optional(data, "path", where)
+            if "path" in data
+            else validator.required(data, "path", where)
         )
         steps = _steps(path)
-        if checks.choice(said, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
-            _add(checks, aspect, steps, said.get("value"), where)
+        if validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
+            _add(validator, aspect, steps, data.get("value"), where)
         else:
             removals += 1
-    return Patched(aspect, removals)
+    return PatchResult(aspect, removals)
 
 
 def _steps(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _add(checks: Validator, aspect: dict[str, Any], steps: list[str], value: object, at: str) -> None:
+def _add(validator: Validator, aspect: dict[str, Any], steps: list[str], value: object, path: str) -> None:
     name, keys = steps[0] if steps else "", steps[1:]
     if steps == [DESCRIPTION]:
         aspect[DESCRIPTION] = value
@@ -78,22 +83,22 @@ def _add(checks: Validator, aspect: dict[str, Any], steps: list[str], value: obj
         for member, items in value.items():
             if member == DESCRIPTION:
                 continue
-            aspect.setdefault(member, []).extend(checks.items(value, member, at) if items else [])
+            aspect.setdefault(member, []).extend(validator.items(value, member, path) if items else [])
     elif name == FINE_GRAINED:
-        _add_fine_grained(checks, aspect, keys, value, at)
-    elif len(keys) == 1 and name in _NAMED:
+        _add_fine_grained(validator, aspect, keys, value, path)
+    elif len(keys) == 1 and name in _KEY_MEMBERS:
         edge = value if isinstance(value, dict) else {}
-        aspect.setdefault(name, []).append({_NAMED[name]: _urn(keys[0]), **edge})
+        aspect.setdefault(name, []).append({_KEY_MEMBERS[name]: _urn(keys[0]), **edge})
     elif len(keys) == 1 and name in _BARE:
         aspect.setdefault(name, []).append(_urn(keys[0]))
 
 
 def _add_fine_grained(
-    checks: Validator, aspect: dict[str, Any], keys: list[str], value: object, at: str
+    validator: Validator, aspect: dict[str, Any], keys: list[str], value: object, path: str
 ) -> None:
     if len(keys) != 4:
-        told_path = f"/{FINE_GRAINED}/<operation>/<downstream>/<query>/<upstream>"
-        checks.error(inside(at, "path"), f"must be {told_path}")
+        path_form = f"/{FINE_GRAINED}/<operation>/<downstream>/<query>/<upstream>"
+        validator.error(child_path(path, "path"), f"must be {path_form}")
         return
     operation, downstream, query, upstream = keys
     entry = dict(value) if isinstance(value, dict) else {}

@@ -11,74 +11,84 @@ from typing import Any, NamedTuple
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.datahub import field_paths
-from fll_hbase.sources.datahub.lineage_edges import Derivation, Edges, in_order, joined
-from fll_hbase.sources.datahub.proposal import told
-from fll_hbase.sources.datahub.urn_lookup import end_point_in, listed, read_end_point, read_field
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
+from fll_hbase.sources.datahub.proposal import object_without_nulls
+from fll_hbase.sources.datahub.urn_lookup import list_items, read_dataset, read_dataset_member, read_field
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
 
 _FIELD_URN = "urn:li:schemaField:"
 _STAMPS = ("auditStamp", "created", "lastModified")
 
 
-def upstream_lineage(checks: Validator, value: object, at: str, dataset: Dataset) -> Edges:
+def upstream_lineage(validator: Validator, value: object, path: str, dataset: Dataset) -> AspectLineage:
     """A dataset's upstreams; its fine-grained entries tell how."""
-    said = told(checks, value, at)
-    upstreams = [(told(checks, *item), item[1]) for item in listed(checks, said, "upstreams", at)]
-    derivations = _derivations(checks, said, at)
-    sources = frozenset(end_point_in(checks, each_of, "dataset", place) for each_of, place in upstreams)
-    return Edges(
+    data = object_without_nulls(validator, value, path)
+    upstreams = [
+        (object_without_nulls(validator, *item), item[1])
+        for item in list_items(validator, data, "upstreams", path)
+    ]
+    derivations = _derivations(validator, data, path)
+    sources = frozenset(
+        read_dataset_member(validator, each_of, "dataset", item_path) for each_of, item_path in upstreams
+    )
+    return AspectLineage(
         sources=sources,
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
-        queries=_queries(checks, upstreams, derivations),
-        newest_ms=_newest_ms(checks, upstreams),
+        queries=_queries(validator, upstreams, derivations),
+        newest_ms=_newest_ms(validator, upstreams),
     )
 
 
-def fine_grain_upstream_lineage(checks: Validator, value: object, at: str, dataset: Dataset) -> Edges:
+def fine_grain_upstream_lineage(
+    validator: Validator, value: object, path: str, dataset: Dataset
+) -> AspectLineage:
     """The aspect that was first proposed (seed 001): upstreams with pairs of field paths."""
-    said = told(checks, value, at)
-    upstreams = [(told(checks, *item), item[1]) for item in listed(checks, said, "upstreams", at)]
+    data = object_without_nulls(validator, value, path)
+    upstreams = [
+        (object_without_nulls(validator, *item), item[1])
+        for item in list_items(validator, data, "upstreams", path)
+    ]
     sources: set[Dataset] = set()
     constraints: set[DatasetField] = set()
     pairs: list[Derivation] = []
-    for upstream, place in upstreams:
-        source = end_point_in(checks, upstream, "dataset", place)
+    for upstream, item_path in upstreams:
+        source = read_dataset_member(validator, upstream, "dataset", item_path)
         sources.add(source)
-        for item, where in listed(checks, upstream, "fields", place):
-            pair = told(checks, item, where)
+        for item, where in list_items(validator, upstream, "fields", item_path):
+            pair = object_without_nulls(validator, item, where)
             if isinstance(item, dict):
-                start = DatasetField(source, _path(checks, pair, "sourceField", where))
-                made = DatasetField(dataset, _path(checks, pair, "targetField", where))
-                pairs.append(Derivation((made,), "", "", (start,), ()))
-        for item, where in listed(checks, upstream, "constraints", place):
-            constraints.add(DatasetField(source, field_paths.field_name(checks.name(item, where))))
-    return Edges(
+                start = DatasetField(source, _path(validator, pair, "sourceField", where))
+                target = DatasetField(dataset, _path(validator, pair, "targetField", where))
+                pairs.append(Derivation((target,), "", "", (start,), ()))
+        for item, where in list_items(validator, upstream, "constraints", item_path):
+            constraints.add(DatasetField(source, field_paths.field_name(validator.name(item, where))))
+    return AspectLineage(
         sources=frozenset(sources),
         destinations=frozenset([dataset] if sources else []),
-        derivations=joined(pairs),
+        derivations=merge_entries(pairs),
         constraints=frozenset(constraints),
-        newest_ms=_newest_ms(checks, upstreams),
+        newest_ms=_newest_ms(validator, upstreams),
     )
 
 
-def data_job_input_output(checks: Validator, value: object, at: str) -> Edges:
+def data_job_input_output(validator: Validator, value: object, path: str) -> AspectLineage:
     """What a job reads and writes, as urns or as edges, and its fine-grained entries."""
-    said = told(checks, value, at)
-    inputs = _side(checks, said, "input", at)
-    outputs = _side(checks, said, "output", at)
-    derivations = _derivations(checks, said, at)
-    return Edges(
+    data = object_without_nulls(validator, value, path)
+    inputs = _read_field_set(validator, data, "input", path)
+    outputs = _read_field_set(validator, data, "output", path)
+    derivations = _derivations(validator, data, path)
+    return AspectLineage(
         sources=inputs.end_points,
         destinations=outputs.end_points,
         derivations=derivations,
         fields=inputs.fields | outputs.fields,
-        queries=_queries(checks, [], derivations),
+        queries=_queries(validator, [], derivations),
         newest_ms=max(inputs.newest_ms, outputs.newest_ms),
     )
 
 
-class _Side(NamedTuple):
+class _FieldSet(NamedTuple):
     """The inputs or the outputs of a job."""
 
     end_points: frozenset[Dataset]
@@ -86,84 +96,91 @@ class _Side(NamedTuple):
     newest_ms: int
 
 
-def _side(checks: Validator, said: dict[str, Any], name: str, at: str) -> _Side:
-    plain = [read_end_point(checks, *item) for item in listed(checks, said, f"{name}Datasets", at)]
-    edges = list(_edges(checks, said, f"{name}DatasetEdges", at))
-    field_edges = list(_edges(checks, said, f"{name}DatasetFields", at))
-    ends = [end_point_in(checks, edge, "destinationUrn", place) for edge, place in edges]
-    fields = [read_field(checks, edge.get("destinationUrn"), place) for edge, place in field_edges]
-    return _Side(
+def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path: str) -> _FieldSet:
+    plain = [read_dataset(validator, *item) for item in list_items(validator, data, f"{name}Datasets", path)]
+    edges = list(_edges(validator, data, f"{name}DatasetEdges", path))
+    field_edges = list(_edges(validator, data, f"{name}DatasetFields", path))
+    ends = [read_dataset_member(validator, edge, "destinationUrn", item_path) for edge, item_path in edges]
+    fields = [read_field(validator, edge.get("destinationUrn"), item_path) for edge, item_path in field_edges]
+    return _FieldSet(
         frozenset([*plain, *ends, *(field.dataset for field in fields)]),
         frozenset(fields),
-        _newest_ms(checks, [*edges, *field_edges]),
+        _newest_ms(validator, [*edges, *field_edges]),
     )
 
 
-def _derivations(checks: Validator, said: dict[str, Any], at: str) -> tuple[Derivation, ...]:
+def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple[Derivation, ...]:
     """The fine-grained entries; those that name nothing at all say nothing."""
-    entries = [_derivation(checks, *item) for item in listed(checks, said, "fineGrainedLineages", at)]
-    return joined(entry for entry in entries if entry.downstreams or entry.upstreams or entry.whole)
-
-
-def _derivation(checks: Validator, item: object, at: str) -> Derivation:
-    said = told(checks, item, at)
-    upstreams: list[DatasetField] = []
-    whole: list[Dataset] = []
-    for each_of, place in listed(checks, said, "upstreams", at):
-        if isinstance(each_of, str) and each_of.startswith(_FIELD_URN):
-            upstreams.append(read_field(checks, each_of, place))
-        else:
-            whole.append(read_end_point(checks, each_of, place))
-    downstreams = [
-        read_field(checks, each_of, place) for each_of, place in listed(checks, said, "downstreams", at)
+    entries = [
+        _derivation(validator, *item) for item in list_items(validator, data, "fineGrainedLineages", path)
     ]
-    operation = checks.optional(said, "transformOperation", at)
-    query = checks.optional(said, "query", at)
-    confidence = _confidence(checks, said, at)
-    return Derivation(
-        in_order(downstreams), operation, query, in_order(upstreams), in_order(whole), confidence
+    return merge_entries(
+        entry for entry in entries if entry.downstreams or entry.upstreams or entry.dataset_upstreams
     )
 
 
-def _confidence(checks: Validator, said: dict[str, Any], at: str) -> float:
-    value = said.get("confidenceScore", 1.0)
+def _derivation(validator: Validator, item: object, path: str) -> Derivation:
+    data = object_without_nulls(validator, item, path)
+    upstreams: list[DatasetField] = []
+    datasets: list[Dataset] = []
+    for each_of, item_path in list_items(validator, data, "upstreams", path):
+        if isinstance(each_of, str) and each_of.startswith(_FIELD_URN):
+            upstreams.append(read_field(validator, each_of, item_path))
+        else:
+            datasets.append(read_dataset(validator, each_of, item_path))
+    downstreams = [
+        read_field(validator, each_of, item_path)
+        for each_of, item_path in list_items(validator, data, "downstreams", path)
+    ]
+    operation = validator.optional(data, "transformOperation", path)
+    query = validator.optional(data, "query", path)
+    confidence = _confidence(validator, data, path)
+    return Derivation(
+        in_order(downstreams), operation, query, in_order(upstreams), in_order(datasets), confidence
+    )
+
+
+def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
+    value = data.get("confidenceScore", 1.0)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    checks.error(inside(at, "confidenceScore"), "must be a number from 0 to 1")
+    validator.error(child_path(path, "confidenceScore"), "must be a number from 0 to 1")
     return 1.0
 
 
 def _edges(
-    checks: Validator, said: dict[str, Any], name: str, at: str
+    validator: Validator, data: dict[str, Any], name: str, path: str
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Edges, each an object or, as fields are listed, a bare urn."""
-    for item, place in listed(checks, said, name, at):
+    for item, item_path in list_items(validator, data, name, path):
         if isinstance(item, str):
-            yield {"destinationUrn": item}, place
+            yield {"destinationUrn": item}, item_path
         else:
-            yield told(checks, item, place), place
+            yield object_without_nulls(validator, item, item_path), item_path
 
 
-def _path(checks: Validator, pair: dict[str, Any], name: str, at: str) -> str:
-    return checks.name(
-        field_paths.field_name(checks.required(pair, name, at)), inside(at, name), bytes_max=NAME_BYTES_MAX
+def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> str:
+    return validator.name(
+        field_paths.field_name(validator.required(pair, name, path)),
+        child_path(path, name),
+        bytes_max=NAME_BYTES_MAX,
     )
 
 
 def _queries(
-    checks: Validator, upstreams: list[tuple[dict[str, Any], str]], derivations: tuple[Derivation, ...]
+    validator: Validator, upstreams: list[tuple[dict[str, Any], str]], derivations: tuple[Derivation, ...]
 ) -> frozenset[str]:
-    named = [checks.optional(upstream, "query", at) for upstream, at in upstreams]
-    return frozenset([*filter(None, named), *(each_of.query for each_of in derivations if each_of.query)])
+    queries = [validator.optional(upstream, "query", path) for upstream, path in upstreams]
+    return frozenset([*filter(None, queries), *(each_of.query for each_of in derivations if each_of.query)])
 
 
-def _newest_ms(checks: Validator, holders: list[tuple[dict[str, Any], str]]) -> int:
+def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) -> int:
     """The newest time of all audit stamps; emitters that know none say 0."""
     newest_ms = 0
-    for holder, at in holders:
+    for holder, path in holders:
         for name in _STAMPS:
-            place = inside(at, name)
-            stamp = told(checks, holder.get(name, {}), place)
+            item_path = child_path(path, name)
+            stamp = object_without_nulls(validator, holder.get(name, {}), item_path)
             if stamp.get("time", 0) != 0:
-                newest_ms = max(newest_ms, checks.integer(stamp, "time", place, below=START_LIMIT_MS))
+                newest_ms = max(newest_ms, validator.integer(stamp, "time", item_path, below=START_LIMIT_MS))
     return newest_ms

@@ -22,12 +22,12 @@ class Derivation:
     operation: str
     query: str
     upstreams: tuple[DatasetField, ...]
-    whole: tuple[Dataset, ...]
+    dataset_upstreams: tuple[Dataset, ...]
     confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class AspectLineage:
     """All that one aspect says of lineage, in no order that matters.
 
     `fields` are named without a word on what became of them, `constraints` decided which rows there are in
@@ -48,7 +48,7 @@ class Edges:
         return not (self.sources or self.destinations or self.derivations)
 
 
-def joined(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
+def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
     """Sorted; entries that differ in their upstreams alone are one, for patches tell source by source."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
     for each_of in derivations:
@@ -58,7 +58,7 @@ def joined(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
         Derivation(
             *key,
             upstreams=in_order(field for entry in entries for field in entry.upstreams),
-            whole=in_order(of for entry in entries for of in entry.whole),
+            dataset_upstreams=in_order(dataset for entry in entries for dataset in entry.dataset_upstreams),
             confidence=min(entry.confidence for entry in entries),
         )
         for key, entries in sorted(grouped.items(), key=lambda item: item[0])

@@ -6,51 +6,61 @@ from collections.abc import Iterator
 
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.sources.datahub import field_paths
-from fll_hbase.sources.datahub.lineage_edges import Edges
-from fll_hbase.sources.datahub.proposal import told
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.datahub.lineage_edges import AspectLineage
+from fll_hbase.sources.datahub.proposal import object_without_nulls
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 
-def schema(checks: Validator, value: object, at: str, of: Dataset) -> DatasetMetadata:
+def schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
     """The fields of a `schemaMetadata`; types on the way to one are none, unless there is nothing else."""
-    said = told(checks, value, at)
+    data = object_without_nulls(validator, value, value_path)
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}
-    for item, place in each(checks.items(said, "fields", at), inside(at, "fields")):
-        members = told(checks, item, place)
+    for item, item_path in items_with_path(
+        validator.items(data, "fields", value_path), child_path(value_path, "fields")
+    ):
+        members = object_without_nulls(validator, item, item_path)
         if not isinstance(item, dict):
             continue
-        path = checks.required(members, "fieldPath", place)
-        name = checks.name(field_paths.field_name(path), inside(place, "fieldPath"), bytes_max=NAME_BYTES_MAX)
-        known = types if field_paths.ends_in_a_name(path) else types_alone
-        known.setdefault(name, _type(checks, members, place))
+        path = validator.required(members, "fieldPath", item_path)
+        name = validator.name(
+            field_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
+        )
+        field_types = types if field_paths.ends_in_a_name(path) else types_alone
+        field_types.setdefault(name, _type(validator, members, item_path))
     fields = tuple(Field(name, kind) for name, kind in sorted((types or types_alone).items()))
-    return DatasetMetadata(of, fields)
+    return DatasetMetadata(dataset, fields)
 
 
-def described(checks: Validator, value: object, at: str, of: Dataset) -> DatasetMetadata:
+def description(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
     """The description of a `datasetProperties`; its name is part of the urn."""
-    return DatasetMetadata(of, (), checks.optional(told(checks, value, at), "description", at))
+    return DatasetMetadata(
+        dataset, (), validator.optional(object_without_nulls(validator, value, path), "description", path)
+    )
 
 
-def named(edges: Edges) -> Iterator[DatasetMetadata]:
+def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
     """Fields that the aspect names, but that no pair holds: the catalogue knows them all the same."""
     names: dict[Dataset, set[str]] = {}
-    for named in edges.fields:
-        names.setdefault(named.dataset, set()).add(named.name)
+    for field in edges.fields:
+        names.setdefault(field.dataset, set()).add(field.name)
     for derivation in edges.derivations:
-        for named in (*derivation.downstreams, *derivation.upstreams):
-            if derivation.whole or not derivation.downstreams:
-                names.setdefault(named.dataset, set()).add(named.name)
-    for of, fields in sorted(names.items()):
-        yield DatasetMetadata(of, tuple(Field(name) for name in sorted(fields)))
+        for field in (*derivation.downstreams, *derivation.upstreams):
+            if derivation.dataset_upstreams or not derivation.downstreams:
+                names.setdefault(field.dataset, set()).add(field.name)
+    for dataset, fields in sorted(names.items()):
+        yield DatasetMetadata(dataset, tuple(Field(name) for name in sorted(fields)))
 
 
-def _type(checks: Validator, members: dict[str, object], at: str) -> str:
+def _type(validator: Validator, members: dict[str, object], path: str) -> str:
     """The type as the platform calls it, else DataHub's word for it."""
-    native = checks.optional(members, "nativeDataType", at)
+    native = validator.optional(members, "nativeDataType", path)
     if native:
         return native
-    place = inside(at, "type")
-    union = told(checks, told(checks, members.get("type", {}), place).get("type", {}), inside(place, "type"))
+    item_path = child_path(path, "type")
+    union = object_without_nulls(
+        validator,
+        object_without_nulls(validator, members.get("type", {}), item_path).get("type", {}),
+        child_path(item_path, "type"),
+    )
     return next(iter(union), "").rpartition(".")[2].removesuffix("Type").lower()

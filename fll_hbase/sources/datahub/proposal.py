@@ -24,13 +24,13 @@ class Proposal:
     aspect: str
     change: str
     value: object
-    at: str
-    urn_at: str
+    path: str
+    urn_path: str
     observed_ms: int
 
 
-def told(checks: Validator, value: object, at: str) -> dict[str, Any]:
+def object_without_nulls(validator: Validator, value: object, path: str) -> dict[str, Any]:
     """A JSON object without its nulls; members that nobody here knows are no fault."""
     if isinstance(value, dict):
         return {name: member for name, member in value.items() if member is not None}
-    return checks.members(value, at, ())
+    return validator.members(value, path, ())

@@ -11,65 +11,74 @@ from typing import Any
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import urns
-from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, told
-from fll_hbase.sources.validation import Validator, each, inside
+from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, object_without_nulls
+from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
 _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 
-def is_pairs(document: object) -> bool:
+def is_query_parser_output(document: object) -> bool:
     """Whether a document is one such pair, or a list of them."""
     return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
 
 
-def proposals(checks: Validator, document: object) -> Iterator[Proposal]:
+def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
     """One proposal for each table written, in the form of the aspect that seed 001 proposed."""
     pairs = [document] if _is_pair(document) else document
     written: dict[str, dict[str, dict[str, Any]]] = {}
-    for item, at in each(pairs if isinstance(pairs, list) else [], ""):
+    for item, path in items_with_path(pairs if isinstance(pairs, list) else [], ""):
         if not _is_pair(item):
-            checks.error(at, "must be a list of a `Left` or `Right` and of what it is made of")
+            validator.error(path, "must be a list of a `Left` or `Right` and of what it is made of")
             continue
-        place = "" if _is_pair(document) else at
-        _add(checks, written, item, place)
+        item_path = "" if _is_pair(document) else path
+        _add(validator, written, item, item_path)
     for urn, upstreams in sorted(written.items()):
         value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
         yield Proposal(urn, ASPECT, UPSERT, value, "", "", 0)
 
 
-def _add(checks: Validator, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], at: str) -> None:
-    of_table = "Left" in pair[0]
-    side = "Left" if of_table else "Right"
-    target_at, made_at = inside(inside(at, 0), side), inside(at, 1)
-    target = told(checks, pair[0][side], target_at)
-    made_of = told(checks, pair[1], made_at)
-    upstreams = written.setdefault(_table(checks, target, target_at, "fqtn" if of_table else "fqcn"), {})
-    for item, place in each(checks.items(made_of, "tables", made_at), inside(made_at, "tables")):
-        upstreams.setdefault(_table(checks, told(checks, item, place), place, "fqtn"), _nothing())
-    for item, place in each(checks.items(made_of, "columns", made_at), inside(made_at, "columns")):
-        column = told(checks, item, place)
-        source = upstreams.setdefault(_table(checks, column, place, "fqcn"), _nothing())
-        name = checks.required(column, "fqcnColumnName", place)
-        if of_table:
+def _add(
+    validator: Validator, written: dict[str, dict[str, dict[str, Any]]], pair: list[Any], path: str
+) -> None:
+    is_table = "Left" in pair[0]
+    member = "Left" if is_table else "Right"
+    target_path, sources_path = child_path(child_path(path, 0), member), child_path(path, 1)
+    target = object_without_nulls(validator, pair[0][member], target_path)
+    sources = object_without_nulls(validator, pair[1], sources_path)
+    upstreams = written.setdefault(_table(validator, target, target_path, "fqtn" if is_table else "fqcn"), {})
+    for item, item_path in items_with_path(
+        validator.items(sources, "tables", sources_path), child_path(sources_path, "tables")
+    ):
+        upstreams.setdefault(
+            _table(validator, object_without_nulls(validator, item, item_path), item_path, "fqtn"),
+            _empty_upstream(),
+        )
+    for item, item_path in items_with_path(
+        validator.items(sources, "columns", sources_path), child_path(sources_path, "columns")
+    ):
+        column = object_without_nulls(validator, item, item_path)
+        source = upstreams.setdefault(_table(validator, column, item_path, "fqcn"), _empty_upstream())
+        name = validator.required(column, "fqcnColumnName", item_path)
+        if is_table:
             source["constraints"].append(name)
         else:
-            made = checks.required(target, "fqcnColumnName", target_at)
-            source["fields"].append({"sourceField": name, "targetField": made})
+            target_field = validator.required(target, "fqcnColumnName", target_path)
+            source["fields"].append({"sourceField": name, "targetField": target_field})
 
 
-def _nothing() -> dict[str, Any]:
+def _empty_upstream() -> dict[str, Any]:
     return {"fields": [], "constraints": []}
 
 
-def _table(checks: Validator, said: dict[str, Any], at: str, prefix: str) -> str:
+def _table(validator: Validator, data: dict[str, Any], path: str, prefix: str) -> str:
     """The urn of a table; a schema that only repeats the table's name is no part of it."""
-    names = [checks.optional(said, f"{prefix}{part}", at) for part in _PARTS]
-    names[2] = checks.required(said, f"{prefix}TableName", at)
+    names = [validator.optional(data, f"{prefix}{part}", path) for part in _PARTS]
+    names[2] = validator.required(data, f"{prefix}TableName", path)
     if names[1] == names[2]:
         names[1] = ""
-    return urns.urn(Dataset(PLATFORM, ".".join(filter(None, names))))
+    return urns.dataset_urn(Dataset(PLATFORM, ".".join(filter(None, names))))
 
 
 def _is_pair(item: object) -> bool:

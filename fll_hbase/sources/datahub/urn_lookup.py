@@ -7,58 +7,58 @@ from typing import Any, TypeVar
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.datahub import field_paths, urns
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 NOWHERE = Dataset("?", "?")
 _T = TypeVar("_T")
 
 
-def read_end_point(checks: Validator, value: object, at: str) -> Dataset:
+def read_dataset(validator: Validator, value: object, path: str) -> Dataset:
     """The end point that a urn names."""
-    found = _named(checks, value, at, urns.end_point)
-    if found is None:
+    dataset = _parse_urn(validator, value, path, urns.parse_dataset)
+    if dataset is None:
         return NOWHERE
-    _check(checks, found, at)
-    return found
+    _check(validator, dataset, path)
+    return dataset
 
 
-def read_field(checks: Validator, value: object, at: str) -> DatasetField:
+def read_field(validator: Validator, value: object, path: str) -> DatasetField:
     """The field that a schemaField urn names."""
-    found = _named(checks, value, at, urns.field)
-    if found is None:
+    field = _parse_urn(validator, value, path, urns.parse_field)
+    if field is None:
         return DatasetField(NOWHERE, "?")
-    _check(checks, found.end_point, at)
+    _check(validator, field.dataset, path)
     return DatasetField(
-        found.end_point, checks.name(field_paths.field_name(found.path), at, bytes_max=NAME_BYTES_MAX)
+        field.dataset, validator.name(field_paths.field_name(field.path), path, bytes_max=NAME_BYTES_MAX)
     )
 
 
-def listed(checks: Validator, said: dict[str, Any], name: str, at: str) -> Iterator[tuple[Any, str]]:
+def list_items(validator: Validator, data: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
     """The items of a member, with their places."""
-    return each(checks.items(said, name, at), inside(at, name))
+    return items_with_path(validator.items(data, name, path), child_path(path, name))
 
 
-def end_point_in(checks: Validator, holder: dict[str, Any], name: str, at: str) -> Dataset:
+def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str, path: str) -> Dataset:
     """The end point that a member names, which must be there."""
     if name not in holder:
-        checks.error(inside(at, name), "missing")
+        validator.error(child_path(path, name), "missing")
         return NOWHERE
-    return read_end_point(checks, holder[name], inside(at, name))
+    return read_dataset(validator, holder[name], child_path(path, name))
 
 
-def _named(checks: Validator, value: object, at: str, reading: Callable[[str], _T]) -> _T | None:
+def _parse_urn(validator: Validator, value: object, path: str, reading: Callable[[str], _T]) -> _T | None:
     """What a urn names; None, and a fault, for what is no such urn."""
-    before = len(checks.errors)
-    text = checks.name(value, at)
-    if len(checks.errors) > before:
+    errors_before = len(validator.errors)
+    text = validator.name(value, path)
+    if len(validator.errors) > errors_before:
         return None
     try:
         return reading(text)
     except ValueError as error:
-        checks.error(at, str(error))
+        validator.error(path, str(error))
         return None
 
 
-def _check(checks: Validator, of: Dataset, at: str) -> None:
-    checks.name(of.namespace, at, bytes_max=ID_BYTES_MAX)
-    checks.name(of.name, at, bytes_max=NAME_BYTES_MAX)
+def _check(validator: Validator, dataset: Dataset, path: str) -> None:
+    validator.name(dataset.namespace, path, bytes_max=ID_BYTES_MAX)
+    validator.name(dataset.name, path, bytes_max=NAME_BYTES_MAX)

@@ -28,19 +28,19 @@ _CHARACTERS = {code: character for character, code in _CODES.items()}
 _ENCODED = re.compile(r"%((?:25)*)(2C|28|29|E2%90%9F)")
 
 
-class Field(NamedTuple):
+class FieldUrn(NamedTuple):
     """What a schemaField urn names: a field path as DataHub has it, in an end point."""
 
-    end_point: Dataset
+    dataset: Dataset
     path: str
 
 
 @lru_cache(1_024)
-def end_point(urn: str) -> Dataset:
+def parse_dataset(urn: str) -> Dataset:
     """The end point that a urn names. Raises ValueError for what is no urn of an entity."""
     dataset = _DATASET.fullmatch(urn)
     if dataset and not dataset[1].startswith("urn:"):
-        platform, name, environment = decoded(dataset[1]), decoded(dataset[2]), dataset[3]
+        platform, name, environment = decode(dataset[1]), decode(dataset[2]), dataset[3]
         return Dataset(_namespace(platform, environment), name)
     entity = _ENTITY.fullmatch(urn)
     if entity:
@@ -50,40 +50,40 @@ def end_point(urn: str) -> Dataset:
     )
 
 
-def urn(of: Dataset) -> str:
+def dataset_urn(dataset: Dataset) -> str:
     """The urn that names an end point; `end_point` is its inverse but for a needless `:PROD`."""
-    if _ENTITIES.fullmatch(of.namespace):
-        return f"{of.namespace}:{of.name}"
-    platform, environment = parts(of.namespace)
-    return f"urn:li:dataset:(urn:li:dataPlatform:{encoded(platform)},{encoded(of.name)},{environment})"
+    if _ENTITIES.fullmatch(dataset.namespace):
+        return f"{dataset.namespace}:{dataset.name}"
+    platform, environment = platform_and_environment(dataset.namespace)
+    return f"urn:li:dataset:(urn:li:dataPlatform:{encode(platform)},{encode(dataset.name)},{environment})"
 
 
-def parts(namespace: str) -> tuple[str, str]:
+def platform_and_environment(namespace: str) -> tuple[str, str]:
     """The platform and the environment that a namespace says."""
-    said = _ENVIRONMENT.fullmatch(namespace)
-    return (said[1], said[2]) if said else (namespace, PROD)
+    data = _ENVIRONMENT.fullmatch(namespace)
+    return (data[1], data[2]) if data else (namespace, PROD)
 
 
-def field(urn: str) -> Field:
+def parse_field(urn: str) -> FieldUrn:
     """The field that a schemaField urn names. Raises ValueError for anything else."""
     plain = _PLAIN_FIELD.fullmatch(urn)
     if plain:
-        return Field(end_point(plain[1]), decoded(plain[2]))
+        return FieldUrn(parse_dataset(plain[1]), decode(plain[2]))
     inner = urn[len(_FIELD) : -1]
     comma = _end_of_urn(inner)
     if not urn.startswith(_FIELD) or not urn.endswith(")") or comma < 0 or not inner[comma + 1 :]:
         raise ValueError(
             f"{urn[:200]!r} is no urn of a field: urn:li:schemaField:(<urn of a dataset>,<path>)"
         )
-    return Field(end_point(inner[:comma]), decoded(inner[comma + 1 :]))
+    return FieldUrn(parse_dataset(inner[:comma]), decode(inner[comma + 1 :]))
 
 
-def field_urn(of: Field) -> str:
+def field_urn(field: FieldUrn) -> str:
     """The schemaField urn of a field path."""
-    return f"{_FIELD}{urn(of.end_point)},{encoded(of.path)})"
+    return f"{_FIELD}{dataset_urn(field.dataset)},{encode(field.path)})"
 
 
-class Job(NamedTuple):
+class JobUrn(NamedTuple):
     """A data job: where it runs, its flow and itself."""
 
     namespace: str
@@ -91,29 +91,29 @@ class Job(NamedTuple):
     name: str
 
 
-def job(urn: str) -> Job:
+def parse_job(urn: str) -> JobUrn:
     """The job that a dataJob urn names. Raises ValueError for anything else."""
-    said = _JOB.fullmatch(urn)
-    if said is None:
+    data = _JOB.fullmatch(urn)
+    if data is None:
         raise ValueError(
             f"{urn[:200]!r} is no urn of a job: urn:li:dataJob:(urn:li:dataFlow:(…,…,PROD),name)"
         )
-    orchestrator, flow, cluster, name = map(decoded, said.groups())
-    return Job(_namespace(orchestrator, cluster), flow, name)
+    orchestrator, flow, cluster, name = map(decode, data.groups())
+    return JobUrn(_namespace(orchestrator, cluster), flow, name)
 
 
-def encoded(text: str) -> str:
+def encode(text: str) -> str:
     """Text as a part of a urn. What looks encoded already gets one `25` more, so that nothing is lost."""
-    text = _ENCODED.sub(lambda found: f"%25{found[1]}{found[2]}", text)
+    text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 
 
-def decoded(text: str) -> str:
+def decode(text: str) -> str:
     """The inverse of `encoded`."""
     if "%" not in text:
         return text
     return _ENCODED.sub(
-        lambda found: f"%{found[1][2:]}{found[2]}" if found[1] else _CHARACTERS[found[2]], text
+        lambda match: f"%{match[1][2:]}{match[2]}" if match[1] else _CHARACTERS[match[2]], text
     )
 
 
@@ -125,8 +125,8 @@ def _namespace(platform: str, environment: str) -> str:
 def _end_of_urn(text: str) -> int:
     """Where the comma after a leading urn is, -1 without one: parentheses nest."""
     depth = 0
-    for place, character in enumerate(text):
+    for item_path, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if character == "," and depth <= 0:
-            return place
+            return item_path
     return -1

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fll_hbase.errors import FieldError, InputError
+from fll_hbase.errors import FieldError, InputError, TooLarge
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
@@ -64,10 +64,10 @@ def build_tables(
 
 
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """The operations that built a node from its compiled SQL; raises nothing.
+    """The operations that built a node from its compiled SQL.
 
     A query that cannot be read costs its columns alone: its datasets are read and written as a whole, and the
-    warnings say why.
+    warnings say why. Raises StoreUnavailable where the catalogue of the store is needed and does not answer.
     """
     path = child_path(node.path, "compiled_code")
     if node.type == "seed":
@@ -79,7 +79,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     else:
         try:
             operations = _query_operations(project, node, code)
-        except InputError as error:
+        except (InputError, TooLarge) as error:
             reason = FieldError(path, f"{error}; which columns it makes of which is not known")
         else:
             return replace(operations, warnings=tuple(_warnings(operations, path)))

@@ -35,7 +35,7 @@ class CachedDocumentReader:
 
     def __init__(self) -> None:
         self._outline = msgspec.json.Decoder(_Outline)
-        self._known: LRUCache[tuple[str | None, bytes], tuple[int, ReadOperations]] = LRUCache(
+        self._cache: LRUCache[tuple[str | None, bytes], tuple[int, ReadOperations]] = LRUCache(
             REMEMBERED_BYTES_MAX, getsizeof=lambda item: item[0]
         )
         self._lock = threading.Lock()
@@ -45,17 +45,17 @@ class CachedDocumentReader:
 
         `operations` are the bytes of that member where they are known, so that they need not be looked for.
         """
-        said = self._operations_of(raw) if operations is None else _if_small(operations)
+        data = self._operations_of(raw) if operations is None else _if_small(operations)
         with self._lock:
-            known = self._known.get((namespace, said))
-        if known is not None:
-            rest = strict_json.parse(_without(raw, said))
+            cached = self._cache.get((namespace, data))
+        if cached is not None:
+            rest = strict_json.parse(_without(raw, data))
             if _is_rest(rest):
-                return document.read(rest, namespace=namespace, operations=known[1])
+                return document.read(rest, namespace=namespace, operations=cached[1])
         parsed = strict_json.parse(raw)
         reading = document.read(parsed, namespace=namespace)
         if namespace is not None and "destination" not in parsed:
-            self._remember((namespace, said), reading.operations)
+            self._remember((namespace, data), reading.operations)
         return reading
 
     def _operations_of(self, raw: bytes) -> bytes:
@@ -68,22 +68,22 @@ class CachedDocumentReader:
     def _remember(self, key: tuple[str, bytes], operations: ReadOperations) -> None:
         if key[1]:
             with self._lock:
-                self._known[key] = len(key[1]), operations
+                self._cache[key] = len(key[1]), operations
 
 
 def _if_small(operations: bytes) -> bytes:
     return operations if len(operations) <= REMEMBERED_OPERATIONS_BYTES_MAX else b""
 
 
-def _without(raw: bytes, said: bytes) -> bytes:
+def _without(raw: bytes, data: bytes) -> bytes:
     """The document with a placeholder for its operations, if the first thing that looks like them is them.
 
     A search for all of their bytes would cost more than reading the rest does.
     """
-    begin = raw.find(said[:_LOOK_BYTES])
-    if not raw.startswith(said, begin):
+    begin = raw.find(data[:_LOOK_BYTES])
+    if not raw.startswith(data, begin):
         return raw
-    return b"%b%d%b" % (raw[:begin], _PLACEHOLDER, raw[begin + len(said) :])
+    return b"%b%d%b" % (raw[:begin], _PLACEHOLDER, raw[begin + len(data) :])
 
 
 def _is_rest(parsed: object) -> bool:

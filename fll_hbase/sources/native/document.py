@@ -17,8 +17,8 @@ from fll_hbase.model.operations import InputField, Operation, Read, Transform, W
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.native import name_based_form
-from fll_hbase.sources.native.shared_members import read_end_point, read_field, read_influence
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
 _STATES = [state.value for state in State]
@@ -56,120 +56,132 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     of the document where they were read before. Raises UnreadableDocument with every fault of shape, else
     InvalidLineage with every fault of lineage, else TooLarge.
     """
-    checks = Validator()
-    members = checks.members(document, "", ("run", "operations", "namespace", "destination"))
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
-    namespace = read_namespace(checks, members, namespace)
-    run = read_run(checks, members, namespace)
+    validator = Validator()
+    members = validator.members(document, "", ("run", "operations", "namespace", "destination"))
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    namespace = read_namespace(validator, members, namespace)
+    run = read_run(validator, members, namespace)
     try:
         operations = operations or read_operations(members, namespace)
     except UnreadableDocument as error:
-        raise UnreadableDocument([*checks.errors, *error.errors]) from error
+        raise UnreadableDocument([*validator.errors, *error.errors]) from error
     except InvalidLineage:
-        if not checks.errors:
+        if not validator.errors:
             raise
-    if operations is None or checks.errors:
-        raise UnreadableDocument(checks.errors)
-    return Reading(run, operations, tuple(checks.warnings))
+    if operations is None or validator.errors:
+        raise UnreadableDocument(validator.errors)
+    return Reading(run, operations, tuple(validator.warnings))
 
 
 def read_operations(
     members: dict[str, Any],
     namespace: str,
     *,
-    of: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.build_lineage,
+    build: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.build_lineage,
 ) -> ReadOperations:
     """The lineage that the members `operations` and `destination` mean; raises as `read` does."""
-    checks = Validator()
-    said = checks.items(members, "operations", "", required=True)
+    validator = Validator()
+    data = validator.items(members, "operations", "", required=True)
     operations: list[Operation]
     invalid: list[FieldError] = []
     if "destination" in members:
-        operations, invalid = name_based_form.read(checks, said, members["destination"], namespace)
+        operations, invalid = name_based_form.read(validator, data, members["destination"], namespace)
     else:
-        operations = [_operation(checks, item, at, namespace) for item, at in each(said, "operations")]
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
+        operations = [
+            _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
+        ]
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
     if invalid:
         raise InvalidLineage([*invalid, *lineage.find_errors(operations)])
-    info = of(operations)
-    return ReadOperations(info, (*checks.warnings, *lineage.undeclared_inputs(operations)))
+    info = build(operations)
+    return ReadOperations(info, (*validator.warnings, *lineage.undeclared_inputs(operations)))
 
 
-def read_namespace(checks: Validator, members: dict[str, Any], namespace: str | None) -> str:
+def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
     """The namespace of the program: that of the URL, which a document may repeat, or the document's."""
     if namespace is None:
-        return checks.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
+        return validator.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
     if members.get("namespace", namespace) != namespace:
-        checks.error("namespace", f"must be {namespace!r}, as in the URL, or be left out")
-    return checks.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
+        validator.error("namespace", f"must be {namespace!r}, as in the URL, or be left out")
+    return validator.name(namespace, "namespace", bytes_max=ID_BYTES_MAX)
 
 
-def read_run(checks: Validator, members: dict[str, Any], namespace: str) -> ProgramRun:
+def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> ProgramRun:
     """The program run that a document is of."""
     if "run" not in members:
-        checks.error("run", "missing")
-    known = ("application", "version", "type", "program", "run", "startTime", "state")
-    said = checks.members(members.get("run", {}), "run", known)
+        validator.error("run", "missing")
+    member_names = ("application", "version", "type", "program", "run", "startTime", "state")
+    data = validator.members(members.get("run", {}), "run", member_names)
     if not isinstance(members.get("run"), dict):
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     return ProgramRun(
         namespace=namespace,
-        application=checks.required(said, "application", "run", bytes_max=NAME_BYTES_MAX),
-        version=checks.optional(said, "version", "run", bytes_max=NAME_BYTES_MAX),
-        type=checks.required(said, "type", "run", bytes_max=NAME_BYTES_MAX),
-        program=checks.required(said, "program", "run", bytes_max=NAME_BYTES_MAX),
-        run=checks.required(said, "run", "run", bytes_max=ID_BYTES_MAX),
-        start_ms=checks.integer(said, "startTime", "run", below=START_LIMIT_MS),
-        state=State(checks.choice(said, "state", "run", _STATES, State.COMPLETE.value)),
+        application=validator.required(data, "application", "run", bytes_max=NAME_BYTES_MAX),
+        version=validator.optional(data, "version", "run", bytes_max=NAME_BYTES_MAX),
+        type=validator.required(data, "type", "run", bytes_max=NAME_BYTES_MAX),
+        program=validator.required(data, "program", "run", bytes_max=NAME_BYTES_MAX),
+        run=validator.required(data, "run", "run", bytes_max=ID_BYTES_MAX),
+        start_ms=validator.integer(data, "startTime", "run", below=START_LIMIT_MS),
+        state=State(validator.choice(data, "state", "run", _STATES, State.COMPLETE.value)),
     )
 
 
-def _operation(checks: Validator, item: object, at: str, namespace: str) -> Operation:
-    known = {"type", "name", "description"}
+def _operation(validator: Validator, item: object, path: str, namespace: str) -> Operation:
+    member_names = {"type", "name", "description"}
     kind = item.get("type") if isinstance(item, dict) else None
     match kind:
         case "READ":
-            said = checks.members(item, at, known | {"source", "outputs"})
+            data = validator.members(item, path, member_names | {"source", "outputs"})
         case "TRANSFORM":
-            said = checks.members(item, at, known | {"inputs", "outputs"})
+            data = validator.members(item, path, member_names | {"inputs", "outputs"})
         case "WRITE":
-            said = checks.members(item, at, known | {"destination", "inputs"})
+            data = validator.members(item, path, member_names | {"destination", "inputs"})
         case _:
-            said = checks.members(item, at, known | {"source", "destination", "inputs", "outputs"})
-    if isinstance(item, dict) and "type" not in said:
-        checks.error(inside(at, "type"), "missing")
-    name = checks.required(said, "name", at) if isinstance(item, dict) else "?"
-    description = checks.optional(said, "description", at)
+            data = validator.members(
+                item, path, member_names | {"source", "destination", "inputs", "outputs"}
+            )
+    if isinstance(item, dict) and "type" not in data:
+        validator.error(child_path(path, "type"), "missing")
+    name = validator.required(data, "name", path) if isinstance(item, dict) else "?"
+    description = validator.optional(data, "description", path)
     match kind:
         case "READ":
-            source = read_end_point(checks, said, "source", at, namespace)
-            return Read(name, description, *source, _outputs(checks, said, at))
+            source = read_dataset(validator, data, "source", path, namespace)
+            return Read(name, description, *source, _outputs(validator, data, path))
         case "WRITE":
-            destination = read_end_point(checks, said, "destination", at, namespace)
-            return Write(name, description, *destination, _inputs(checks, said, at))
+            destination = read_dataset(validator, data, "destination", path, namespace)
+            return Write(name, description, *destination, _inputs(validator, data, path))
         case "TRANSFORM":
-            return Transform(name, description, _inputs(checks, said, at), _outputs(checks, said, at))
-    if "type" in said:
-        checks.choice(said, "type", at, TYPES, "")
+            return Transform(
+                name, description, _inputs(validator, data, path), _outputs(validator, data, path)
+            )
+    if "type" in data:
+        validator.choice(data, "type", path, TYPES, "")
     return Transform(name, description, (), ())
 
 
-def _outputs(checks: Validator, said: dict[str, Any], at: str) -> tuple[Field, ...]:
-    items = checks.items(said, "outputs", at)
-    return tuple(read_field(checks, item, place) for item, place in each(items, inside(at, "outputs")))
+def _outputs(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
+    items = validator.items(data, "outputs", path)
+    return tuple(
+        read_field(validator, item, item_path)
+        for item, item_path in items_with_path(items, child_path(path, "outputs"))
+    )
 
 
-def _inputs(checks: Validator, said: dict[str, Any], at: str) -> tuple[InputField, ...]:
-    items = checks.items(said, "inputs", at)
-    return tuple(_input(checks, item, place) for item, place in each(items, inside(at, "inputs")))
+def _inputs(validator: Validator, data: dict[str, Any], path: str) -> tuple[InputField, ...]:
+    items = validator.items(data, "inputs", path)
+    return tuple(
+        _input(validator, item, item_path)
+        for item, item_path in items_with_path(items, child_path(path, "inputs"))
+    )
 
 
-def _input(checks: Validator, item: object, at: str) -> InputField:
-    said = checks.members(item, at, ("origin", "name", "influence", "kind"))
+def _input(validator: Validator, item: object, path: str) -> InputField:
+    data = validator.members(item, path, ("origin", "name", "influence", "kind"))
     if not isinstance(item, dict):
         return InputField("?", "?")
-    origin = checks.required(said, "origin", at)
-    name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-    return InputField(origin, name, *read_influence(checks, said, at))
+    origin = validator.required(data, "origin", path)
+    name = validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
+    return InputField(origin, name, *read_influence(validator, data, path))

@@ -13,21 +13,21 @@ from fll_hbase.errors import FieldError
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
-from fll_hbase.sources.native.shared_members import read_end_point, read_field
-from fll_hbase.sources.validation import Validator, each, inside
+from fll_hbase.sources.native.shared_members import read_dataset, read_field
+from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 
 def read(
-    checks: Validator, items: list[Any], destination: object, namespace: str
+    validator: Validator, items: list[Any], destination: object, namespace: str
 ) -> tuple[list[Operation], list[FieldError]]:
     """The operations with origins, Reads and the Write put in; and inputs that nothing made before."""
     holder = {"destination": destination}
-    target, description = read_end_point(checks, holder, "destination", "", namespace, also=("fields",))
+    target, description = read_dataset(validator, holder, "destination", "", namespace, also=("fields",))
     flow = _Flow()
-    for item, at in each(items, "operations"):
-        _add(checks, flow, item, at, namespace)
-    taken = _written(checks, flow, destination)
-    flow.operations.append(Write(flow.names.assign("write"), description, target, description, taken))
+    for item, path in items_with_path(items, "operations"):
+        _add(validator, flow, item, path, namespace)
+    inputs = _write_inputs(validator, flow, destination)
+    flow.operations.append(Write(flow.names.assign("write"), description, target, description, inputs))
     return flow.operations, flow.invalid
 
 
@@ -41,46 +41,51 @@ class _Flow:
     alive: dict[str, None] = field(default_factory=dict)
     names: UniqueNames = field(default_factory=UniqueNames)
 
-    def taken(self, name: str, at: str) -> list[InputField]:
+    def resolve_input(self, name: str, path: str) -> list[InputField]:
         """The input of that name, none where no earlier operation made it."""
         if name in self.origins:
             return [InputField(self.origins[name], name)]
-        self.invalid.append(FieldError(at, f"no earlier operation outputs {name!r}"))
+        self.invalid.append(FieldError(path, f"no earlier operation outputs {name!r}"))
         return []
 
-    def made(self, origin: str, outputs: tuple[Field, ...]) -> None:
+    def add_outputs(self, origin: str, outputs: tuple[Field, ...]) -> None:
         for output in outputs:
             self.origins[output.name] = origin
             self.alive[output.name] = None
 
 
-def _add(checks: Validator, flow: _Flow, item: object, at: str, namespace: str) -> None:
-    said = checks.members(item, at, ("name", "description", "inputs", "outputs"))
+def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: str) -> None:
+    data = validator.members(item, path, ("name", "description", "inputs", "outputs"))
     if not isinstance(item, dict):
         return
-    own_name = checks.required(said, "name", at)
-    description = checks.optional(said, "description", at)
-    items = checks.items(said, "outputs", at)
-    outputs = tuple(read_field(checks, output, place) for output, place in each(items, inside(at, "outputs")))
-    taken = _taken(checks, flow, checks.items(said, "inputs", at), inside(at, "inputs"), namespace)
+    own_name = validator.required(data, "name", path)
+    description = validator.optional(data, "description", path)
+    items = validator.items(data, "outputs", path)
+    outputs = tuple(
+        read_field(validator, output, item_path)
+        for output, item_path in items_with_path(items, child_path(path, "outputs"))
+    )
+    operation_inputs = _read_inputs(
+        validator, flow, validator.items(data, "inputs", path), child_path(path, "inputs"), namespace
+    )
     name = flow.names.assign(own_name)
-    if len(taken.sources) == 1 and not taken.fields:
-        flow.operations.append(Read(name, description, *taken.sources[0], outputs))
+    if len(operation_inputs.sources) == 1 and not operation_inputs.fields:
+        flow.operations.append(Read(name, description, *operation_inputs.sources[0], outputs))
     else:
-        inputs = list(taken.inputs)
-        for source in taken.sources:
+        inputs = list(operation_inputs.inputs)
+        for source in operation_inputs.sources:
             read_name = flow.names.assign(f"{name}.read")
             flow.operations.append(Read(read_name, description, *source, outputs))
             inputs += [InputField(read_name, output.name) for output in outputs]
         flow.operations.append(Transform(name, description, tuple(inputs), outputs))
     if not outputs:
-        for dropped in taken.fields:
+        for dropped in operation_inputs.fields:
             flow.alive.pop(dropped, None)
-    flow.made(name, outputs)
+    flow.add_outputs(name, outputs)
 
 
 @dataclass(slots=True)
-class _Taken:
+class _OperationInputs:
     """The inputs of one operation: sources to read, and fields by name and by origin."""
 
     sources: list[tuple[Dataset, str]] = field(default_factory=list)
@@ -88,29 +93,31 @@ class _Taken:
     inputs: list[InputField] = field(default_factory=list)
 
 
-def _taken(checks: Validator, flow: _Flow, items: list[Any], at: str, namespace: str) -> _Taken:
-    taken = _Taken()
-    for item, place in each(items, at):
-        members = checks.members(item, place, ("source", "field"))
+def _read_inputs(
+    validator: Validator, flow: _Flow, items: list[Any], path: str, namespace: str
+) -> _OperationInputs:
+    operation_inputs = _OperationInputs()
+    for item, item_path in items_with_path(items, path):
+        members = validator.members(item, item_path, ("source", "field"))
         if not isinstance(item, dict):
             continue
         if ("source" in members) == ("field" in members):
-            checks.error(place, "must have either a source or a field")
+            validator.error(item_path, "must have either a source or a field")
         elif "source" in members:
-            taken.sources.append(read_end_point(checks, members, "source", place, namespace))
+            operation_inputs.sources.append(read_dataset(validator, members, "source", item_path, namespace))
         else:
-            name = read_field(checks, members["field"], inside(place, "field")).name
-            taken.fields.append(name)
-            taken.inputs += flow.taken(name, place)
-    return taken
+            name = read_field(validator, members["field"], child_path(item_path, "field")).name
+            operation_inputs.fields.append(name)
+            operation_inputs.inputs += flow.resolve_input(name, item_path)
+    return operation_inputs
 
 
-def _written(checks: Validator, flow: _Flow, destination: object) -> tuple[InputField, ...]:
+def _write_inputs(validator: Validator, flow: _Flow, destination: object) -> tuple[InputField, ...]:
     """What the Write takes: the fields that the destination lists, else all that are alive."""
     if not isinstance(destination, dict) or "fields" not in destination:
         return tuple(InputField(flow.origins[name], name) for name in flow.alive)
-    listed = checks.items(destination, "fields", "destination")
-    taken: list[InputField] = []
-    for item, place in each(listed, "destination.fields"):
-        taken += flow.taken(read_field(checks, item, place).name, place)
-    return tuple(taken)
+    listed = validator.items(destination, "fields", "destination")
+    inputs: list[InputField] = []
+    for item, item_path in items_with_path(listed, "destination.fields"):
+        inputs += flow.resolve_input(read_field(validator, item, item_path).name, item_path)
+    return tuple(inputs)

@@ -6,16 +6,16 @@ from typing import Any
 
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import KINDS, Influence
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 _INFLUENCES = [influence.value for influence in Influence]
 
 
-def read_end_point(
-    checks: Validator,
+def read_dataset(
+    validator: Validator,
     holder: dict[str, Any],
     name: str,
-    at: str,
+    path: str,
     namespace: str,
     *,
     also: tuple[str, ...] = (),
@@ -25,32 +25,36 @@ def read_end_point(
     `also` are members that the caller knows.
     """
     if name not in holder:
-        checks.error(inside(at, name), "missing")
+        validator.error(child_path(path, name), "missing")
         return Dataset("?", "?"), ""
-    place = inside(at, name)
-    said = checks.members(holder[name], place, ("namespace", "name", "description", *also))
+    item_path = child_path(path, name)
+    data = validator.members(holder[name], item_path, ("namespace", "name", "description", *also))
     if not isinstance(holder[name], dict):
         return Dataset("?", "?"), ""
-    own = checks.name(said.get("namespace", namespace), inside(place, "namespace"), bytes_max=ID_BYTES_MAX)
-    end_point = Dataset(own, checks.required(said, "name", place, bytes_max=NAME_BYTES_MAX))
-    return end_point, checks.optional(said, "description", place)
+    dataset_namespace = validator.name(
+        data.get("namespace", namespace), child_path(item_path, "namespace"), bytes_max=ID_BYTES_MAX
+    )
+    end_point = Dataset(
+        dataset_namespace, validator.required(data, "name", item_path, bytes_max=NAME_BYTES_MAX)
+    )
+    return end_point, validator.optional(data, "description", item_path)
 
 
-def read_field(checks: Validator, item: object, at: str) -> Field:
+def read_field(validator: Validator, item: object, path: str) -> Field:
     """An output: a name, or a name and a type."""
     if isinstance(item, dict):
-        said = checks.members(item, at, ("name", "type"))
-        name = checks.required(said, "name", at, bytes_max=NAME_BYTES_MAX)
-        return Field(name, checks.optional(said, "type", at))
-    return Field(checks.name(item, at, bytes_max=NAME_BYTES_MAX))
+        data = validator.members(item, path, ("name", "type"))
+        name = validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
+        return Field(name, validator.optional(data, "type", path))
+    return Field(validator.name(item, path, bytes_max=NAME_BYTES_MAX))
 
 
-def read_influence(checks: Validator, said: dict[str, Any], at: str) -> tuple[Influence, str]:
+def read_influence(validator: Validator, data: dict[str, Any], path: str) -> tuple[Influence, str]:
     """How an input reaches an output, and what for where that is indirect."""
-    influence = Influence(checks.choice(said, "influence", at, _INFLUENCES, Influence.DIRECT.value))
-    if "kind" not in said:
+    influence = Influence(validator.choice(data, "influence", path, _INFLUENCES, Influence.DIRECT.value))
+    if "kind" not in data:
         return influence, ""
-    kind = checks.choice(said, "kind", at, KINDS, "")
+    kind = validator.choice(data, "kind", path, KINDS, "")
     if influence is Influence.DIRECT:
-        checks.error(inside(at, "kind"), 'goes with `"influence": "indirect"` alone')
+        validator.error(child_path(path, "kind"), 'goes with `"influence": "indirect"` alone')
     return influence, kind

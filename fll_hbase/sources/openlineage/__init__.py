@@ -4,6 +4,6 @@ The spec is at https://openlineage.io/spec/2-0-2/OpenLineage.json; docs/sources/
 of an event is kept.
 """
 
-from fll_hbase.sources.openlineage.event import Reading, parse, read
+from fll_hbase.sources.openlineage.event import ParsedEvent, parse, read
 
-__all__ = ["Reading", "parse", "read"]
+__all__ = ["ParsedEvent", "parse", "read"]

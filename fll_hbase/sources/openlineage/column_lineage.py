@@ -13,99 +13,116 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from fll_hbase.model.operations import KINDS
-from fll_hbase.model.run_events import Column, Taken
-from fll_hbase.sources.openlineage.json_access import listed, members, text
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.model.run_events import InputColumn, OutputColumn
+from fll_hbase.sources.openlineage.json_access import list_items, members, text
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
-Source: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
+SourceLookup: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
 """The place of the dataset that an input names, and its field; None where it names no field of one."""
 
 
-class Shape(NamedTuple):
+class FacetLayout(NamedTuple):
     """What a facet calls the sources of a field, and those of the whole dataset."""
 
-    of_field: str
-    of_whole: str
+    field_inputs: str
+    dataset_inputs: str
 
 
-COLUMN_LINEAGE = Shape("inputFields", "dataset")
-LINEAGE = Shape("inputs", "inputs")
+COLUMN_LINEAGE = FacetLayout("inputFields", "dataset")
+LINEAGE = FacetLayout("inputs", "inputs")
 
-OF_DATASETS = frozenset({"filter", "join", "group_by", "sort"})
+DATASET_KINDS = frozenset({"filter", "join", "group_by", "sort"})
 """What shapes rows, and with them every field alike."""
 
 INDIRECT, MASKED = "INDIRECT", "MASKED"
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class OutputLineage:
     """The fields of one dataset, sorted, and what shaped all of it."""
 
-    columns: tuple[Column, ...]
-    whole: tuple[Taken, ...]
+    columns: tuple[OutputColumn, ...]
+    dataset_inputs: tuple[InputColumn, ...]
 
 
-def read(checks: Validator, facet: dict[str, Any], at: str, source: Source, shape: Shape) -> Lineage:
+def read(
+    validator: Validator, facet: dict[str, Any], path: str, source: SourceLookup, shape: FacetLayout
+) -> OutputLineage:
     """The lineage of one output; without fields whose sources are told, but not which fields of them."""
-    columns: dict[str, set[Taken]] = {}
-    fields_at = inside(at, "fields")
-    for name, item in members(checks, facet.get("fields"), fields_at, optional=True).items():
-        place = inside(fields_at, name)
-        said = members(checks, item, place)
-        how = _how_of_field(checks, said, place)
-        made = checks.name(name, place, bytes_max=NAME_BYTES_MAX)
-        takes = set(_inputs(checks, said, shape.of_field, place, source, how))
-        if takes or not said.get(shape.of_field):
-            columns[made] = takes
-    whole = {
-        Taken(taken.place, taken.field, False, taken.kind, "")
-        for taken in _inputs(checks, facet, shape.of_whole, at, source, "")
+    columns: dict[str, set[InputColumn]] = {}
+    fields_at = child_path(path, "fields")
+    for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
+        item_path = child_path(fields_at, name)
+        data = members(validator, item, item_path)
+        description = _describe_field(validator, data, item_path)
+        column = validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
+        inputs = set(_read_inputs(validator, data, shape.field_inputs, item_path, source, description))
+        if inputs or not data.get(shape.field_inputs):
+            columns[column] = inputs
+    dataset_inputs = {
+        InputColumn(input_column.dataset_index, input_column.field, False, input_column.kind, "")
+        for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
     }
-    if shape.of_whole not in facet and len(columns) > 1:
-        whole = {taken for taken in set.intersection(*columns.values()) if taken.kind in OF_DATASETS}
-        columns = {name: takes - whole for name, takes in columns.items()}
-    return Lineage(
-        tuple(Column(name, tuple(sorted(takes))) for name, takes in sorted(columns.items())),
-        tuple(sorted(whole)),
+    if shape.dataset_inputs not in facet and len(columns) > 1:
+        dataset_inputs = {
+            input_column
+            for input_column in set.intersection(*columns.values())
+            if input_column.kind in DATASET_KINDS
+        }
+        columns = {name: inputs - dataset_inputs for name, inputs in columns.items()}
+    return OutputLineage(
+        tuple(OutputColumn(name, tuple(sorted(inputs))) for name, inputs in sorted(columns.items())),
+        tuple(sorted(dataset_inputs)),
     )
 
 
-def _inputs(
-    checks: Validator, holder: dict[str, Any], name: str, at: str, source: Source, how: str
-) -> Iterator[Taken]:
-    for item, place in each(listed(checks, holder, name, at), inside(at, name)):
-        said = members(checks, item, place)
-        found = source(said, place)
-        if found is None:
+def _read_inputs(
+    validator: Validator,
+    holder: dict[str, Any],
+    name: str,
+    path: str,
+    source: SourceLookup,
+    field_description: str,
+) -> Iterator[InputColumn]:
+    for item, item_path in items_with_path(list_items(validator, holder, name, path), child_path(path, name)):
+        data = members(validator, item, item_path)
+        located = source(data, item_path)
+        if located is None:
             continue
-        of, field = found
-        transformations = listed(checks, said, "transformations", place)
-        for transformation, where in each(transformations, inside(place, "transformations")):
-            yield _taken(checks, transformation, where, of, field)
+        index, field = located
+        transformations = list_items(validator, data, "transformations", item_path)
+        for transformation, where in items_with_path(
+            transformations, child_path(item_path, "transformations")
+        ):
+            yield _read_transformation(validator, transformation, where, index, field)
         if not transformations:
-            yield Taken(of, field, True, "", how)
+            yield InputColumn(index, field, True, "", field_description)
 
 
-def _taken(checks: Validator, item: object, at: str, place: int, field: str) -> Taken:
-    said = members(checks, item, at)
-    type_ = text(checks, said, "type", at, required=True).upper()
-    subtype = text(checks, said, "subtype", at)
-    description = text(checks, said, "description", at)
+def _read_transformation(
+    validator: Validator, item: object, path: str, item_path: int, field: str
+) -> InputColumn:
+    data = members(validator, item, path)
+    type_ = text(validator, data, "type", path, required=True).upper()
+    subtype = text(validator, data, "subtype", path)
+    description = text(validator, data, "description", path)
     if type_ == INDIRECT:
         kind = subtype.lower()
-        return Taken(place, field, False, kind if kind in KINDS else "", description)
-    masked = said.get("masking") is True
-    return Taken(place, field, True, "", _how(subtype, description, masked=masked))
+        return InputColumn(item_path, field, False, kind if kind in KINDS else "", description)
+    masked = data.get("masking") is True
+    return InputColumn(
+        item_path, field, True, "", _describe_transformation(subtype, description, masked=masked)
+    )
 
 
-def _how_of_field(checks: Validator, said: dict[str, Any], at: str) -> str:
-    type_ = text(checks, said, "transformationType", at)
-    description = text(checks, said, "transformationDescription", at)
+def _describe_field(validator: Validator, data: dict[str, Any], path: str) -> str:
+    type_ = text(validator, data, "transformationType", path)
+    description = text(validator, data, "transformationDescription", path)
     masked = type_.upper() == MASKED
-    return _how("" if masked else type_, description, masked=masked)
+    return _describe_transformation("" if masked else type_, description, masked=masked)
 
 
-def _how(subtype: str, description: str, *, masked: bool) -> str:
+def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
     """What was done with a value, in words: `TRANSFORMATION: sha2(email), masked`."""
-    said = ": ".join(piece for piece in (subtype, description) if piece)
-    return ", ".join(piece for piece in (said, "masked" if masked else "") if piece)
+    data = ": ".join(part for part in (subtype, description) if part)
+    return ", ".join(part for part in (data, "masked" if masked else "") if part)

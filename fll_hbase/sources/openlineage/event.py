@@ -16,16 +16,16 @@ from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, I
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
-from fll_hbase.sources.openlineage.datasets import Datasets
+from fll_hbase.sources.openlineage.datasets import DatasetCollector
 from fll_hbase.sources.openlineage.json_access import members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, inside
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 KINDS = {kind.value for kind in EventType}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedEvent:
     """What an event says: of a run, where it tells of one, and of end points whatever runs did to them."""
 
     event: IncomingEvent | None
@@ -40,88 +40,98 @@ def parse(raw: bytes) -> Any:
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
 
 
-def read(document: object, *, rules: NameRules | None = None) -> Reading:
+def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     """What an event says. Raises UnreadableDocument with every fault.
 
     A job event or a dataset event with lineage is a run of its own, at the time of the event.
     """
-    checks = Validator()
-    said = members(checks, document, "")
-    if checks.errors:
-        raise UnreadableDocument(checks.errors)
-    time_ms = _time_ms(checks, said)
-    producer = text(checks, said, "producer", "")
-    datasets = Datasets(checks, rules or NameRules(), producer=producer)
-    found: tuple[EventLineage, IncomingEvent | None] | None = None
-    if "run" in said:
-        found = _run_event(checks, said, datasets, time_ms)
-    elif "dataset" in said:
-        found = _dataset_event(said, datasets, time_ms)
-    elif "job" in said:
-        found = _job_event(checks, said, datasets, time_ms)
+    validator = Validator()
+    data = members(validator, document, "")
+    if validator.errors:
+        raise UnreadableDocument(validator.errors)
+    time_ms = _time_ms(validator, data)
+    producer = text(validator, data, "producer", "")
+    datasets = DatasetCollector(validator, rules or NameRules(), producer=producer)
+    parsed: tuple[EventLineage, IncomingEvent | None] | None = None
+    if "run" in data:
+        parsed = _run_event(validator, data, datasets, time_ms)
+    elif "dataset" in data:
+        parsed = _dataset_event(data, datasets, time_ms)
+    elif "job" in data:
+        parsed = _job_event(validator, data, datasets, time_ms)
     else:
-        checks.error("", "none of run, job and dataset: an event tells of one of them")
-    if checks.errors or found is None:
-        raise UnreadableDocument(checks.errors)
-    part, event = found
-    return Reading(event, tuple(event_operations.dataset_metadata(part)))
+        validator.error("", "none of run, job and dataset: an event tells of one of them")
+    if validator.errors or parsed is None:
+        raise UnreadableDocument(validator.errors)
+    part, event = parsed
+    return ParsedEvent(event, tuple(event_operations.dataset_metadata(part)))
 
 
 def _run_event(
-    checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
+    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent]:
-    kind = EventType(checks.choice(said, "eventType", "", KINDS, EventType.OTHER.value))
-    about = members(checks, said.get("run"), "run")
-    run = checks.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
-    of_run = members(checks, about.get("facets"), "run.facets", optional=True)
-    own = facets.own_operations(checks, of_run)
-    part = _part(checks, said, datasets, own.operations if own else "")
-    facts = facets.facts(checks, of_run, datasets.physical)
-    if own:
-        run, time_ms, facts = own.run.run, own.run.start_ms, own.facts(facts)
+    kind = EventType(validator.choice(data, "eventType", "", KINDS, EventType.OTHER.value))
+    about = members(validator, data.get("run"), "run")
+    run = validator.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
+    run_facets = members(validator, about.get("facets"), "run.facets", optional=True)
+    exported = facets.read_exported_run(validator, run_facets)
+    part = _event_lineage(validator, data, datasets, exported.operations if exported else "")
+    facts = facets.run_facts(validator, run_facets, datasets.physical_names)
+    if exported:
+        run, time_ms, facts = exported.run.run, exported.run.start_ms, exported.with_program(facts)
     return part, run_events.make_event(run, time_ms, kind, part, facts)
 
 
 def _job_event(
-    checks: Validator, said: dict[str, Any], datasets: Datasets, time_ms: int
+    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    part = _part(checks, said, datasets, "")
-    return part, _observed(part, time_ms, datasets) if part.mentions else None
+    part = _event_lineage(validator, data, datasets, "")
+    return part, _static_event(part, time_ms, datasets) if part.mentions else None
 
 
-def _dataset_event(said: dict[str, Any], datasets: Datasets, time_ms: int) -> tuple[EventLineage, IncomingEvent | None]:
+def _dataset_event(
+    data: dict[str, Any], datasets: DatasetCollector, time_ms: int
+) -> tuple[EventLineage, IncomingEvent | None]:
     """Static lineage of one dataset is told as though a job of its name had written it."""
-    datasets.add(said["dataset"], "dataset", written=True)
+    datasets.add(data["dataset"], "dataset", written=True)
     (namespace, name), mentions = datasets.first, datasets.mentions()
-    part = EventLineage(namespace, name, "DATASET", datasets.end_points(), mentions)
-    known = any(mention.columns is not None or mention.lifecycle for mention in mentions)
-    return part, _observed(part, time_ms, datasets) if known else None
+    part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
+    has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
+    return part, _static_event(part, time_ms, datasets) if has_lineage else None
 
 
-def _part(checks: Validator, said: dict[str, Any], datasets: Datasets, operations: str) -> EventLineage:
-    job = members(checks, said.get("job"), "job")
-    namespace = checks.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
-    name = checks.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
-    of_job = members(checks, job.get("facets"), "job.facets", optional=True)
+def _event_lineage(
+    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, operations: str
+) -> EventLineage:
+    job = members(validator, data.get("job"), "job")
+    namespace = validator.required(job, "namespace", "job", bytes_max=ID_BYTES_MAX)
+    name = validator.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
+    job_facets = members(validator, job.get("facets"), "job.facets", optional=True)
     for list_name, written in (("inputs", False), ("outputs", True)):
-        for number, item in enumerate(_listed(checks, said, list_name)):
-            datasets.add(item, inside(list_name, number), written=written)
-    for entry, at in facets.entries(checks, of_job):
-        datasets.add_entry(entry, at)
-    type_ = facets.integration(checks, of_job)
+        for number, item in enumerate(_event_datasets(validator, data, list_name)):
+            datasets.add(item, child_path(list_name, number), written=written)
+    for entry, path in facets.lineage_entries(validator, job_facets):
+        datasets.add_entry(entry, path)
+    type_ = facets.integration(validator, job_facets)
     mentions = datasets.mentions()
     return EventLineage(
-        namespace, name, type_, datasets.end_points(), mentions, facets.sql(checks, of_job), operations
+        namespace,
+        name,
+        type_,
+        datasets.dataset_names(),
+        mentions,
+        facets.sql(validator, job_facets),
+        operations,
     )
 
 
-def _listed(checks: Validator, said: dict[str, Any], name: str) -> list[Any]:
-    return [] if said.get(name) is None else checks.items(said, name, "")
+def _event_datasets(validator: Validator, data: dict[str, Any], name: str) -> list[Any]:
+    return [] if data.get(name) is None else validator.items(data, name, "")
 
 
-def _observed(part: EventLineage, time_ms: int, datasets: Datasets) -> IncomingEvent:
+def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) -> IncomingEvent:
     """What is told without a run: each time it is told is a run that is complete."""
-    facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical)))
+    facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical_names)))
     event = run_events.make_event("", time_ms, EventType.COMPLETE, part, facts)
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
     return IncomingEvent(
@@ -129,20 +139,20 @@ def _observed(part: EventLineage, time_ms: int, datasets: Datasets) -> IncomingE
     )
 
 
-def _time_ms(checks: Validator, said: dict[str, Any]) -> int:
+def _time_ms(validator: Validator, data: dict[str, Any]) -> int:
     """Milliseconds since 1970, rounded down; a time without a zone is UTC."""
-    given = text(checks, said, "eventTime", "", required=True)
-    if "eventTime" not in said or not isinstance(said["eventTime"], str):
+    given = text(validator, data, "eventTime", "", required=True)
+    if "eventTime" not in data or not isinstance(data["eventTime"], str):
         return 0
     try:
         time = datetime.fromisoformat(given)
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
         elapsed = time - _EPOCH
     except (ValueError, OverflowError):
-        if said["eventTime"]:
-            checks.error("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
+        if data["eventTime"]:
+            validator.error("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
         return 0
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
     if not 0 <= time_ms < START_LIMIT_MS:
-        checks.error("eventTime", f"{given[:100]!r} is before 1970")
+        validator.error("eventTime", f"{given[:100]!r} is before 1970")
     return max(time_ms, 0)

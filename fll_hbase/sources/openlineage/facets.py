@@ -10,15 +10,15 @@ import msgspec
 
 from fll_hbase.errors import FieldError, InputError
 from fll_hbase.model import checksum
-from fll_hbase.model.lineage import partial
-from fll_hbase.model.run_events import Facts
+from fll_hbase.model.lineage import build_lineage_lenient
+from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.sources.native.document import read_operations, read_run
-from fll_hbase.sources.openlineage.json_access import facet, listed, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, each, inside
+from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 RUN, JOB = "run.facets", "job.facets"
-OWN = "fll_run"
+EXPORTED_RUN = "fll_run"
 """The facet of our own exports: a run with its operations, so that nothing is lost on the way."""
 
 SPARK_EXCEPTION = "spark.exception"
@@ -26,92 +26,98 @@ ERROR_CHARACTERS_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class ExportedRun:
     """A run that was exported from a store like this."""
 
     run: ProgramRun
     operations: str
 
-    def facts(self, said: Facts) -> Facts:
+    def with_program(self, data: EventRunFacts) -> EventRunFacts:
         """The facts with the program as it was recorded."""
         run = self.run
         program = run.namespace, run.application, run.version, run.type, run.program
-        return msgspec.structs.replace(said, program=program)
+        return msgspec.structs.replace(data, program=program)
 
 
-def facts(checks: Validator, of_run: dict[str, Any], physical: Iterable[tuple[str, str, str]]) -> Facts:
+def run_facts(
+    validator: Validator, run_facets: dict[str, Any], physical: Iterable[tuple[str, str, str]]
+) -> EventRunFacts:
     """What the facets of a run say of that run alone."""
-    parent = facet(checks, of_run, "parent", RUN) or {}
-    nominal = facet(checks, of_run, "nominalTime", RUN) or {}
-    at = inside(RUN, "parent")
-    return Facts(
-        parent=_reference(checks, parent, at),
-        root=_reference(checks, members(checks, parent.get("root"), inside(at, "root"), optional=True), at),
-        nominal_start=text(checks, nominal, "nominalStartTime", inside(RUN, "nominalTime")),
-        nominal_end=text(checks, nominal, "nominalEndTime", inside(RUN, "nominalTime")),
-        error=_error(checks, of_run)[:ERROR_CHARACTERS_MAX],
-        names=tuple(sorted(physical)),
+    parent = facet(validator, run_facets, "parent", RUN) or {}
+    nominal = facet(validator, run_facets, "nominalTime", RUN) or {}
+    path = child_path(RUN, "parent")
+    return EventRunFacts(
+        parent=_reference(validator, parent, path),
+        root=_reference(
+            validator, members(validator, parent.get("root"), child_path(path, "root"), optional=True), path
+        ),
+        nominal_start=text(validator, nominal, "nominalStartTime", child_path(RUN, "nominalTime")),
+        nominal_end=text(validator, nominal, "nominalEndTime", child_path(RUN, "nominalTime")),
+        error=_error(validator, run_facets)[:ERROR_CHARACTERS_MAX],
+        physical_names=tuple(sorted(physical)),
     )
 
 
-def integration(checks: Validator, of_job: dict[str, Any]) -> str:
+def integration(validator: Validator, job_facets: dict[str, Any]) -> str:
     """What kind of program it is, as its job type says; empty where it says nothing."""
-    said = facet(checks, of_job, "jobType", JOB) or {}
-    return text(checks, said, "integration", inside(JOB, "jobType"))
+    data = facet(validator, job_facets, "jobType", JOB) or {}
+    return text(validator, data, "integration", child_path(JOB, "jobType"))
 
 
-def sql(checks: Validator, of_job: dict[str, Any]) -> str:
+def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
     """The statement that the job runs."""
-    return text(checks, facet(checks, of_job, "sql", JOB) or {}, "query", inside(JOB, "sql"))
+    return text(validator, facet(validator, job_facets, "sql", JOB) or {}, "query", child_path(JOB, "sql"))
 
 
-def entries(checks: Validator, of_job: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The datasets that the lineage facet of a job tells of; jobs that feed jobs carry no fields."""
-    said = facet(checks, of_job, "lineage", JOB) or {}
-    at = inside(JOB, "lineage")
-    for item, place in each(listed(checks, said, "entries", at), inside(at, "entries")):
-        entry = members(checks, item, place)
+    data = facet(validator, job_facets, "lineage", JOB) or {}
+    path = child_path(JOB, "lineage")
+    for item, item_path in items_with_path(
+        list_items(validator, data, "entries", path), child_path(path, "entries")
+    ):
+        entry = members(validator, item, item_path)
         if entry.get("type") == "DATASET":
-            yield entry, place
+            yield entry, item_path
 
 
-def own_operations(checks: Validator, of_run: dict[str, Any]) -> Own | None:
+def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
     """The run that a store like this exported; its faults are told at its place."""
-    said = facet(checks, of_run, OWN, RUN)
-    if not said:
+    data = facet(validator, run_facets, EXPORTED_RUN, RUN)
+    if not data:
         return None
-    own = Validator()
-    run = read_run(own, said, own.required(said, "namespace", "", bytes_max=ID_BYTES_MAX))
+    run_validator = Validator()
+    run = read_run(run_validator, data, run_validator.required(data, "namespace", "", bytes_max=ID_BYTES_MAX))
     try:
-        if not own.errors:
-            info = read_operations(said, run.namespace, of=partial).info
-            return Own(run, "\n".join(map(checksum.canonical, info.operations)))
-        faults: Iterable[FieldError] = own.errors
+        if not run_validator.errors:
+            info = read_operations(data, run.namespace, build=build_lineage_lenient).info
+            return ExportedRun(run, "\n".join(map(checksum.canonical, info.operations)))
+        faults: Iterable[FieldError] = run_validator.errors
     except InputError as error:
         faults = error.errors
-    at = inside(RUN, OWN)
+    path = child_path(RUN, EXPORTED_RUN)
     for fault in faults:
-        checks.error(inside(at, fault.path), fault.detail)
+        validator.error(child_path(path, fault.path), fault.detail)
     return None
 
 
-def _error(checks: Validator, of_run: dict[str, Any]) -> str:
+def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
     """Why the run failed; of the Spark agent, which says nothing else, the head of the stack trace."""
-    said = facet(checks, of_run, "errorMessage", RUN)
-    if said is not None:
-        return text(checks, said, "message", inside(RUN, "errorMessage"))
-    said = facet(checks, of_run, SPARK_EXCEPTION, RUN) or {}
-    return text(checks, said, "stackTrace", inside(RUN, SPARK_EXCEPTION)).partition("\n")[0]
+    data = facet(validator, run_facets, "errorMessage", RUN)
+    if data is not None:
+        return text(validator, data, "message", child_path(RUN, "errorMessage"))
+    data = facet(validator, run_facets, SPARK_EXCEPTION, RUN) or {}
+    return text(validator, data, "stackTrace", child_path(RUN, SPARK_EXCEPTION)).partition("\n")[0]
 
 
-def _reference(checks: Validator, holder: dict[str, Any], at: str) -> tuple[str, str, str] | None:
+def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple[str, str, str] | None:
     """Namespace and name of a job, and its run; None where nothing is said of a run."""
-    run = members(checks, holder.get("run"), inside(at, "run"), optional=True)
-    job = members(checks, holder.get("job"), inside(at, "job"), optional=True)
+    run = members(validator, holder.get("run"), child_path(path, "run"), optional=True)
+    job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
     if not run:
         return None
     return (
-        checks.optional(job, "namespace", inside(at, "job"), bytes_max=ID_BYTES_MAX),
-        checks.optional(job, "name", inside(at, "job"), bytes_max=NAME_BYTES_MAX),
-        checks.required(run, "runId", inside(at, "run"), bytes_max=ID_BYTES_MAX),
+        validator.optional(job, "namespace", child_path(path, "job"), bytes_max=ID_BYTES_MAX),
+        validator.optional(job, "name", child_path(path, "job"), bytes_max=NAME_BYTES_MAX),
+        validator.required(run, "runId", child_path(path, "run"), bytes_max=ID_BYTES_MAX),
     )

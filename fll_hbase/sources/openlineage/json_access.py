@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.sources.validation import Validator, inside
+from fll_hbase.sources.validation import Validator, child_path
 
 DELETED = "_deleted"
 
 
-def members(checks: Validator, value: object, at: str, *, optional: bool = False) -> dict[str, Any]:
+def members(validator: Validator, value: object, path: str, *, optional: bool = False) -> dict[str, Any]:
     """An object with any members; null is as good as absent where it is optional."""
     if isinstance(value, dict):
         return value
     if value is not None or not optional:
-        checks.members(value, at, ())
+        validator.members(value, path, ())
     return {}
 
 
-def facet(checks: Validator, facets: dict[str, Any], name: str, at: str) -> dict[str, Any] | None:
+def facet(validator: Validator, facets: dict[str, Any], name: str, path: str) -> dict[str, Any] | None:
     """The facet of that name; None where there is none, an empty object where it is deleted."""
-    said = facets.get(name)
-    if said is None:
+    data = facets.get(name)
+    if data is None:
         return None
-    found = members(checks, said, inside(at, name))
-    return {} if found.get(DELETED) is True else found
+    value = members(validator, data, child_path(path, name))
+    return {} if value.get(DELETED) is True else value
 
 
-def text(checks: Validator, holder: dict[str, Any], name: str, at: str, *, required: bool = False) -> str:
+def text(
+    validator: Validator, holder: dict[str, Any], name: str, path: str, *, required: bool = False
+) -> str:
     """A text; null is as good as absent where it is not required."""
     if required:
-        return checks.required(holder, name, at)
-    return "" if holder.get(name) is None else checks.optional(holder, name, at)
+        return validator.required(holder, name, path)
+    return "" if holder.get(name) is None else validator.optional(holder, name, path)
 
 
-def listed(checks: Validator, holder: dict[str, Any], name: str, at: str) -> list[Any]:
+def list_items(validator: Validator, holder: dict[str, Any], name: str, path: str) -> list[Any]:
     """An array; null is as good as absent."""
-    return [] if holder.get(name) is None else checks.items(holder, name, at)
+    return [] if holder.get(name) is None else validator.items(holder, name, path)
