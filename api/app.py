@@ -70,7 +70,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
-    rules = name_rules.parsed(settings.name_rules)
+    rules = name_rules.parse_rules(settings.name_rules)
     app.extensions |= {
         "fll-store": store,
         "fll-settings": settings,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from api import server
 from fll_hbase import config
 from fll_hbase.cli import main
 from fll_hbase.cli.options import STORE_HELP
@@ -29,6 +28,9 @@ Example:
 )
 def serve(*, store: str | None, host: str | None, port: int | None, workers: int | None) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
+    # Imported on demand: Flask and gunicorn would slow the start of every other command.
+    from api import server
+
     settings = config.from_environment(store=store, host=host, port=port, workers=workers)
     message = f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs"
     server.serve(settings, on_ready=lambda: print_err(message))
