@@ -21,17 +21,18 @@ from fll_hbase.errors import (
     UnreadableDocument,
 )
 
-_INPUT_ERRORS: dict[str, type[InputError]] = {
-    "unreadable-document": UnreadableDocument,
-    "bad-question": InvalidQuery,
-    "invalid-lineage": InvalidLineage,
-}
-_OTHER_ERRORS: dict[str, type[LineageError]] = {
-    "never-seen": NotFound,
-    "checksum-conflict": ChecksumConflict,
-    "too-large": TooLarge,
-    "store-away": StoreUnavailable,
-    "corrupt-row": CorruptRow,
+_ERRORS: dict[str, type[LineageError]] = {
+    error.slug: error
+    for error in (
+        UnreadableDocument,
+        InvalidQuery,
+        InvalidLineage,
+        NotFound,
+        ChecksumConflict,
+        TooLarge,
+        StoreUnavailable,
+        CorruptRow,
+    )
 }
 
 
@@ -54,10 +55,11 @@ def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> L
     """Return the error of a problem object: the body of a response, or one line of a batch response."""
     slug = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail") or problem.get("title") or "no reason given")
-    if slug in _INPUT_ERRORS:
-        return _INPUT_ERRORS[slug](field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
-    if slug in _OTHER_ERRORS:
-        return _OTHER_ERRORS[slug](detail)
+    error = _ERRORS.get(slug)
+    if error is not None and issubclass(error, InputError):
+        return error(field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
+    if error is not None:
+        return error(detail)
     request = f" (X-Request-ID {request_id})" if request_id else ""
     return Refused(f"the server says {problem.get('status')}: {detail}{request}")
 

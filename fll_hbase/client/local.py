@@ -66,7 +66,7 @@ class LocalClient(LineageClient):
     def _reader(self) -> DocumentReader:
         return DocumentReader(
             columns=self._store.catalogue.field_names,
-            name_rules=name_rules.parsed(self._settings.name_rules),
+            name_rules=name_rules.parse_rules(self._settings.name_rules),
         )
 
     def lineage(self, query: LineageQuery) -> Answer:

@@ -80,7 +80,7 @@ def test_refusals_are_reported_with_their_line_and_every_fault(target: tuple[str
     first, second, third = result.stderr.splitlines()
     assert first.startswith("line 3: refused: not JSON")
     assert second.startswith("line 4: refused: ")
-    for fault in ("no READ", "no WRITE", "origin 'read' is no operation"):
+    for fault in ("no READ", "no WRITE", "origin 'read' is not an operation"):
         assert fault in second
     assert third.startswith("line 5: refused: ")
     for fault in ("run.application: missing", "run.startTime: missing", "operations: must be an array"):
