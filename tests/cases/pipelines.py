@@ -1,4 +1,4 @@
-"""The ancestor's stages and pipelines: its cases as our documents, and what they come to as its words."""
+"""Stages and pipelines of the ancestor's cases as documents."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from .ancestor import NO_NAMESPACE
 RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 0}
 
 
-def declared(said: list[dict[str, Any]]) -> tuple[StageOperation, ...]:
-    """The operations of one stage."""
-    checks = Validator()
-    found = read_operations(checks, {"operations": [_operation(one) for one in said]}, "", NO_NAMESPACE)
-    assert not checks.errors
-    assert not checks.warnings
-    return found
+def stage_operations_of(items: list[dict[str, Any]]) -> tuple[StageOperation, ...]:
+    """Read the operations of one stage."""
+    validator = Validator()
+    stage = {"operations": [_operation(item) for item in items]}
+    operations = read_operations(validator, stage, "", NO_NAMESPACE)
+    assert not validator.errors
+    assert not validator.warnings
+    return operations
 
 
 def document(case: dict[str, Any]) -> dict[str, Any]:
-    """A pipeline's document. The first stages are its sources, the last its sinks."""
+    """Return the document of a pipeline; its first stages are sources, its last ones sinks."""
     targets = {target for _, target in case["connections"]}
     origins = {origin for origin, _ in case["connections"]}
     stages = []
     for name, operations in case["stages"].items():
-        ends = "batchsource" if name not in targets else "batchsink" if name not in origins else "transform"
-        kind = "batchjoiner" if name in case["no_merge"] else ends
+        plugin = "batchsource" if name not in targets else "batchsink" if name not in origins else "transform"
+        kind = "batchjoiner" if name in case["no_merge"] else plugin
         stage = {
             "name": name,
             "plugin": {"type": kind},
-            "operations": [_operation(one) for one in operations],
+            "operations": [_operation(operation) for operation in operations],
         }
         if name in case.get("stage_output_schemas", {}):
             stage["outputSchema"] = _schema(case["stage_output_schemas"][name])
@@ -41,15 +42,15 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
     return {"run": RUN, "config": {"stages": stages, "connections": connections}}
 
 
-def _operation(said: dict[str, Any]) -> dict[str, Any]:
-    """As its own, with end points in our words."""
-    told = {name: value for name, value in said.items() if name not in ("source", "destination")}
-    for member in {"source", "destination"} & said.keys():
-        end_point = said[member]
-        told[member] = {"namespace": end_point["ns"] or NO_NAMESPACE, "name": end_point["name"]}
-    return told
+def _operation(case: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation with its datasets in the form of documents."""
+    operation = {name: value for name, value in case.items() if name not in ("source", "destination")}
+    for member in {"source", "destination"} & case.keys():
+        dataset = case[member]
+        operation[member] = {"namespace": dataset["ns"] or NO_NAMESPACE, "name": dataset["name"]}
+    return operation
 
 
 def _schema(names: list[str]) -> dict[str, Any]:
-    """The cases tell names alone; a type is needed all the same, and none is the least said."""
+    """Return a schema of names; the cases have no types, so that each is empty."""
     return {"type": "record", "name": "s", "fields": [{"name": name, "type": ""} for name in names]}

@@ -1,19 +1,20 @@
-"""What do the Spark SQL cases expect: their scripts as documents, and what a reading of them says.
+"""Spark SQL cases: their scripts as documents, and the lineage that a reading of them has.
 
-`spark_sql.json` holds for each query the columns it gives, each with the source columns that make it, written
-`<table>.<column>`. A query that only selects becomes a table `out`; tables of the setup are the schema, its
-views are statements of the script.
+`spark_sql.json` has for each query its columns with their source columns, written `<table>.<column>`. A query
+that only selects becomes a table `out`; tables of the setup are the schema, its views are statements of the
+script.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.operations import Influence, Read, Transform, Write, inputs_of
+from fll_hbase.model.operations import Influence, InputField, Read, Transform, Write, inputs_of
 from fll_hbase.sources import sql
 from fll_hbase.sources.native.document import Reading
 
@@ -22,7 +23,10 @@ PLAIN = [case for case in ALL if "query_sql" in case]
 """Cases that are plain SQL; the others need a session."""
 
 Lineage = dict[str, dict[str, list[str]]]
-"""By target and field its source fields."""
+"""Source fields by target and field."""
+
+Kinds = dict[str, set[str]]
+"""Kinds of influence by source field."""
 
 _TABLE = re.compile(r"CREATE TABLE (\S+) \((.*)\) USING \w+$", re.DOTALL)
 
@@ -32,9 +36,9 @@ def case_id(case: dict[str, Any]) -> str:
 
 
 def read(case: dict[str, Any]) -> Reading:
-    """The reading of a case as one script."""
-    tables = [match for said in case["setup_sql"] if (match := _TABLE.match(said))]
-    views = [said for said in case["setup_sql"] if not _TABLE.match(said)]
+    """Read a case as one script."""
+    tables = [match for statement in case["setup_sql"] if (match := _TABLE.match(statement))]
+    views = [statement for statement in case["setup_sql"] if not _TABLE.match(statement)]
     writes = case["kind"] == "write"
     query = case["query_sql"] if writes else f"CREATE TABLE out AS {case['query_sql']}"
     document = {
@@ -42,71 +46,74 @@ def read(case: dict[str, Any]) -> Reading:
         "sql": ";\n".join([*views, query]),
         "schema": {match[1]: _columns(match[2]) for match in tables},
     }
-    return sql.read_document(document, namespace="cases", columns=_nothing)
+    return sql.read_document(document, namespace="cases", columns=_no_fields)
 
 
-def _nothing(_: Dataset) -> None:
+def _no_fields(_: Dataset) -> None:
     return None
 
 
-def _columns(said: str) -> list[str]:
-    """The names of column definitions, whose types may have commas of their own."""
-    depth, parts = 0, [""]
-    for letter in said:
+def _columns(definitions: str) -> list[str]:
+    """Return the names in column definitions, whose types may contain commas."""
+    depth, columns = 0, [""]
+    for letter in definitions:
         depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
-        parts = [*parts, ""] if letter == "," and depth == 0 else [*parts[:-1], parts[-1] + letter]
-    return [part.split()[0] for part in parts]
+        is_separator = letter == "," and depth == 0
+        columns = [*columns, ""] if is_separator else [*columns[:-1], columns[-1] + letter]
+    return [column.split()[0] for column in columns]
 
 
 def expected(case: dict[str, Any]) -> Lineage:
-    """The direct lineage that a case expects."""
-    said = case.get("expected_by_sink") or {case.get("sink") or "out": case["expected"]}
+    """Return the direct lineage that a case expects."""
+    by_sink = case.get("expected_by_sink") or {case.get("sink") or "out": case["expected"]}
     return {
-        sink: {name: sorted(sources) for name, sources in fields.items()} for sink, fields in said.items()
+        sink: {name: sorted(sources) for name, sources in fields.items()} for sink, fields in by_sink.items()
     }
 
 
 def direct(reading: Reading, *, sinks: set[str]) -> Lineage:
-    """The direct lineage of the targets asked for."""
-    origins, made = _origins(reading)
-    found: Lineage = {}
-    for write in reading.operations.info.operations:
-        if isinstance(write, Write) and write.destination.name in sinks:
-            fields = found.setdefault(write.destination.name, {})
-            for taken in write.inputs:
-                if taken.influence is Influence.DIRECT:
-                    sources = {
-                        f"{origins[each.origin]}.{each.name}"
-                        for each in made[taken.origin].inputs
-                        if each.influence is Influence.DIRECT
-                    }
-                    fields[taken.name] = sorted({*fields.get(taken.name, ()), *sources})
-    return found
+    """Return the direct lineage of some targets."""
+    origins, transforms = _origins(reading)
+    lineage: Lineage = {}
+    for write, written in _written_fields(reading, sinks):
+        fields = lineage.setdefault(write.destination.name, {})
+        if written.influence is Influence.DIRECT:
+            sources = {
+                f"{origins[source.origin]}.{source.name}"
+                for source in transforms[written.origin].inputs
+                if source.influence is Influence.DIRECT
+            }
+            fields[written.name] = sorted({*fields.get(written.name, ()), *sources})
+    return lineage
 
 
-def indirect(
-    reading: Reading, *, sinks: set[str]
-) -> tuple[dict[str, set[str]], dict[str, dict[str, set[str]]]]:
-    """What shapes all rows of the targets, and what shapes single columns, with the kinds."""
-    origins, made = _origins(reading)
-    whole: dict[str, set[str]] = {}
-    columns: dict[str, dict[str, set[str]]] = {}
+def indirect(reading: Reading, *, sinks: set[str]) -> tuple[Kinds, dict[str, Kinds]]:
+    """Return the kinds of indirect influence on all rows of some targets, and on single columns."""
+    origins, transforms = _origins(reading)
+    rows: Kinds = {}
+    columns: dict[str, Kinds] = {}
+    for _, written in _written_fields(reading, sinks):
+        if written.influence is Influence.INDIRECT:
+            rows.setdefault(f"{origins[written.origin]}.{written.name}", set()).add(written.kind.upper())
+            continue
+        for source in inputs_of(transforms[written.origin]):
+            if source.influence is Influence.INDIRECT:
+                kinds = columns.setdefault(written.name, {})
+                kinds.setdefault(f"{origins[source.origin]}.{source.name}", set()).add(source.kind.upper())
+    return rows, columns
+
+
+def _written_fields(reading: Reading, sinks: set[str]) -> Iterator[tuple[Write, InputField]]:
     for write in reading.operations.info.operations:
         if isinstance(write, Write) and write.destination.name in sinks:
-            for taken in write.inputs:
-                if taken.influence is Influence.INDIRECT:
-                    whole.setdefault(f"{origins[taken.origin]}.{taken.name}", set()).add(taken.kind.upper())
-                    continue
-                for each in inputs_of(made[taken.origin]):
-                    if each.influence is Influence.INDIRECT:
-                        shaping = columns.setdefault(taken.name, {})
-                        shaping.setdefault(f"{origins[each.origin]}.{each.name}", set()).add(
-                            each.kind.upper()
-                        )
-    return whole, columns
+            yield from ((write, written) for written in write.inputs)
 
 
 def _origins(reading: Reading) -> tuple[dict[str, str], dict[str, Transform]]:
     operations = reading.operations.info.operations
-    origins = {one.name: one.source.name for one in operations if isinstance(one, Read)}
-    return origins, {one.name: one for one in operations if isinstance(one, Transform)}
+    origins = {
+        operation.name: operation.source.name for operation in operations if isinstance(operation, Read)
+    }
+    return origins, {
+        operation.name: operation for operation in operations if isinstance(operation, Transform)
+    }

@@ -1,4 +1,4 @@
-"""Does a pipeline come to the operations, and a stage to the findings, that the ancestor's tests expect?"""
+"""Operations of pipelines and lint of stages against the cases of the ancestor's tests."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from fll_hbase.sources import cdap
 from fll_hbase.sources.cdap import stage_operations
 
 from .ancestor import NO_NAMESPACE, case_id, cases, operations_of
-from .pipelines import declared, document
+from .pipelines import document, stage_operations_of
 
 
 @pytest.mark.parametrize("case", cases("stage_validate"), ids=case_id)
 def test_stage(case: dict[str, Any]) -> None:
-    found = stage_operations.lint(declared(case["stage_operations"]), is_available=case["stage_inputs"].__contains__)
+    result = stage_operations.lint(
+        stage_operations_of(case["stage_operations"]), is_available=case["stage_inputs"].__contains__
+    )
     expect = case["expect"]
     assert expect.keys() <= {"invalid", "redundant"}
     if "redundant" in expect:
-        assert found.redundant_outputs == expect["redundant"]
+        assert result.redundant_outputs == expect["redundant"]
     if "invalid" in expect:
         invalid = expect["invalid"] or {"inputs": {}, "outputs": {}}
-        assert found.unknown_inputs == invalid["inputs"]
+        assert result.unknown_inputs == invalid["inputs"]
         assert invalid["outputs"] == {}, "an output is never invalid"
 
 

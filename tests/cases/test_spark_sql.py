@@ -1,4 +1,4 @@
-"""Does the SQL source read the Spark SQL cases as they were worked out, and are those it does not told?"""
+"""SQL source against the Spark SQL cases; those with other results are listed on the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from . import spark_sql
-from .spark_sql import ALL, PLAIN, case_id, direct, expected, indirect
+from .spark_sql import ALL, PLAIN, Kinds, case_id, direct, expected, indirect
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources" / "sql.md").read_text(encoding="utf-8")
 
@@ -25,16 +25,16 @@ def as_expected(case: dict[str, Any]) -> bool:
     return direct(spark_sql.read(case), sinks=set(expected(case))) == expected(case)
 
 
-def test_exactly_so_many_are_exact() -> None:
+def test_number_of_exact_cases() -> None:
     different = {case["id"] for case in PLAIN if not as_expected(case)}
     assert different == DIFFERENT
     assert len(PLAIN) - len(different) == EXACT >= 0.9 * len(PLAIN)
 
 
-def test_the_page_tells_the_others() -> None:
-    told = set(re.findall(r"^\| `([a-z]\d\d_\w+)` \|", PAGE, re.MULTILINE))
+def test_the_page_lists_the_others() -> None:
+    listed = set(re.findall(r"^\| `([a-z]\d\d_\w+)` \|", PAGE, re.MULTILINE))
     sessions = {case["id"] for case in ALL} - {case["id"] for case in PLAIN}
-    assert told == DIFFERENT | DIFFERENT_INDIRECT
+    assert listed == DIFFERENT | DIFFERENT_INDIRECT
     assert f"{EXACT} of {len(PLAIN)}" in PAGE
     assert f"{len(sessions)} need a session" in PAGE
 
@@ -45,33 +45,35 @@ def test_nothing_is_left_unresolved(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=case_id)
-def test_what_shapes_rows_and_columns(case: dict[str, Any]) -> None:
-    """Every column expected is there with one of the kinds expected, and none is there that is not."""
-    whole, columns = indirect(spark_sql.read(case), sinks=set(expected(case)))
-    said = case["expected_indirect"]
-    assert lacking(whole, said["dataset"]) == {}
-    for name, shaping in said["columns"].items():
-        assert lacking(columns.get(name, {}), shaping) == {}
-    either = said.get("either_scope", {})
-    more = [beyond(whole, said["dataset"], said.get("optional_dataset", {}), either)]
-    more += [beyond(found, said["columns"].get(name, {}), either) for name, found in columns.items()]
-    assert any(more) == (case["id"] in DIFFERENT_INDIRECT)
+def test_indirect_influence(case: dict[str, Any]) -> None:
+    """Every expected column is present with an expected kind, and no other is."""
+    rows, columns = indirect(spark_sql.read(case), sinks=set(expected(case)))
+    influence = case["expected_indirect"]
+    assert missing(rows, influence["dataset"]) == {}
+    for name, kinds in influence["columns"].items():
+        assert missing(columns.get(name, {}), kinds) == {}
+    either = influence.get("either_scope", {})
+    excess = [unexpected(rows, influence["dataset"], influence.get("optional_dataset", {}), either)]
+    excess += [
+        unexpected(kinds, influence["columns"].get(name, {}), either) for name, kinds in columns.items()
+    ]
+    assert any(excess) == (case["id"] in DIFFERENT_INDIRECT)
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=case_id)
-def test_what_may_be_told_of_either_is_told(case: dict[str, Any]) -> None:
-    whole, columns = indirect(spark_sql.read(case), sinks=set(expected(case)))
+def test_influence_of_either_scope_is_present(case: dict[str, Any]) -> None:
+    rows, columns = indirect(spark_sql.read(case), sinks=set(expected(case)))
     for source, kinds in case["expected_indirect"].get("either_scope", {}).items():
-        found = whole.get(source, set()).union(*(shaping.get(source, set()) for shaping in columns.values()))
-        assert found & set(kinds)
+        by_column = (column.get(source, set()) for column in columns.values())
+        assert rows.get(source, set()).union(*by_column) & set(kinds)
 
 
-def lacking(found: dict[str, set[str]], said: dict[str, list[str]]) -> dict[str, list[str]]:
-    """What is expected and not found, in any of its kinds."""
-    return {source: kinds for source, kinds in said.items() if not found.get(source, set()) & set(kinds)}
+def missing(actual: Kinds, required: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the expected fields that are present in none of their kinds."""
+    return {source: kinds for source, kinds in required.items() if not actual.get(source, set()) & set(kinds)}
 
 
-def beyond(found: dict[str, set[str]], *said: dict[str, list[str]]) -> dict[str, set[str]]:
-    """What is found and not expected."""
-    allowed = {source: {kind for one in said for kind in one.get(source, ())} for source in found}
-    return {source: kinds - allowed[source] for source, kinds in found.items() if kinds - allowed[source]}
+def unexpected(actual: Kinds, *permitted: dict[str, list[str]]) -> Kinds:
+    """Return the fields with kinds that are not expected."""
+    allowed = {source: {kind for kinds in permitted for kind in kinds.get(source, ())} for source in actual}
+    return {source: kinds - allowed[source] for source, kinds in actual.items() if kinds - allowed[source]}
