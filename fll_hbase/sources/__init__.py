@@ -1,1 +1,1 @@
-"""Foreign words to recorded runs: each source is a pure function of a document."""
+"""Document formats: each source is a pure function from a document to recorded runs."""

@@ -1,4 +1,4 @@
-"""Which logical name does a physical one stand for: rules, a setting, applied on the way in."""
+"""Rewrite rules for dataset names: physical names, such as paths with dates, to logical ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ARROW = "=>"
 
 @dataclass(frozen=True, slots=True)
 class NameRules:
-    """Patterns and what they are replaced by, tried in order; the first that is found in a name is used."""
+    """Patterns and replacements in order; the first pattern found in a name is applied."""
 
     rules: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def apply(self, name: str) -> str:
-        """The logical name; the name itself where no rule speaks of it, or would leave nothing of it."""
+        """Return the logical name; the name itself if no rule matches or the result would be empty."""
         for pattern, replacement in self.rules:
             logical, matches = pattern.subn(replacement, name)
             if matches:
@@ -26,7 +26,7 @@ class NameRules:
 
 
 def parse_rules(text: str) -> NameRules:
-    r"""Rules as a setting has them, one a line or parted by `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
+    r"""Parse the rules of the setting, separated by line breaks or `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
 
     The left side is a regular expression of Python, looked for anywhere in a name; the right side is put in
     its place, where `\1` is what its first group found. Raises ConfigurationError.

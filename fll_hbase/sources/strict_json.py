@@ -1,4 +1,4 @@
-"""Is it JSON that says one thing only: bytes to values, or one clear fault."""
+"""Strict JSON parser: rejects duplicate keys, NaN and lone surrogates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(raw: bytes) -> Any:
-    """The value of a JSON text in UTF-8.
+    """Parse a JSON text in UTF-8.
 
     Raises UnreadableDocument for anything else, and for what readers understand in different ways: NaN and
     Infinity, a member given twice, half a surrogate pair, nesting beyond what can be read.

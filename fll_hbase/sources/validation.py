@@ -1,4 +1,4 @@
-"""What is wrong with a document: every member checked, every fault kept with its place."""
+"""Collecting validator: checks the members of parsed JSON and keeps every error with its path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ID_BYTES_MAX = 1024
 
 
 class Validator:
-    """Takes members out of parsed JSON. A wrong one gives a fault, and a harmless value to go on with."""
+    """Reads members of parsed JSON. A wrong member adds an error and yields a harmless value."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
@@ -22,7 +22,7 @@ class Validator:
         self.errors.append(FieldError(path, detail))
 
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
-        """A JSON object; members it does not know are ignored and named in the warnings."""
+        """Return a JSON object; members not in `member_names` are ignored with a warning."""
         if not isinstance(value, dict):
             self.error(path, f"must be an object, is {_json_type(value)}")
             return {}
@@ -32,7 +32,7 @@ class Validator:
         return value
 
     def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:
-        """A JSON array; absent means empty unless required."""
+        """Return a JSON array; a missing one is empty unless required."""
         if name not in holder:
             if required:
                 self.error(child_path(path, name), "missing")
@@ -44,19 +44,19 @@ class Validator:
         return value
 
     def required(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """A text that must be there and not be empty."""
+        """Return a string that must be present and not empty."""
         if name not in holder:
             self.error(child_path(path, name), "missing")
             return "?"
         return self.name(holder[name], child_path(path, name), bytes_max=bytes_max)
 
     def optional(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """A text that may be absent or empty."""
+        """Return a string that may be missing or empty."""
         value = holder.get(name, "")
         return self.name(value, child_path(path, name), bytes_max=bytes_max) if value != "" else ""
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
-        """A text that is not empty and, as UTF-8, at most `bytes_max` long."""
+        """Return a non-empty string of at most `bytes_max` bytes in UTF-8."""
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if not isinstance(value, str):
@@ -72,7 +72,7 @@ class Validator:
     def choice(
         self, holder: dict[str, Any], name: str, path: str, choices: Collection[str], default: str
     ) -> str:
-        """One of a few words."""
+        """Return a string that must be one of `choices`; `default` if it is missing or wrong."""
         value = holder.get(name, default)
         if isinstance(value, str) and value in choices:
             return value
@@ -81,7 +81,7 @@ class Validator:
         return default
 
     def integer(self, holder: dict[str, Any], name: str, path: str, *, below: int) -> int:
-        """A whole number from 0 to below a limit."""
+        """Return an integer from 0 (included) to `below` (excluded)."""
         value = holder.get(name)
         if name not in holder:
             self.error(child_path(path, name), "missing")
@@ -103,12 +103,12 @@ class Validator:
 
 
 def child_path(path: str, name: object) -> str:
-    """The place of a member or item."""
+    """Return the path of a member or item: `operations.2.inputs`."""
     return f"{path}.{name}" if path else str(name)
 
 
 def items_with_path(items: list[Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Items with their places."""
+    """Iterate over items with their paths."""
     for number, item in enumerate(items):
         yield item, child_path(path, number)
 

@@ -1,4 +1,4 @@
-"""What do DataHub's clients say: metadata proposals to runs and schemas, and urns to end points and back."""
+"""DataHub: metadata change proposals to runs and dataset metadata, urns to datasets and back."""
 
 from fll_hbase.sources.datahub.aspect_counters import AspectCount, AspectCounters, AspectOutcome
 from fll_hbase.sources.datahub.envelopes import MessageFormat

@@ -1,4 +1,4 @@
-"""How many proposals of which aspect were there, and what became of them."""
+"""Counters of proposals by aspect and outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class AspectOutcome(Enum):
-    """Recorded as a run, put into the catalogue, counted and no more, or a removal, which undoes nothing."""
+    """Outcome of a proposal: a run, catalogue data, only counted, or a removal (which deletes nothing)."""
 
     RECORDED = "recorded"
     DESCRIBED = "described"
@@ -18,7 +18,7 @@ class AspectOutcome(Enum):
 
 
 class AspectCount(NamedTuple):
-    """What is counted; the aspect is empty where all of an entity is to go."""
+    """Key of a counter; the aspect is empty for the deletion of a whole entity."""
 
     urn: str
     aspect: str
@@ -26,7 +26,7 @@ class AspectCount(NamedTuple):
 
 
 class AspectCounters:
-    """Proposals by aspect and outcome since the process began; threads may share it."""
+    """Counts proposals by aspect and outcome since process start. Threads may share it."""
 
     def __init__(self) -> None:
         self._totals: Counter[tuple[str, AspectOutcome]] = Counter()
@@ -39,6 +39,6 @@ class AspectCounters:
                 self._totals[key.aspect, key.outcome] += number
 
     def totals(self) -> dict[tuple[str, AspectOutcome], int]:
-        """What was counted so far."""
+        """Return the current totals."""
         with self._lock:
             return dict(self._totals)

@@ -1,4 +1,4 @@
-"""What does DataHub's client get that asks for an aspect: what the catalogue knows, in DataHub's words."""
+"""Aspects returned to DataHub's clients, built from the catalogue."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SCHEMA = "schemaMetadata"
 
 
 def key(dataset: Dataset) -> dict[str, Any]:
-    """The key aspect of a dataset: the client takes it for a proof that the dataset is there."""
+    """Return the `datasetKey` aspect, which clients read to check that a dataset exists."""
     platform, environment = urns.platform_and_environment(dataset.namespace)
     data = {"platform": f"urn:li:dataPlatform:{platform}", "name": dataset.name, "origin": environment}
     return _aspect("com.linkedin.metadata.key.DatasetKey", data)
 
 
 def schema(dataset: Dataset, fields: Iterable[Field]) -> dict[str, Any]:
-    """The fields of a dataset, with the types that their platform calls them; DataHub's own are not kept."""
+    """Return the `schemaMetadata` aspect with native types; DataHub's own types are not stored."""
     data = {
         "schemaName": dataset.name,
         "platform": f"urn:li:dataPlatform:{urns.platform_and_environment(dataset.namespace)[0]}",

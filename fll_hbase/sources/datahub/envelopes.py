@@ -1,4 +1,4 @@
-"""Which changes does a message of DataHub's clients propose: each envelope to proposals of one aspect each.
+"""Envelopes of DataHub messages, unwrapped to proposals of one aspect each.
 
 The envelopes are those of the emitter: `ingestProposal` and `ingestProposalBatch` of its older protocol,
 entities of its newer one, snapshots of metadata change events, and files with proposals and events.
@@ -23,7 +23,7 @@ _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
 class MessageFormat(Enum):
-    """How a message wraps its proposals: by the route it came by, or as files have them."""
+    """How a message wraps its proposals: by route, or as in files."""
 
     PROPOSAL = "ingestProposal"
     PROPOSALS = "ingestProposalBatch"
@@ -35,7 +35,7 @@ class MessageFormat(Enum):
 
 
 def proposals(validator: Validator, document: object, form: MessageFormat) -> Iterator[Proposal]:
-    """The proposals of a message, in order; what is wrong with its envelope goes to `checks`."""
+    """Iterate over the proposals of a message in order; errors of the envelope go to `validator`."""
     return _FORMS[form](validator, document)
 
 
@@ -54,7 +54,7 @@ def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
 
 
 def _unescaped(proposal: object) -> object:
-    """The emitter sends `\\u00e9` for `é` in each text of a single proposal; urns must not differ by that."""
+    """Decode `\\u00e9` in the urn: the emitter escapes every text of a single proposal."""
     if not isinstance(proposal, dict) or not isinstance(proposal.get("entityUrn"), str):
         return proposal
     urn = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), proposal["entityUrn"])
@@ -87,7 +87,7 @@ def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]
 
 
 def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> object:
-    """The aspect in an envelope, which is JSON in a text."""
+    """Parse the aspect of an envelope, which is JSON inside a string."""
     errors_before = len(validator.errors)
     text = validator.required(holder, "value", path)
     if len(validator.errors) > errors_before:
@@ -154,7 +154,7 @@ def _ingested(validator: Validator, document: object, path: str) -> Iterator[Pro
 def _aspects(
     validator: Validator, snapshots: dict[str, Any], path: str, observed_ms: int
 ) -> Iterator[Proposal]:
-    """The aspects of a snapshot, which stands under the name of its class."""
+    """Iterate over the aspects of a snapshot, whose member name is its class."""
     if len(snapshots) != 1:
         validator.error(path, "must hold one snapshot under the name of its class")
     for name, snapshot in snapshots.items():

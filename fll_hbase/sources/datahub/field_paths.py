@@ -1,4 +1,4 @@
-"""Which field does a DataHub field path name: types are left out, nested names are joined by `/`.
+"""DataHub field paths to field names: types are left out, nested names are joined by `/`.
 
 Version 2 tells the type of every step, `[version=2.0].[type=struct].[type=array].a.[type=string].b`, so names
 may hold dots; in version 1, `a.b`, a dot always nests. Both are `a/b`. A field of a message's key is
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"(?:^|\.)\[(?:version|key|type)=[^\]]*\](?=\.|$)")
 
 
 def field_name(path: str) -> str:
-    """The name of the field; a path without any name, such as that of a bare string, stays as it is."""
+    """Return the field name; a path without names, such as that of a bare string, is returned unchanged."""
     if not path.startswith("[version="):
         return path.replace(".", "/")
     names = [chunk[1:] for chunk in _TOKEN.split(path) if chunk]
@@ -27,7 +27,7 @@ def field_name(path: str) -> str:
 
 
 def field_path(name: str) -> str:
-    """A path that names the field: version 1 where that can, else version 2 with unknown types."""
+    """Return a path of the field: version 1 if possible, else version 2 with unknown types."""
     if name.startswith(VERSION) and field_name(name) == name:
         return name
     names = name.split("/")
@@ -39,5 +39,5 @@ def field_path(name: str) -> str:
 
 
 def ends_in_a_name(path: str) -> bool:
-    """Whether the path is that of a field, not of a type on the way to one."""
+    """Return whether the path ends with a field name, not with a type."""
     return not path.endswith("]") or not path.startswith("[version=")

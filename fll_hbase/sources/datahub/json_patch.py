@@ -1,4 +1,4 @@
-"""What does a JSON patch of lineage add: its edges as the aspect that would hold them and nothing else.
+"""JSON patches of lineage aspects: the edges that a patch adds, as an aspect.
 
 A path is `/upstreams/<urn>` for one edge, `/upstreams` for all of them; for a fine-grained one it is
 `/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. What is taken away was so
@@ -25,7 +25,7 @@ _KEY_MEMBERS = {
     "outputDatasetFields": "destinationUrn",
     "fields": "fieldPath",
 }
-"""The member of an edge that its key in the path stands for."""
+"""The member of an edge that the key in the path contains."""
 
 _BARE = ("inputDatasets", "outputDatasets")
 _NONE = "NONE"
@@ -33,14 +33,14 @@ _NONE = "NONE"
 
 @dataclass(frozen=True, slots=True)
 class PatchResult:
-    """What a patch adds, as an aspect, and how many removals it asks for."""
+    """The added edges as an aspect, and the number of requested removals."""
 
     aspect: dict[str, Any]
     removals: int
 
 
 def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
-    """The edges that a patch adds; a bare list of operations, or an object that holds them as `patch`."""
+    """Read a patch: a list of operations, or an object with the list as `patch`."""
     operations, item_path = value, value_path
     if isinstance(value, dict):
         operations, item_path = (
@@ -111,5 +111,5 @@ def _add_fine_grained(
 
 
 def _urn(key: str) -> str:
-    """A key as it is, or percent-encoded whole, as emitters of 2023 sent it."""
+    """Decode a key; emitters of 2023 percent-encode it as a whole."""
     return unquote(key) if key.startswith("urn%3A") else key

@@ -1,4 +1,4 @@
-"""What does an aspect say of lineage: `upstreamLineage`, `dataJobInputOutput` and what came before them.
+"""Lineage aspects: `upstreamLineage`, `dataJobInputOutput` and their predecessors.
 
 Whatever the form, it comes to edges: end points read and written, and which fields were derived of which.
 """
@@ -21,7 +21,7 @@ _STAMPS = ("auditStamp", "created", "lastModified")
 
 
 def upstream_lineage(validator: Validator, value: object, path: str, dataset: Dataset) -> AspectLineage:
-    """A dataset's upstreams; its fine-grained entries tell how."""
+    """Read `upstreamLineage`: upstream datasets and fine-grained entries."""
     data = object_without_nulls(validator, value, path)
     upstreams = [
         (object_without_nulls(validator, *item), item[1])
@@ -43,7 +43,7 @@ def upstream_lineage(validator: Validator, value: object, path: str, dataset: Da
 def fine_grain_upstream_lineage(
     validator: Validator, value: object, path: str, dataset: Dataset
 ) -> AspectLineage:
-    """The aspect that was first proposed (seed 001): upstreams with pairs of field paths."""
+    """Read the first proposal of the aspect (seed 001): upstreams with pairs of field paths."""
     data = object_without_nulls(validator, value, path)
     upstreams = [
         (object_without_nulls(validator, *item), item[1])
@@ -73,7 +73,7 @@ def fine_grain_upstream_lineage(
 
 
 def data_job_input_output(validator: Validator, value: object, path: str) -> AspectLineage:
-    """What a job reads and writes, as urns or as edges, and its fine-grained entries."""
+    """Read `dataJobInputOutput`: inputs and outputs as urns or edges, and fine-grained entries."""
     data = object_without_nulls(validator, value, path)
     inputs = _read_field_set(validator, data, "input", path)
     outputs = _read_field_set(validator, data, "output", path)
@@ -89,7 +89,7 @@ def data_job_input_output(validator: Validator, value: object, path: str) -> Asp
 
 
 class _FieldSet(NamedTuple):
-    """The inputs or the outputs of a job."""
+    """Read the inputs or the outputs of a job."""
 
     end_points: frozenset[Dataset]
     fields: frozenset[DatasetField]
@@ -110,7 +110,7 @@ def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path:
 
 
 def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple[Derivation, ...]:
-    """The fine-grained entries; those that name nothing at all say nothing."""
+    """Read the fine-grained entries; empty ones are ignored."""
     entries = [
         _derivation(validator, *item) for item in list_items(validator, data, "fineGrainedLineages", path)
     ]
@@ -151,7 +151,7 @@ def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
 def _edges(
     validator: Validator, data: dict[str, Any], name: str, path: str
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Edges, each an object or, as fields are listed, a bare urn."""
+    """Iterate over edges: objects, or bare urns as in lists of fields."""
     for item, item_path in list_items(validator, data, name, path):
         if isinstance(item, str):
             yield {"destinationUrn": item}, item_path
@@ -175,7 +175,7 @@ def _queries(
 
 
 def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) -> int:
-    """The newest time of all audit stamps; emitters that know none say 0."""
+    """Return the newest audit stamp in ms; 0 if there is none."""
     newest_ms = 0
     for holder, path in holders:
         for name in _STAMPS:

@@ -1,4 +1,4 @@
-"""What can DataHub say of lineage: edges between end points, and derivations of their fields."""
+"""Lineage of an aspect before it becomes operations: dataset edges and field derivations."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class AspectLineage:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was read and nothing made."""
+        """Return whether there is neither a source nor a derivation."""
         return not (self.sources or self.destinations or self.derivations)
 
 
 def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """Sorted; entries that differ in their upstreams alone are one, for patches tell source by source."""
+    """Sort entries and merge those that differ in upstreams only, because patches list sources one by one."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
     for each_of in derivations:
         key = each_of.downstreams, each_of.operation, each_of.query
@@ -66,5 +66,5 @@ def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
 
 
 def in_order(items: Iterable[_T]) -> tuple[_T, ...]:
-    """Sorted, and nothing twice."""
+    """Return the items sorted without duplicates."""
     return tuple(sorted(set(items)))

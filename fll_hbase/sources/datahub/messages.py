@@ -1,4 +1,4 @@
-"""What does a message of DataHub's clients come to: runs, schemas, and a count of all else.
+"""Messages of DataHub clients to runs, dataset metadata and counts.
 
 A proposal of lineage is a run: DataHub keeps the last state of an aspect, this store keeps what was so when.
 Its start is the newest audit stamp in the aspect, else when the client observed it, else now; its id is a
@@ -37,7 +37,7 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """What one message comes to; `counted` has every proposal, those that come to nothing here too."""
+    """A parsed message; `counted` includes every proposal, also those that are only counted."""
 
     runs: tuple[RecordedRun, ...]
     schemas: tuple[DatasetMetadata, ...]
@@ -45,7 +45,7 @@ class ParsedMessage:
 
 
 def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
-    """The runs and schemas that a message proposes; `now_ms` is the start of runs that say none.
+    """Read a message; `now_ms` is the start of runs without a time.
 
     Raises UnreadableDocument with every fault of the whole message: of a faulty one nothing is to be stored.
     """
@@ -60,7 +60,7 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
 
 @dataclass(slots=True)
 class _MessageCollector:
-    """Proposals of one message so far."""
+    """Collects the proposals of one message."""
 
     checks: Validator
     now_ms: int
@@ -69,7 +69,7 @@ class _MessageCollector:
     counted: Counter[AspectCount] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
-        """Take one proposal for what it is."""
+        """Add one proposal."""
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
             outcome = AspectOutcome.REMOVED
@@ -80,7 +80,7 @@ class _MessageCollector:
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> ParsedMessage:
-        """All of it."""
+        """Return the parsed message."""
         return ParsedMessage(tuple(self.runs.values()), tuple(self.schemas), self.counted)
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
@@ -127,7 +127,7 @@ class _MessageCollector:
         return AspectOutcome.DESCRIBED
 
     def _upserted(self, proposal: Proposal) -> tuple[object, int]:
-        """What the proposal adds, as an aspect, and how much it takes away."""
+        """Return the aspect that the proposal adds and the number of removals."""
         if proposal.change != PATCH:
             return proposal.value, 0
         patch = apply_patch(self.checks, proposal.value, proposal.path)
@@ -136,7 +136,7 @@ class _MessageCollector:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """Whose lineage an aspect tells: a dataset's, `of`, or that of a job in its flow."""
+    """The program of an aspect's lineage: a dataset, or a job in its flow."""
 
     namespace: str
     application: str

@@ -1,4 +1,4 @@
-"""What does an aspect say of an end point itself: its fields and types, and its description."""
+"""Aspects about a dataset itself: fields, types and description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, 
 
 
 def schema(validator: Validator, value: object, value_path: str, dataset: Dataset) -> DatasetMetadata:
-    """The fields of a `schemaMetadata`; types on the way to one are none, unless there is nothing else."""
+    """Read the fields of `schemaMetadata`; paths that end in a type count only if there are no others."""
     data = object_without_nulls(validator, value, value_path)
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}
@@ -33,14 +33,14 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
 
 
 def description(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
-    """The description of a `datasetProperties`; its name is part of the urn."""
+    """Read the description of `datasetProperties`; its name is part of the urn."""
     return DatasetMetadata(
         dataset, (), validator.optional(object_without_nulls(validator, value, path), "description", path)
     )
 
 
 def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
-    """Fields that the aspect names, but that no pair holds: the catalogue knows them all the same."""
+    """Iterate over fields that a lineage aspect mentions outside field pairs, for the catalogue."""
     names: dict[Dataset, set[str]] = {}
     for field in edges.fields:
         names.setdefault(field.dataset, set()).add(field.name)
@@ -53,7 +53,7 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
 
 
 def _type(validator: Validator, members: dict[str, object], path: str) -> str:
-    """The type as the platform calls it, else DataHub's word for it."""
+    """Return the native type, else DataHub's own type name."""
     native = validator.optional(members, "nativeDataType", path)
     if native:
         return native

@@ -1,4 +1,4 @@
-"""Which operations do edges come to: READs, a TRANSFORM for each derived field, WRITEs; the same every day.
+"""Aspect lineage to operations: READs, a TRANSFORM per derived field, WRITEs; deterministic.
 
 Names are made of what the operations are about, never of their place in the aspect, and everything is sorted:
 equal lineage has one checksum whichever way it was told.
@@ -19,14 +19,14 @@ NAMED_FIELDS_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class ParsedOperations:
-    """Operations, and by the name of each TRANSFORM how sure its entry was, where not fully."""
+    """Operations, and the confidence of each TRANSFORM that is below 1.0, by name."""
 
     operations: tuple[Operation, ...]
     confidences: dict[str, float]
 
 
 def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> ParsedOperations:
-    """The operations that edges come to; `dataset` is what the aspect belongs to, None for that of a job.
+    """Build the operations of aspect lineage; `dataset` is the owner of the aspect, None for a job.
 
     A field that comes under its own name and by no operation that anyone named goes from READ to WRITE.
     """
@@ -56,7 +56,7 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
-    """A READ of each source with the fields that lead on; without fields where it is not known which do."""
+    """Build a READ per source with the used fields; without fields if they are unknown."""
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)
     for derivation in edges.derivations:
@@ -81,7 +81,7 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
 
 @dataclass(slots=True)
 class _Flow:
-    """Derivations on their way to operations."""
+    """Collects derivations and builds TRANSFORMs and write inputs."""
 
     dataset: Dataset | None
     names: UniqueNames = field(default_factory=UniqueNames)
@@ -91,7 +91,7 @@ class _Flow:
     confidences: dict[str, float] = field(default_factory=dict)
 
     def derive(self, derivation: Derivation) -> None:
-        """Add what the derivation comes to; one of whole end points alone makes no pair of fields."""
+        """Add one derivation; a derivation from datasets without fields makes no field pairs."""
         if derivation.dataset_upstreams and not derivation.upstreams:
             return
         inputs = _inputs(
@@ -122,7 +122,7 @@ def _is_copy(derivation: Derivation) -> bool:
 
 
 def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> str:
-    """What is derived, in few words: the fields, with their end point where that is not the program's."""
+    """Summarise derived fields: names, with their dataset if it is not the program's."""
     names = [
         downstream.name if downstream.dataset == dataset else f"{downstream.dataset}.{downstream.name}"
         for downstream in downstreams

@@ -1,4 +1,4 @@
-"""What is one proposed change: an aspect of an entity, as it is to be."""
+"""A metadata change proposal: one aspect of one entity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELETE = "DELETE"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One aspect of one entity, as it is to be.
+    """One aspect of one entity.
 
     `value` is its JSON, which stands at the place `at`; None where the aspect or all of the entity is to go.
     `urn_at` is the place of the urn. `observed_ms` is when the client saw it, 0 where it does not say.
@@ -30,7 +30,7 @@ class Proposal:
 
 
 def object_without_nulls(validator: Validator, value: object, path: str) -> dict[str, Any]:
-    """A JSON object without its nulls; members that nobody here knows are no fault."""
+    """Return a JSON object without its nulls; unknown members are allowed."""
     if isinstance(value, dict):
         return {name: member for name, member in value.items() if member is not None}
     return validator.members(value, path, ())

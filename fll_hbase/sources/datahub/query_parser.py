@@ -1,4 +1,4 @@
-"""What does a query parser's column lineage say (seed 001): pairs of a target and what it is made of.
+"""Column lineage of a query parser (seed 001): pairs of a target and its sources.
 
 A pair is a list of two objects. `Left` names a table and the columns that decided which rows it got; `Right`
 names a column and the columns that it is made of. Tables are those of one warehouse, hive.
@@ -20,12 +20,12 @@ _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 
 def is_query_parser_output(document: object) -> bool:
-    """Whether a document is one such pair, or a list of them."""
+    """Return whether a document is such a pair or a list of pairs."""
     return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
 
 
 def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
-    """One proposal for each table written, in the form of the aspect that seed 001 proposed."""
+    """Iterate over one proposal per written table, in the form of the aspect of seed 001."""
     pairs = [document] if _is_pair(document) else document
     written: dict[str, dict[str, dict[str, Any]]] = {}
     for item, path in items_with_path(pairs if isinstance(pairs, list) else [], ""):
@@ -73,7 +73,7 @@ def _empty_upstream() -> dict[str, Any]:
 
 
 def _table(validator: Validator, data: dict[str, Any], path: str, prefix: str) -> str:
-    """The urn of a table; a schema that only repeats the table's name is no part of it."""
+    """Return the urn of a table, without a schema that only repeats the table's name."""
     names = [validator.optional(data, f"{prefix}{part}", path) for part in _PARTS]
     names[2] = validator.required(data, f"{prefix}TableName", path)
     if names[1] == names[2]:

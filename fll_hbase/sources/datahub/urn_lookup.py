@@ -1,4 +1,4 @@
-"""Which end points and fields do the urns in an aspect name; wrong ones are faults at their place."""
+"""Urns inside aspects to datasets and fields; invalid urns become errors with their path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def read_dataset(validator: Validator, value: object, path: str) -> Dataset:
-    """The end point that a urn names."""
+    """Return the dataset of a urn."""
     dataset = _parse_urn(validator, value, path, urns.parse_dataset)
     if dataset is None:
         return NOWHERE
@@ -23,7 +23,7 @@ def read_dataset(validator: Validator, value: object, path: str) -> Dataset:
 
 
 def read_field(validator: Validator, value: object, path: str) -> DatasetField:
-    """The field that a schemaField urn names."""
+    """Return the field of a schemaField urn."""
     field = _parse_urn(validator, value, path, urns.parse_field)
     if field is None:
         return DatasetField(NOWHERE, "?")
@@ -34,12 +34,12 @@ def read_field(validator: Validator, value: object, path: str) -> DatasetField:
 
 
 def list_items(validator: Validator, data: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
-    """The items of a member, with their places."""
+    """Iterate over the items of a member with their paths."""
     return items_with_path(validator.items(data, name, path), child_path(path, name))
 
 
 def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str, path: str) -> Dataset:
-    """The end point that a member names, which must be there."""
+    """Return the dataset whose urn is a required member."""
     if name not in holder:
         validator.error(child_path(path, name), "missing")
         return NOWHERE
@@ -47,7 +47,7 @@ def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str,
 
 
 def _parse_urn(validator: Validator, value: object, path: str, reading: Callable[[str], _T]) -> _T | None:
-    """What a urn names; None, and a fault, for what is no such urn."""
+    """Parse a urn; None, with an error, if it is invalid."""
     errors_before = len(validator.errors)
     text = validator.name(value, path)
     if len(validator.errors) > errors_before:

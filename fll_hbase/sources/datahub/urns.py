@@ -1,4 +1,4 @@
-"""Which end point does a DataHub urn name, and which urn an end point: one rule, both ways.
+"""DataHub urns to datasets and back.
 
 `urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`; where the
 environment is not PROD the namespace says it, `hive:DEV`. A platform instance stays first in the name. Commas
@@ -29,7 +29,7 @@ _ENCODED = re.compile(r"%((?:25)*)(2C|28|29|E2%90%9F)")
 
 
 class FieldUrn(NamedTuple):
-    """What a schemaField urn names: a field path as DataHub has it, in an end point."""
+    """A schemaField urn: a dataset and a field path in DataHub's notation."""
 
     dataset: Dataset
     path: str
@@ -37,7 +37,7 @@ class FieldUrn(NamedTuple):
 
 @lru_cache(1_024)
 def parse_dataset(urn: str) -> Dataset:
-    """The end point that a urn names. Raises ValueError for what is no urn of an entity."""
+    """Parse the urn of a dataset or another entity. Raises ValueError for anything else."""
     dataset = _DATASET.fullmatch(urn)
     if dataset and not dataset[1].startswith("urn:"):
         platform, name, environment = decode(dataset[1]), decode(dataset[2]), dataset[3]
@@ -51,7 +51,7 @@ def parse_dataset(urn: str) -> Dataset:
 
 
 def dataset_urn(dataset: Dataset) -> str:
-    """The urn that names an end point; `end_point` is its inverse but for a needless `:PROD`."""
+    """Return the urn of a dataset: the inverse of `parse_dataset`, except for a redundant `:PROD`."""
     if _ENTITIES.fullmatch(dataset.namespace):
         return f"{dataset.namespace}:{dataset.name}"
     platform, environment = platform_and_environment(dataset.namespace)
@@ -59,13 +59,13 @@ def dataset_urn(dataset: Dataset) -> str:
 
 
 def platform_and_environment(namespace: str) -> tuple[str, str]:
-    """The platform and the environment that a namespace says."""
+    """Split a namespace into platform and environment."""
     data = _ENVIRONMENT.fullmatch(namespace)
     return (data[1], data[2]) if data else (namespace, PROD)
 
 
 def parse_field(urn: str) -> FieldUrn:
-    """The field that a schemaField urn names. Raises ValueError for anything else."""
+    """Parse a schemaField urn. Raises ValueError for anything else."""
     plain = _PLAIN_FIELD.fullmatch(urn)
     if plain:
         return FieldUrn(parse_dataset(plain[1]), decode(plain[2]))
@@ -79,12 +79,12 @@ def parse_field(urn: str) -> FieldUrn:
 
 
 def field_urn(field: FieldUrn) -> str:
-    """The schemaField urn of a field path."""
+    """Return the schemaField urn of a field path."""
     return f"{_FIELD}{dataset_urn(field.dataset)},{encode(field.path)})"
 
 
 class JobUrn(NamedTuple):
-    """A data job: where it runs, its flow and itself."""
+    """A dataJob urn: namespace of the orchestrator, flow and job name."""
 
     namespace: str
     flow: str
@@ -92,7 +92,7 @@ class JobUrn(NamedTuple):
 
 
 def parse_job(urn: str) -> JobUrn:
-    """The job that a dataJob urn names. Raises ValueError for anything else."""
+    """Parse a dataJob urn. Raises ValueError for anything else."""
     data = _JOB.fullmatch(urn)
     if data is None:
         raise ValueError(
@@ -103,13 +103,13 @@ def parse_job(urn: str) -> JobUrn:
 
 
 def encode(text: str) -> str:
-    """Text as a part of a urn. What looks encoded already gets one `25` more, so that nothing is lost."""
+    """Encode text for a urn. Sequences that look encoded get another `25`, so decoding is exact."""
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 
 
 def decode(text: str) -> str:
-    """The inverse of `encoded`."""
+    """Decode text of a urn: the inverse of `encode`."""
     if "%" not in text:
         return text
     return _ENCODED.sub(
@@ -123,7 +123,7 @@ def _namespace(platform: str, environment: str) -> str:
 
 
 def _end_of_urn(text: str) -> int:
-    """Where the comma after a leading urn is, -1 without one: parentheses nest."""
+    """Return the index of the comma after a leading urn, or -1; parentheses nest."""
     depth = 0
     for item_path, character in enumerate(text):
         depth += (character == "(") - (character == ")")

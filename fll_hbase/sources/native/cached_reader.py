@@ -1,4 +1,4 @@
-"""How are documents read by the thousand: bytes to runs, with operations read before not read again.
+"""Reader of our own documents that caches parsed operations by their bytes.
 
 The operations of a nightly job are the same bytes every night. What passed the strict reading once is known
 by those very bytes, so that only the rest of a document, some 200 bytes, is read strictly each time.
@@ -16,7 +16,7 @@ from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations
 
 REMEMBERED_BYTES_MAX = 64 * 2**20
-"""Of operations as sent; as values they take some ten times as much."""
+"""Bytes of cached operations as sent; parsed they take about ten times as much memory."""
 
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
 
@@ -25,13 +25,13 @@ _LOOK_BYTES = 40
 
 
 class _Outline(msgspec.Struct):
-    """Where the operations of a document are; everything else is read strictly."""
+    """The raw operations of a document; the rest is parsed strictly."""
 
     operations: msgspec.Raw
 
 
 class CachedDocumentReader:
-    """Reads documents; threads may share it."""
+    """Reads documents. Threads may share it."""
 
     def __init__(self) -> None:
         self._outline = msgspec.json.Decoder(_Outline)
@@ -41,7 +41,7 @@ class CachedDocumentReader:
         self._lock = threading.Lock()
 
     def read(self, raw: bytes, *, namespace: str | None, operations: bytes | None = None) -> Reading:
-        """The run that a document records; raises as `document.read` does, and for what is not JSON.
+        """Read a document. Raises like `document.read`, and UnreadableDocument for text that is not JSON.
 
         `operations` are the bytes of that member where they are known, so that they need not be looked for.
         """
@@ -59,7 +59,7 @@ class CachedDocumentReader:
         return reading
 
     def _operations_of(self, raw: bytes) -> bytes:
-        """The bytes of the operations; empty where they are not to be found or not worth remembering."""
+        """Return the bytes of the operations; empty if they cannot be located or are too large to cache."""
         try:
             return _if_small(bytes(self._outline.decode(raw).operations))
         except (msgspec.MsgspecError, RecursionError):
@@ -76,7 +76,7 @@ def _if_small(operations: bytes) -> bytes:
 
 
 def _without(raw: bytes, data: bytes) -> bytes:
-    """The document with a placeholder for its operations, if the first thing that looks like them is them.
+    """Return the document with a placeholder for its operations, if their first occurrence is at their place.
 
     A search for all of their bytes would cost more than reading the rest does.
     """
@@ -87,7 +87,7 @@ def _without(raw: bytes, data: bytes) -> bytes:
 
 
 def _is_rest(parsed: object) -> bool:
-    """Whether the placeholder stands for the operations, and for nothing that only looks like them."""
+    """Return whether the placeholder replaced the operations, and not equal bytes elsewhere."""
     if not isinstance(parsed, dict) or "destination" in parsed:
         return False
     placeholder = parsed.get("operations")

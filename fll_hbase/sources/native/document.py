@@ -1,4 +1,4 @@
-"""What does one of our own documents say: a run and its operations, in either form.
+"""Our own document: a run and its operations, in either of two forms.
 
 The forms are those of the REST contract; docs/recording.md describes them.
 """
@@ -26,7 +26,7 @@ _STATES = [state.value for state in State]
 
 @dataclass(frozen=True, slots=True)
 class ReadOperations:
-    """The operations of a document as lineage, and what in them was ignored or taken as it is."""
+    """The lineage of the operations of a document, with warnings."""
 
     info: FieldLineageInfo
     warnings: tuple[FieldError, ...]
@@ -34,7 +34,7 @@ class ReadOperations:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a document says: its run, and its operations with the namespace they were read in."""
+    """A parsed document: the run, its operations, and warnings about the head."""
 
     run: ProgramRun
     operations: ReadOperations
@@ -50,7 +50,7 @@ class Reading:
 
 
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:
-    """The run that a document records.
+    """Read a document and return its run.
 
     `namespace` is that of the URL; without one the document must name its own. `operations` stand for those
     of the document where they were read before. Raises UnreadableDocument with every fault of shape, else
@@ -80,7 +80,7 @@ def read_operations(
     *,
     build: Callable[[Sequence[Operation]], FieldLineageInfo] = lineage.build_lineage,
 ) -> ReadOperations:
-    """The lineage that the members `operations` and `destination` mean; raises as `read` does."""
+    """Build the lineage of the members `operations` and `destination`; raises like `read`."""
     validator = Validator()
     data = validator.items(members, "operations", "", required=True)
     operations: list[Operation]
@@ -100,7 +100,7 @@ def read_operations(
 
 
 def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
-    """The namespace of the program: that of the URL, which a document may repeat, or the document's."""
+    """Return the namespace of the program: from the URL, which the document may repeat, or the document's."""
     if namespace is None:
         return validator.required(members, "namespace", "", bytes_max=ID_BYTES_MAX)
     if members.get("namespace", namespace) != namespace:
@@ -109,7 +109,7 @@ def read_namespace(validator: Validator, members: dict[str, Any], namespace: str
 
 
 def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> ProgramRun:
-    """The program run that a document is of."""
+    """Read the program run of a document."""
     if "run" not in members:
         validator.error("run", "missing")
     member_names = ("application", "version", "type", "program", "run", "startTime", "state")

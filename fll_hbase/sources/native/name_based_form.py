@@ -1,4 +1,4 @@
-"""What do operations in the first design's form (seed 000) say: fields by name alone, in order.
+"""The first design's form of operations (seed 000): inputs are field names, resolved in order.
 
 A field is the one that the latest earlier operation made under that name. It lives until an operation without
 outputs takes it; what is alive at the end is written to the one destination.
@@ -20,7 +20,7 @@ from fll_hbase.sources.validation import Validator, child_path, items_with_path
 def read(
     validator: Validator, items: list[Any], destination: object, namespace: str
 ) -> tuple[list[Operation], list[FieldError]]:
-    """The operations with origins, Reads and the Write put in; and inputs that nothing made before."""
+    """Return operations with origins, including Reads and the Write, and errors for unresolved inputs."""
     holder = {"destination": destination}
     target, description = read_dataset(validator, holder, "destination", "", namespace, also=("fields",))
     flow = _Flow()
@@ -33,7 +33,7 @@ def read(
 
 @dataclass(slots=True)
 class _Flow:
-    """What was made so far: by name the origin of each field, and the fields alive in order."""
+    """State while operations are read in order: origin of each field name, and live fields in order."""
 
     operations: list[Operation] = field(default_factory=list)
     invalid: list[FieldError] = field(default_factory=list)
@@ -42,7 +42,7 @@ class _Flow:
     names: UniqueNames = field(default_factory=UniqueNames)
 
     def resolve_input(self, name: str, path: str) -> list[InputField]:
-        """The input of that name, none where no earlier operation made it."""
+        """Return the input of that name; empty, with an error, if no earlier operation outputs it."""
         if name in self.origins:
             return [InputField(self.origins[name], name)]
         self.invalid.append(FieldError(path, f"no earlier operation outputs {name!r}"))
@@ -113,7 +113,7 @@ def _read_inputs(
 
 
 def _write_inputs(validator: Validator, flow: _Flow, destination: object) -> tuple[InputField, ...]:
-    """What the Write takes: the fields that the destination lists, else all that are alive."""
+    """Return the inputs of the Write: the fields that the destination lists, else all live fields."""
     if not isinstance(destination, dict) or "fields" not in destination:
         return tuple(InputField(flow.origins[name], name) for name in flow.alive)
     listed = validator.items(destination, "fields", "destination")

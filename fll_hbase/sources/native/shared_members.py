@@ -1,4 +1,4 @@
-"""What do the parts say that several forms of documents share: end points and fields."""
+"""Members that several document formats share: datasets, fields and influences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_dataset(
     *,
     also: tuple[str, ...] = (),
 ) -> tuple[Dataset, str]:
-    """An end point and its description; its namespace defaults to that of the program.
+    """Read a dataset and its description; its namespace defaults to the program's.
 
     `also` are members that the caller knows.
     """
@@ -41,7 +41,7 @@ def read_dataset(
 
 
 def read_field(validator: Validator, item: object, path: str) -> Field:
-    """An output: a name, or a name and a type."""
+    """Read an output field: a name, or an object with name and type."""
     if isinstance(item, dict):
         data = validator.members(item, path, ("name", "type"))
         name = validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
@@ -50,7 +50,7 @@ def read_field(validator: Validator, item: object, path: str) -> Field:
 
 
 def read_influence(validator: Validator, data: dict[str, Any], path: str) -> tuple[Influence, str]:
-    """How an input reaches an output, and what for where that is indirect."""
+    """Read the influence of an input, and its kind if it is indirect."""
     influence = Influence(validator.choice(data, "influence", path, _INFLUENCES, Influence.DIRECT.value))
     if "kind" not in data:
         return influence, ""

@@ -1,4 +1,4 @@
-"""What does an OpenLineage event say: run, job and dataset events of spec 2-0-2.
+"""OpenLineage: run, job and dataset events of spec 2-0-2.
 
 The spec is at https://openlineage.io/spec/2-0-2/OpenLineage.json; docs/sources/openlineage.md tells what
 of an event is kept.

@@ -1,4 +1,4 @@
-"""What does a facet say of lineage, in all its shapes: which source fields made each field, and how.
+"""Column lineage facets, in all their layouts: source fields of each field, with transformations.
 
 Of `columnLineage`, versions up to 1-0-2 tell the kind of a transformation once for a field, 1-1-0 for each
 source field, and from 1-2-0 on what shaped the whole dataset stands in a list of its own. Before that agents
@@ -18,11 +18,11 @@ from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 SourceLookup: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
-"""The place of the dataset that an input names, and its field; None where it names no field of one."""
+"""Looks up an input: index of its dataset and field name; None if it names no field."""
 
 
 class FacetLayout(NamedTuple):
-    """What a facet calls the sources of a field, and those of the whole dataset."""
+    """Member names of a facet: the inputs of a field, and those of the whole dataset."""
 
     field_inputs: str
     dataset_inputs: str
@@ -32,14 +32,14 @@ COLUMN_LINEAGE = FacetLayout("inputFields", "dataset")
 LINEAGE = FacetLayout("inputs", "inputs")
 
 DATASET_KINDS = frozenset({"filter", "join", "group_by", "sort"})
-"""What shapes rows, and with them every field alike."""
+"""Indirect kinds that affect rows, and therefore every field of a dataset."""
 
 INDIRECT, MASKED = "INDIRECT", "MASKED"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputLineage:
-    """The fields of one dataset, sorted, and what shaped all of it."""
+    """Column lineage of one output: its columns, sorted, and the inputs of the whole dataset."""
 
     columns: tuple[OutputColumn, ...]
     dataset_inputs: tuple[InputColumn, ...]
@@ -48,7 +48,7 @@ class OutputLineage:
 def read(
     validator: Validator, facet: dict[str, Any], path: str, source: SourceLookup, shape: FacetLayout
 ) -> OutputLineage:
-    """The lineage of one output; without fields whose sources are told, but not which fields of them."""
+    """Read the lineage of one output, without fields whose inputs name datasets but no fields."""
     columns: dict[str, set[InputColumn]] = {}
     fields_at = child_path(path, "fields")
     for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
@@ -123,6 +123,6 @@ def _describe_field(validator: Validator, data: dict[str, Any], path: str) -> st
 
 
 def _describe_transformation(subtype: str, description: str, *, masked: bool) -> str:
-    """What was done with a value, in words: `TRANSFORMATION: sha2(email), masked`."""
+    """Describe a transformation: `TRANSFORMATION: sha2(email), masked`."""
     data = ": ".join(part for part in (subtype, description) if part)
     return ", ".join(part for part in (data, "masked" if masked else "") if part)

@@ -1,4 +1,4 @@
-"""What does an event say of datasets: which were read and written, their fields, names and fates."""
+"""Datasets of an event: read or written, with fields, aliases, lineage and lifecycle changes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Name: TypeAlias = tuple[str, str]
 DEPTH_MAX = 50
 JOB = "JOB"
 SPARK = "/integration/spark"
-"""What the name of the Spark agent ends with where it says who produced an event."""
+"""End of the producer URL of the Spark agent."""
 
 _LINEAGES = {"columnLineage": column_lineage.COLUMN_LINEAGE, "lineage": column_lineage.LINEAGE}
 _DOUBLED_DIRECTORY = re.compile(r"(/[^/]+)\1(?=/)")
-"""A directory named twice in a row: so the Spark agent tells of a table that was dropped."""
+"""A directory repeated in a path: the Spark agent does that for dropped tables."""
 
 
 @dataclass(slots=True)
 class _ListedDataset:
-    """One dataset as an event lists it; `lineages` are its facets, not read yet, and where they stand."""
+    """One dataset of an event; `lineages` are its unread lineage facets with their paths."""
 
     name: Name
     written: bool
@@ -43,7 +43,7 @@ class _ListedDataset:
 
 
 class DatasetCollector:
-    """Gathers the datasets of one event. `physical` tells namespace, logical and physical name."""
+    """Collects the datasets of one event. `physical_names` are (namespace, logical name, physical name)."""
 
     def __init__(self, validator: Validator, rules: NameRules, *, producer: str) -> None:
         self._validator = validator
@@ -56,11 +56,11 @@ class DatasetCollector:
 
     @property
     def first(self) -> Name:
-        """The dataset that was added first."""
+        """The name of the first dataset."""
         return self._listed[0].name
 
     def add(self, item: object, path: str, *, written: bool) -> None:
-        """One dataset of the event's lists."""
+        """Add a dataset of `inputs` or `outputs`."""
         data = members(self._validator, item, path)
         facets_at = child_path(path, "facets")
         facets = members(self._validator, data.get("facets"), facets_at, optional=True)
@@ -89,13 +89,13 @@ class DatasetCollector:
         self._listed.append(dataset)
 
     def add_entry(self, data: dict[str, Any], path: str) -> None:
-        """One dataset that the lineage facet of a job tells of."""
+        """Add an output that the `lineage` facet of a job describes."""
         dataset = _ListedDataset(self._read_name(data, path), True, path)
         dataset.lineages.append((column_lineage.LINEAGE, data, path))
         self._listed.append(dataset)
 
     def mentions(self) -> tuple[DatasetMention, ...]:
-        """All that was said, in the order of `end_points`; a dataset that is listed twice is one."""
+        """Return the datasets in the order of `dataset_names`, duplicates merged."""
         merged: dict[tuple[Name, bool], DatasetMention] = {}
         paths = self._paths()
         for dataset in self._listed:
@@ -110,7 +110,7 @@ class DatasetCollector:
         return tuple(sorted(moved, key=lambda item: (item.dataset_index, item.written)))
 
     def dataset_names(self) -> tuple[Name, ...]:
-        """Every dataset that was named, sorted."""
+        """Return the names of all datasets, sorted."""
         return tuple(sorted(self._indexes))
 
     def _mention(self, dataset: _ListedDataset, paths: dict[Name, dict[str, str]]) -> DatasetMention:
@@ -203,7 +203,7 @@ class DatasetCollector:
             yield self._read_name(members(self._validator, item, item_at), item_at)
 
     def _paths(self) -> dict[Name, dict[str, str]]:
-        """By dataset, nested fields as lineage names them, `employees.name`, where a schema knows them."""
+        """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""
         nested_paths: dict[Name, dict[str, str]] = {}
         for dataset in self._listed:
             fields = dataset.fields or {}
@@ -215,7 +215,7 @@ class DatasetCollector:
 
 
 def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMention:
-    """What two entries of a list say of one dataset; their order does not matter."""
+    """Merge two entries of one dataset. Commutative."""
     data: dict[str, set[InputColumn]] = {}
     for column in (*(first.columns or ()), *(second.columns or ())):
         data.setdefault(column.name, set()).update(column.inputs)

@@ -1,4 +1,4 @@
-"""What does one event say: its run, job and datasets, in our own words."""
+"""Parses one event into an incoming run event and dataset metadata."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
-    """What an event says: of a run, where it tells of one, and of end points whatever runs did to them."""
+    """A parsed event: the run event, if there is one, and metadata of its datasets."""
 
     event: IncomingEvent | None
     schemas: tuple[DatasetMetadata, ...]
 
 
 def parse(raw: bytes) -> Any:
-    """The JSON of an event. Raises UnreadableDocument."""
+    """Decode the JSON of an event. Raises UnreadableDocument."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -41,7 +41,7 @@ def parse(raw: bytes) -> Any:
 
 
 def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
-    """What an event says. Raises UnreadableDocument with every fault.
+    """Read a decoded event. Raises UnreadableDocument with every error.
 
     A job event or a dataset event with lineage is a run of its own, at the time of the event.
     """
@@ -92,7 +92,7 @@ def _job_event(
 def _dataset_event(
     data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    """Static lineage of one dataset is told as though a job of its name had written it."""
+    """Convert static lineage of a dataset to a write by a job of the same name."""
     datasets.add(data["dataset"], "dataset", written=True)
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
@@ -130,7 +130,7 @@ def _event_datasets(validator: Validator, data: dict[str, Any], name: str) -> li
 
 
 def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) -> IncomingEvent:
-    """What is told without a run: each time it is told is a run that is complete."""
+    """Make a completed run from an event without a run, identified by content and time."""
     facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical_names)))
     event = run_events.make_event("", time_ms, EventType.COMPLETE, part, facts)
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
@@ -140,7 +140,7 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
 
 
 def _time_ms(validator: Validator, data: dict[str, Any]) -> int:
-    """Milliseconds since 1970, rounded down; a time without a zone is UTC."""
+    """Return the event time in ms since 1970, rounded down; a time without a zone is UTC."""
     given = text(validator, data, "eventTime", "", required=True)
     if "eventTime" not in data or not isinstance(data["eventTime"], str):
         return 0

@@ -1,4 +1,4 @@
-"""What do the facets of a run and of a job say."""
+"""Facets of runs and jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 
 RUN, JOB = "run.facets", "job.facets"
 EXPORTED_RUN = "fll_run"
-"""The facet of our own exports: a run with its operations, so that nothing is lost on the way."""
+"""Facet of our own exports: the run with its operations, so that an import loses nothing."""
 
 SPARK_EXCEPTION = "spark.exception"
 ERROR_CHARACTERS_MAX = 2_000
@@ -27,13 +27,13 @@ ERROR_CHARACTERS_MAX = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
-    """A run that was exported from a store like this."""
+    """A run that another store of this project exported."""
 
     run: ProgramRun
     operations: str
 
     def with_program(self, data: EventRunFacts) -> EventRunFacts:
-        """The facts with the program as it was recorded."""
+        """Return the facts with the exported program."""
         run = self.run
         program = run.namespace, run.application, run.version, run.type, run.program
         return msgspec.structs.replace(data, program=program)
@@ -42,7 +42,7 @@ class ExportedRun:
 def run_facts(
     validator: Validator, run_facets: dict[str, Any], physical: Iterable[tuple[str, str, str]]
 ) -> EventRunFacts:
-    """What the facets of a run say of that run alone."""
+    """Read the facts of a run: parent, nominal time, error message, physical names."""
     parent = facet(validator, run_facets, "parent", RUN) or {}
     nominal = facet(validator, run_facets, "nominalTime", RUN) or {}
     path = child_path(RUN, "parent")
@@ -59,18 +59,18 @@ def run_facts(
 
 
 def integration(validator: Validator, job_facets: dict[str, Any]) -> str:
-    """What kind of program it is, as its job type says; empty where it says nothing."""
+    """Return the integration of the `jobType` facet; empty without one."""
     data = facet(validator, job_facets, "jobType", JOB) or {}
     return text(validator, data, "integration", child_path(JOB, "jobType"))
 
 
 def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
-    """The statement that the job runs."""
+    """Return the SQL text of the job; empty without one."""
     return text(validator, facet(validator, job_facets, "sql", JOB) or {}, "query", child_path(JOB, "sql"))
 
 
 def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """The datasets that the lineage facet of a job tells of; jobs that feed jobs carry no fields."""
+    """Iterate over the datasets of the `lineage` facet of a job; entries of type JOB have no fields."""
     data = facet(validator, job_facets, "lineage", JOB) or {}
     path = child_path(JOB, "lineage")
     for item, item_path in items_with_path(
@@ -82,7 +82,7 @@ def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterato
 
 
 def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
-    """The run that a store like this exported; its faults are told at its place."""
+    """Read the facet `fll_run`; errors in it get the path of the facet."""
     data = facet(validator, run_facets, EXPORTED_RUN, RUN)
     if not data:
         return None
@@ -102,7 +102,7 @@ def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> Expor
 
 
 def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
-    """Why the run failed; of the Spark agent, which says nothing else, the head of the stack trace."""
+    """Return the error message of a failed run; for the Spark agent the first line of the stack trace."""
     data = facet(validator, run_facets, "errorMessage", RUN)
     if data is not None:
         return text(validator, data, "message", child_path(RUN, "errorMessage"))
@@ -111,7 +111,7 @@ def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
 
 
 def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple[str, str, str] | None:
-    """Namespace and name of a job, and its run; None where nothing is said of a run."""
+    """Read the namespace and name of a job and its run id; None without a run."""
     run = members(validator, holder.get("run"), child_path(path, "run"), optional=True)
     job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
     if not run:

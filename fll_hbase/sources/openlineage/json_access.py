@@ -1,4 +1,4 @@
-"""What is in a foreign object: members that are looked for, whatever else it holds."""
+"""Tolerant access to JSON objects: null means missing, unknown members are ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DELETED = "_deleted"
 
 
 def members(validator: Validator, value: object, path: str, *, optional: bool = False) -> dict[str, Any]:
-    """An object with any members; null is as good as absent where it is optional."""
+    """Return an object with any members; null counts as missing if it is optional."""
     if isinstance(value, dict):
         return value
     if value is not None or not optional:
@@ -19,7 +19,7 @@ def members(validator: Validator, value: object, path: str, *, optional: bool = 
 
 
 def facet(validator: Validator, facets: dict[str, Any], name: str, path: str) -> dict[str, Any] | None:
-    """The facet of that name; None where there is none, an empty object where it is deleted."""
+    """Return a facet; None if it is missing, an empty object if it is deleted."""
     data = facets.get(name)
     if data is None:
         return None
@@ -30,12 +30,12 @@ def facet(validator: Validator, facets: dict[str, Any], name: str, path: str) ->
 def text(
     validator: Validator, holder: dict[str, Any], name: str, path: str, *, required: bool = False
 ) -> str:
-    """A text; null is as good as absent where it is not required."""
+    """Return a string; null counts as missing if it is not required."""
     if required:
         return validator.required(holder, name, path)
     return "" if holder.get(name) is None else validator.optional(holder, name, path)
 
 
 def list_items(validator: Validator, holder: dict[str, Any], name: str, path: str) -> list[Any]:
-    """An array; null is as good as absent."""
+    """Return an array; null counts as missing."""
     return [] if holder.get(name) is None else validator.items(holder, name, path)
