@@ -10,6 +10,7 @@ import pyarrow as pa
 
 Row: TypeAlias = tuple[Any, ...]
 
+# As spark.sql.execution.arrow.maxRecordsPerBatch in session.py.
 BATCH_ROWS = 5_000
 
 _TYPES = {

@@ -43,6 +43,7 @@ def merge_flags(
 def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
     """A batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them."""
     groups = list(groups)
+    # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
     hashes = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in groups]
     return hash_batch(
         np.concatenate(hashes), np.repeat([flags for flags, _ in groups], list(map(len, hashes)))

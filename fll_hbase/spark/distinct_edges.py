@@ -32,6 +32,7 @@ _EDGES = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMNS))
 
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
     """The distinct edges of the runs; with a namespace, those with an end in it. Reads each content once."""
+    # Runs of one content have the same edges: `run` is any of them, to look the content up again.
     contents = runs.groupBy("checksum").agg(
         f.count("*").alias("runs"),
         f.min("start_ms").alias("first_ms"),

@@ -33,6 +33,7 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """One dataset event for each dataset of the table `fields`, with its schema and description."""
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
+    # The row without a field has the description; sorting makes the event independent of partitions.
     datasets = fields.groupBy("namespace", "name").agg(
         f.max("description").alias("description"),
         f.sort_array(f.collect_list(f.when(f.col("field").isNotNull(), field))).alias("fields"),
@@ -45,6 +46,7 @@ def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> It
     cache: LRUCache[str, Content] = LRUCache(CACHED_CONTENTS)
     for batch in batches:
         runs = batch.column("run").to_pylist()
+        # Runs are read in batches, so that one call returns the rows of many.
         for start in range(0, len(runs), BATCH_RUNS):
             yield _lines(_run_events(store, cache, runs[start : start + BATCH_RUNS]))
 

@@ -25,6 +25,7 @@ KEY, START_MS = "key", "start_ms"
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read text files as lines: any path, glob and compression that Spark reads."""
+    # By default Spark also splits at a lone carriage return, which the online path does not.
     text = spark.read.option("lineSep", "\n").text(list(paths))
     return text.select(
         f.col("value").cast("binary").alias(VALUE),
@@ -61,6 +62,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
     then adjacent in the table, whose references are in order of time.
     """
     parsed = lines.withColumn("members", f.from_json(f.col(VALUE).cast("string"), _RUN_MEMBERS))
+    # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
     run = f.coalesce("members.run.run", "members.run.runId", f.col(VALUE).cast("string"))
     start_ms = f.coalesce("members.run.startTime", f.unix_millis(f.try_to_timestamp("members.eventTime")))
     keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("members")
@@ -75,6 +77,7 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
 def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:
     """Add `line` to rejected lines: their number in the file, from 1. Counts all `lines` of each block."""
     blocks = lines.groupBy(FILE, BLOCK).agg(f.count("*").alias("lines"), f.min(POSITION).alias("first"))
+    # Spark splits large files into blocks and numbers lines within each: add the lines of earlier blocks.
     earlier = blocks.select(f.col(FILE), f.col(BLOCK).alias("earlier"), f.col("lines").alias("offset"))
     offsets = (
         blocks.join(earlier, FILE)
@@ -97,6 +100,7 @@ def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     pending: list[pa.RecordBatch] = []
     for batch in (batch for batch in batches if batch.num_rows):
         keys = batch.column(KEY)
+        # The last run of a batch may continue in the next one, so it is held back.
         last_run = keys.index(keys[-1]).as_py()
         continues = bool(pending) and pending[-1].column(KEY)[-1] == keys[-1]
         if not continues or sum(part.nbytes for part in pending) > RUN_BYTES_MAX:

@@ -71,6 +71,7 @@ def write_rejects(outcomes: DataFrame, lines: DataFrame, path: str, *, count: in
     if count:
         numbered = line_frames.with_line_numbers(rejected, lines)
     else:
+        # Numbering counts the lines of every block, which would read all input again for nothing.
         numbered = rejected.withColumn("line", f.lit(0).cast("bigint"))
     write_rejected_lines(numbered, path)
 
@@ -83,6 +84,7 @@ def write_rejected_lines(rejected: DataFrame, path: str) -> None:
     text = f.col("value").cast("string")
     raw = f.when(~f.is_valid_utf8(text), f.base64("value"))
     columns = rejected.select("file", "line", "faults", text.alias("value"), raw.alias("bytes"))
+    # One file, so that people find all rejected lines in order.
     columns.coalesce(1).sort("file", "line").write.mode("overwrite").json(path)
 
 

@@ -43,6 +43,7 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     `settings` override those of all jobs. Raises ConfigurationError with what to install if PySpark or a JDK
     is missing.
     """
+    # PySpark is an extra: `fll spark --help` and errors have to work without it.
     try:
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     builder = SparkSession.builder.appName(f"fll {name}")
     master = master or ("" if _is_submitted() else LOCAL)
     if master:
+        # Workers are started by name otherwise, and may find another Python without this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(master)
     progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}

@@ -15,6 +15,7 @@ STORE_TIMEOUT_MS = 60_000
 def job_settings(store: str | None) -> Settings:
     """Read the settings for a job on `store`. Raises ConfigurationError for a store in memory."""
     settings = config.from_environment(store=store)
+    # Each worker process would open a store of its own.
     if settings.store.endswith(":memory:"):
         raise ConfigurationError(
             "a store in memory belongs to one process; jobs on Spark need sqlite:///FILE or hbase://…"

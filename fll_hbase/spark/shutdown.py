@@ -35,6 +35,7 @@ def stop_on_signals(stop: StopFlag) -> Iterator[None]:
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
+        # A second Ctrl-C then interrupts at once.
         signal.signal(number, previous[signal.Signals(number)])
         stop.set()
 

@@ -95,6 +95,7 @@ class KafkaSource:
         return messages.select(
             f.col("value").alias(VALUE),
             f.concat_ws("/", "topic", "partition").alias(FILE),
+            # Offsets already are positions within the partition: there are no blocks.
             f.lit(0).cast("bigint").alias(BLOCK),
             f.col("offset").alias(POSITION),
             f.unix_millis("timestamp").alias(TIME_MS),

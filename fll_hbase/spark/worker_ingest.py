@@ -91,9 +91,10 @@ class _Worker:
 @lru_cache(maxsize=1)
 def _worker(settings: Settings) -> _Worker:
     """The store, opened once per process: all its tasks share what it has cached."""
+    # Set here, because only processes that record need it.
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)
-    rules = name_rules.parsed(settings.name_rules)
+    rules = name_rules.parse_rules(settings.name_rules)
     return _Worker(store, DocumentReader(columns=store.catalogue.field_names, name_rules=rules))
 
 
@@ -124,6 +125,7 @@ def _ingest(
 
 def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> ParsedDocument | LineageError:
     bytes_max = target.settings.document_bytes_max
+    # The carriage return of a CRLF ending is not part of the document.
     if len(line.rstrip(b"\r")) > bytes_max:
         return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
     head = detect(line)

@@ -25,7 +25,8 @@ from fll_hbase.ingest.reader import DocumentReader
 from fll_hbase.ingest.registry import detect
 from fll_hbase.json_types import Json
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.spark.jobs.load import TEXT, LoadReport, load
+from fll_hbase.spark.jobs.load import TEXT, load
+from fll_hbase.spark.stats import LoadReport
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

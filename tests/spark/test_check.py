@@ -24,7 +24,7 @@ from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RunInput
-from fll_hbase.tables import open_table
+from fll_hbase.tables import Put, open_table
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ DAMAGE = [
     (f"UPDATE cells SET value = x'5b5d' WHERE {first_cell('c|', 'd:t')}", "wrong cells of a content"),
     (f"UPDATE cells SET value = x'78' WHERE {first_cell('c|', 'd:m')}", "wrong cells of a content"),
     (f"DELETE FROM cells WHERE {first_cell('c|', 'o:b|')}", "wrong cells of a content"),
-    (f"UPDATE cells SET value = x'78' WHERE {first_cell('r|', 'd:z|')}", "truth that is not what was said"),
+    (f"UPDATE cells SET value = x'78' WHERE {first_cell('r|', 'd:z|')}", "commit record differs from input"),
 ]
 
 
@@ -110,7 +110,7 @@ def test_repairable_damage_is_repaired(spark: SparkSession, url: str) -> None:
 
 LOSSES = [
     (f"DELETE FROM cells WHERE {first_cell('c|', 'o:op|')}", "wrong checksum"),
-    (f"DELETE FROM cells WHERE {first_cell('r|', 'd:v|')}", "what was said is lost"),
+    (f"DELETE FROM cells WHERE {first_cell('r|', 'd:v|')}", "input cells missing"),
     ("INSERT INTO cells VALUES (CAST('zebra' AS BLOB), CAST('d:x' AS BLOB), x'', 1)", "unreadable"),
 ]
 
@@ -124,6 +124,22 @@ def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> No
     assert len(report.summary()["not_mended"]) == len(LOSSES)
     assert "no other copy" in str(report)
     assert essential_cells(url) == cells
+
+
+def test_columns_of_a_newer_release_are_notes_and_stay(spark: SparkSession, url: str) -> None:
+    prefixes = ("b|", "c|", "e|", "f|", "i|", "r|")
+    with closing(open_table(url)) as table:
+        keys = {prefix: next(table.scan(prefix.encode(), b"\xff"))[0] for prefix in prefixes}
+        table.write([[Put(key, b"d:future", b"any value") for key in keys.values()]])
+        cells = dict(table.scan(b"", b"\xff"))
+        for repair in (False, True):
+            report = job.check(spark, Settings(store=url), repair=repair)
+            assert report.errors_left == 0
+            assert report.summary()["notes"] == {"unknown column": len(prefixes)}
+            examples = report.summary()["examples"]["unknown column"]
+            assert sorted(examples) == sorted(f"{key.decode()}: d:future" for key in keys.values())
+            assert str(report).endswith("no errors")
+        assert dict(table.scan(b"", b"\xff")) == cells
 
 
 def test_a_missing_content_is_reported_once(spark: SparkSession, url: str) -> None:
@@ -148,7 +164,7 @@ def test_mismatches_beyond_the_limit_are_counted(
 
 @pytest.fixture
 def busy_url(tmp_path: Path) -> Iterator[str]:
-    """A store that is written to all the while, by runs that are events again and again."""
+    """A store that a thread writes to all the time, with events of the same runs."""
     url, done = f"sqlite:///{tmp_path}/busy.db", threading.Event()
 
     def write() -> None:
@@ -202,7 +218,7 @@ def test_the_command_exits_with_1_on_errors(
     assert (result.exit_code, members["wrong"]) == (1, {"missing reference": 1})
     (example,) = members["examples"]["missing reference"]
     assert example.startswith("b|")
-    assert " is missing, says r|" in example
+    assert " is missing, needed by r|" in example
     repaired = CliRunner().invoke(group, ["check", "--repair", "--store", url])
     assert (repaired.exit_code, json.loads(repaired.stdout)["left"]) == (0, {})
     assert CliRunner().invoke(group, ["check", "--store", url]).exit_code == 0

@@ -52,7 +52,7 @@ def sample(sample_url: str) -> Iterator[LineageStore]:
 
 
 def pairs(relations: list[DatasetLineage]) -> set[tuple[Any, ...]]:
-    """Backward relations as source, source field, destination field and influence."""
+    """Backward relations as source, source field, destination field and dependency type."""
     rows: set[tuple[Any, ...]] = set()
     for relation in relations:
         source = (relation.source.namespace, relation.source.name) if relation.source else (None, None)

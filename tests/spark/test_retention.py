@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from engines import Hbase
 from pyspark.sql import SparkSession
-from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
+from simulation.world import CONTENTS, DATASETS, RUNS, STARTS_MS
 from store.test_sweep import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
@@ -139,7 +139,7 @@ def test_runs_that_are_being_written_are_not_lost(spark: SparkSession, tmp_path:
     with table(url) as opened:
         store = LineageStore(opened)
         checksums = {}
-        for dataset in END_POINTS:
+        for dataset in DATASETS:
             runs = listed(store, dataset, ALWAYS)
             checksums |= {run.run.run: run.checksum for run in runs}  # type: ignore[attr-defined]
         expected = {name: run.info.checksum for name, run in newest.items()}

@@ -85,6 +85,7 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
         return [] if bounds.either_end.matches_all else both
     if request.table is not TableName.EDGES:
         return []
+    # One destination is the narrowest range; a filter on one end needs the references of one direction only.
     if bounds.destinations.dataset or (bounds.sources.matches_all and not bounds.destinations.matches_all):
         return [(Direction.BACKWARD, bounds.destinations)]
     if not bounds.sources.matches_all:
@@ -117,6 +118,7 @@ def _reference_ranges(
     else:
         rows = ranges.prefix_range(layout.direction_prefix(direction, dataset_filter.namespace))
     if rows[0] < rows[1]:
+        # A partition is read as a window in milliseconds: a split must not separate runs of the same one.
         cuts = [ranges.split_point(key) for key in table.splits(*rows, parts=request.partitions)]
         yield from ranges.split_range(rows, [cut for cut in cuts if cut is not None])
 

@@ -40,6 +40,7 @@ def push_down(bounds: ScanBounds, filters: Iterable[Filter], table: TableName) -
 def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanBounds:
     match column_filter:
         case EqualTo((column,), value) | EqualNullSafe((column,), value):
+            # Key ranges follow equality of names, and equality or order of starts.
             if isinstance(value, str):
                 return _equal_text(bounds, column, table, value)
             return _start_between(bounds, column, table, at_least=value, at_most=value)
@@ -77,6 +78,7 @@ def _start_between(
     """Narrow the window, both bounds included and rounded outwards to milliseconds."""
     if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds
+    # `start` has microseconds: Spark applies the exact filter to the millisecond that is read.
     first_ms, last_ms = _milliseconds(at_least, column), _milliseconds(at_most, column)
     return bounds.with_window(
         start_ms=0 if first_ms is None else first_ms,

@@ -72,6 +72,7 @@ def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -
 
 
 def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
+    # Nightly runs repeat a few contents: their edges are computed once per partition.
     cache: LRUCache[tuple[str, Dataset | None], list[Row]] = LRUCache(
         CACHED_EDGES_MAX, getsizeof=lambda rows: len(rows) + 1
     )

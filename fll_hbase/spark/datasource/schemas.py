@@ -8,6 +8,7 @@ LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last that Spark timestamps support."""
 
 _RUN = "run string"
+# `start_ms` has every start; `start` is null beyond the last timestamp of Spark.
 _START = "start timestamp, start_ms bigint"
 SCHEMAS = {
     TableName.RUNS: (

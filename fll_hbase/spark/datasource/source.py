@@ -33,6 +33,7 @@ class LineageSource(DataSource):
     def reader(self, schema: StructType) -> LineageReader:
         """A reader of the table. Raises ConfigurationError for a schema other than the table's."""
         request = parse_options(self.options)
+        # Spark passes the own schema of the table unless the user gave one.
         ddl = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
         if ddl != SCHEMAS[request.table]:
             raise ConfigurationError(f"table {request.table.value} has its own columns; leave out the schema")

@@ -59,6 +59,7 @@ class WriteTarget:
 
     def _lines(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows as lines, numbered from 1 in their partition; null is an empty line."""
+        # Rows have no file: the partition stands in for the block, so that errors can name the row.
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         lines = 0

@@ -52,6 +52,7 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckRepo
     first_audit = last_audit = audit(spark, settings)
     tried: set[Repair] = set()
     refusals: dict[Repair, str] = {}
+    # Contents are repaired before the runs that need them, so several rounds can be due.
     while repair and (repairs := next_repairs(last_audit.findings, tried)):
         refusals |= _repair(settings, repairs)
         tried |= repairs
@@ -90,6 +91,7 @@ def _collect(frame: DataFrame) -> tuple[dict[str, int], Mismatches, int]:
     Counts come first, then errors, then superfluous cells, which are mostly notes.
     """
     is_hash = f.col("flags").bitwiseAND(_COUNT) == 0
+    # Limited here: a table with every row damaged must not fill the memory of the driver.
     collected = frame.orderBy(is_hash, _superfluous()).limit(MISMATCHES_MAX).collect()
     unexplained = frame.count() - len(collected) if len(collected) == MISMATCHES_MAX else 0
     letters: Counter[str] = Counter()
@@ -156,6 +158,7 @@ def _hash_facts(facts: RowFacts) -> pa.RecordBatch:
 
 def _repair(settings: Settings, repairs: set[Repair]) -> dict[Repair, str]:
     store = open_store(settings)
+    # Repairs go through a store of their own, whose caches start empty.
     try:
         return apply_repairs(worker_table(settings), store, repairs)
     finally:

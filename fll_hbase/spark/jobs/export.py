@@ -146,6 +146,7 @@ def _prepare_directory(spark: SparkSession, out: str, *, overwrite: bool) -> Non
     java: Any = spark._jvm
     path = java.org.apache.hadoop.fs.Path(out)
     file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    # Hadoop's file system rather than pathlib: `out` may be on HDFS or S3.
     if not overwrite and file_system.exists(path) and len(file_system.listStatus(path)):
         raise ConfigurationError(f"{out} is not empty; --overwrite replaces an earlier export")
     for name in (RUNS, EDGES, CATALOGUE, EVENTS):

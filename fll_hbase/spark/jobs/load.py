@@ -33,6 +33,7 @@ def load(
     lines = read(spark, paths)
     prepare_directory(spark, rejects, inputs=lines.inputFiles())
     runs = line_frames.group_by_run(line_frames.drop_blank(lines), partitions=partition_count(spark, lines))
+    # Persisted, because computing it again would record again: on disk, since rejects can be many.
     outcomes = ingest_lines(runs, target).persist(StorageLevel.DISK_ONLY)
     try:
         counts = count_outcomes(outcomes)
@@ -44,6 +45,7 @@ def load(
 
 def partition_count(spark: SparkSession, lines: DataFrame) -> int:
     """Partitions of the shuffle: at least one for each core, and none of much more than PARTITION_BYTES."""
+    # PySpark has no public way to the estimated size of the input.
     plan = lines._jdf.queryExecution().optimizedPlan()
     size_bytes = int(str(plan.stats().sizeInBytes()))
     return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PARTITION_BYTES))

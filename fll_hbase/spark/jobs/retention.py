@@ -166,6 +166,7 @@ def _hash_live_cells(
     scanner = LivenessScanner(table, collection.policy)
     live: list[int] = []
     cut: set[int] = set()
+    # Hashes of one range are sent in batches; datasets are few, and are sent once at the end.
     for page in garbage_collection.pages(table, start, stop):
         if expired_too:
             for key in list(scanner.expired_runs(page, until_ms=collection.until_ms)):
@@ -189,6 +190,7 @@ def _old_cells(
 ) -> Iterator[tuple[bytes, bytes, Row]]:
     """Old cells as row, column and cell; for rows deleted as a whole an empty column and the row's cells."""
     if start.startswith(_ROW_KINDS):
+        # The small columns decide the age of a row: operations are not read.
         columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
         for row, cells in liveness.rows_older_than(table.scan(start, stop, columns=columns), until_ms):
             yield row, b"", cells
@@ -231,6 +233,7 @@ def _collect_garbage(
 
 def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
     """Key prefixes that have garbage; that of the catalogue if a dataset loses references."""
+    # Nightly there is often no garbage of a kind: its range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
     flags = (row and row[0]) or 0
     prefixes = [prefix for prefix, flag in OLD.items() if flags & flag]
@@ -296,6 +299,7 @@ def _delete(collection: _Collection, cells: DataFrame, datasets: Sequence[bytes]
     garbage_collection.write_horizon_markers(
         table, [bytes(row["row"]) for row in cut_rows], collection.policy
     )
+    # Sorted, so that a batch of deletes touches few regions.
     keys = cells.select("row", "column").sort("row", "column")
     _run(keys.where(prefix.isin(*HINTS)), partial(_delete_cells, collection=collection))
     garbage_collection.remove_catalogue_rows(table, datasets, until_ms=collection.until_ms)

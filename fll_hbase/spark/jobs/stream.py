@@ -66,6 +66,7 @@ def stream(
     for a source that cannot be read, and for directories that cannot be written or are below the source.
     """
     started = time.monotonic()
+    # A stream that reads its own rejects would never end.
     for path in (paths.checkpoint, paths.rejects):
         if source.reads(spark, path):
             raise ConfigurationError(f"{path!r} is in the folder that the stream reads; use another one")
@@ -116,6 +117,7 @@ class _BatchRecorder:
     def __call__(self, batch: DataFrame, number: int) -> None:
         try:
             self._record(batch, number)
+        # Spark wraps errors of a batch in one of its own, without their class: keep the original.
         except Exception as error:
             self.error = error
             raise
