@@ -1,8 +1,8 @@
-"""How do runs leave as OpenLineage events: one each, told in standard facets as far as these can tell.
+"""Runs as OpenLineage events: one event per run, in standard facets as far as these go.
 
-What they cannot tell (operations between source and destination, drops, a run id that is no UUID, versions)
-stands in the facet `fll_run`, which is a document of the REST contract: sent to a store like this, the event
-is the very same run. Spec: https://openlineage.io/spec/2-0-2/OpenLineage.json
+The facet `fll_run` has what standard facets lack (operations between source and destination, drops, a run id
+that is not a UUID, versions). It is a document of the REST contract: sent to another store, the event records
+the same run. Spec: https://openlineage.io/spec/2-0-2/OpenLineage.json
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fll_hbase.model.field_relations import DatasetLineage, dataset_relations
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.sources.openlineage.facets import OWN
+from fll_hbase.sources.openlineage.facets import EXPORTED_RUN
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
 
@@ -32,84 +32,89 @@ DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
 _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
 PAIRS_MAX = 1_000_000
 LAST_MS = 253_402_300_799_999
-_RUNS = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
+_RUN_NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
-"""The further names of end points, for those that have any."""
+"""The aliases of datasets; those without any may be absent."""
 
 
-def run_event(told: RunDetails, content: Content, aliases: Aliases) -> Json:
-    """The run as one event, at its start, of the kind that its state is."""
-    run, field_map = told.committed.run, content.field_map
+def run_event(details: RunDetails, content: Content, aliases: Aliases) -> Json:
+    """Return a run as one event: `eventTime` is its start, `eventType` its state."""
+    run, field_map = details.committed.run, content.field_map
     return {
         "eventType": run.state.value,
         "eventTime": _time(run.start_ms),
         "producer": PRODUCER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(told, content))},
-        "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(told))},
+        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, content))},
+        "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
         "inputs": [_dataset(source, content, aliases) for source in field_map.sources],
         "outputs": [_output(destination, content, aliases) for destination in field_map.destinations],
     }
 
 
-def run_events(told: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
-    """The runs of a page, one event each, in its order."""
-    return [run_event(one, content, aliases) for one, content in told]
+def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
+    """Return the runs of a page as one event each, in its order."""
+    return [run_event(details, content, aliases) for details, content in runs]
 
 
-def dataset_event(schema: DatasetMetadata, *, time_ms: int) -> Json:
-    """What is known of an end point whatever runs did to it, as an event of that dataset."""
+def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
+    """Return metadata of a dataset, apart from what runs did to it, as a DatasetEvent."""
     facets: Json = {}
-    if schema.fields:
-        facets["schema"] = _schema((field.name, field.type) for field in schema.fields)
-    if schema.aliases:
-        facets["symlinks"] = _symlinks(schema.aliases)
-    if schema.description:
-        facets["documentation"] = _standard("1-1-0/DocumentationDatasetFacet", description=schema.description)
-    end_point = schema.dataset
+    if metadata.fields:
+        facets["schema"] = _schema((field.name, field.type) for field in metadata.fields)
+    if metadata.aliases:
+        facets["symlinks"] = _symlinks(metadata.aliases)
+    if metadata.description:
+        facets["documentation"] = _standard(
+            "1-1-0/DocumentationDatasetFacet", description=metadata.description
+        )
+    dataset = metadata.dataset
     return {
         "eventTime": _time(time_ms),
         "producer": PRODUCER,
         "schemaURL": DATASET_SCHEMA,
-        "dataset": {"namespace": end_point.namespace, "name": end_point.name, "facets": facets},
+        "dataset": {"namespace": dataset.namespace, "name": dataset.name, "facets": facets},
     }
 
 
-def datasets_of_runs(told: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
-    """Every end point that the runs of a page read or wrote."""
-    maps = [content.field_map for _, content in told]
-    return {end_point for one in maps for end_point in (*one.sources, *one.destinations)}
+def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
+    """Return all datasets that the runs of a page read or wrote."""
+    maps = [content.field_map for _, content in runs]
+    return {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
 
 
-def _run_facets(told: RunDetails, content: Content) -> Iterator[tuple[str, Json]]:
-    run = told.committed.run
-    yield OWN, _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=_operations(content))
-    for name, schema, said in (
-        ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in told.facts]),
-        ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in told.facts]),
-        ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in told.facts]),
+def _run_facets(details: RunDetails, content: Content) -> Iterator[tuple[str, Json]]:
+    run = details.committed.run
+    yield (
+        EXPORTED_RUN,
+        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=_operations(content)),
+    )
+    for name, schema, facets in (
+        ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in details.facts]),
+        ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
+        ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in details.facts]),
     ):
-        latest = next((one for one in reversed(said) if one), None)
+        latest = next((facet for facet in reversed(facets) if facet), None)
         if latest:
             yield name, _standard(schema, **latest)
 
 
-def _job_facets(told: RunDetails) -> Iterator[tuple[str, Json]]:
-    run = told.committed.run
+def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
+    run = details.committed.run
     yield (
         "jobType",
         _standard("2-0-4/JobTypeJobFacet", processingType="BATCH", integration=run.type, jobType="JOB"),
     )
-    sql = told.part.sql if told.part is not None else json.loads(run.details or "{}").get("sql")
+    sql = details.part.sql if details.part is not None else json.loads(run.details or "{}").get("sql")
     if sql:
         yield "sql", _standard("1-1-0/SQLJobFacet", query=sql)
 
 
 def _run(run: ProgramRun) -> Json:
-    """The member `run` of a document."""
+    """Return the member `run` of a document."""
     return {
         "application": run.application,
         "version": run.version,
@@ -134,76 +139,87 @@ def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
 
 
 def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
-    """None where nothing is known of how the fields came to be."""
-    found = dataset_relations(
+    """Return the columnLineage facet, or None if no field lineage of the destination is known."""
+    relations = dataset_relations(
         field_map, destination, backward=True, pairs_max=PAIRS_MAX
     ).by_datasets.values()
     fields: dict[str, list[Json]] = {}
-    whole: list[Json] = []
-    for relation in sorted(found, key=lambda one: str(one.source)):
-        for name, taken in _taken(relation):
-            fields.setdefault(name, []).extend(taken)
+    dataset_wide: list[Json] = []
+    for relation in sorted(relations, key=lambda relation: str(relation.source)):
+        for name, inputs in _inputs_by_field(relation):
+            fields.setdefault(name, []).extend(inputs)
         if relation.source is not None:
-            whole += [_input(relation.source, name, "INDIRECT") for name in sorted(relation.dataset_wide)]
-    if not fields and not whole:
+            dataset_wide += [
+                _input(relation.source, name, "INDIRECT") for name in sorted(relation.dataset_wide)
+            ]
+    if not fields and not dataset_wide:
         return None
-    made = {name: {"inputFields": taken} for name, taken in sorted(fields.items())}
-    return _standard("1-2-0/ColumnLineageDatasetFacet", fields=made, dataset=whole)
+    columns = {name: {"inputFields": inputs} for name, inputs in sorted(fields.items())}
+    return _standard("1-2-0/ColumnLineageDatasetFacet", fields=columns, dataset=dataset_wide)
 
 
-def _taken(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
-    """Per field what it takes of the relation's source; nothing where it was generated."""
-    for pairs, type_ in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
+def _inputs_by_field(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
+    """Yield each destination field with its inputs, none if it was generated."""
+    for pairs, dependency in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
         for start, end in sorted(pairs, key=str):
             if end is None:
                 continue
             if start is None or relation.source is None:
                 yield end, []
             else:
-                yield end, [_input(relation.source, start, type_)]
+                yield end, [_input(relation.source, start, dependency)]
 
 
-def _input(source: Dataset, field: str, type_: str) -> Json:
-    how = [{"type": type_}]
-    return {"namespace": source.namespace, "name": source.name, "field": field, "transformations": how}
+def _input(source: Dataset, field: str, dependency: str) -> Json:
+    transformations = [{"type": dependency}]
+    return {
+        "namespace": source.namespace,
+        "name": source.name,
+        "field": field,
+        "transformations": transformations,
+    }
 
 
-def _dataset(end_point: Dataset, content: Content, aliases: Aliases) -> Json:
+def _dataset(dataset: Dataset, content: Content, aliases: Aliases) -> Json:
     facets: Json = {}
-    types = _types(content, end_point)
+    types = _field_types(content, dataset)
     if types:
         facets["schema"] = _schema(types.items())
-    if aliases.get(end_point):
-        facets["symlinks"] = _symlinks(aliases[end_point])
-    return {"namespace": end_point.namespace, "name": end_point.name, "facets": facets}
+    if aliases.get(dataset):
+        facets["symlinks"] = _symlinks(aliases[dataset])
+    return {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
 
 
 def _schema(fields: Iterable[tuple[str, str]]) -> Json:
-    said = [{"name": name, **({"type": type_} if type_ else {})} for name, type_ in fields]
-    return _standard("1-2-0/SchemaDatasetFacet", fields=said)
+    members = [{"name": name, **({"type": type_} if type_ else {})} for name, type_ in fields]
+    return _standard("1-2-0/SchemaDatasetFacet", fields=members)
 
 
 def _symlinks(aliases: Iterable[Dataset]) -> Json:
-    named = [{"namespace": of.namespace, "name": of.name, "type": "TABLE"} for of in aliases]
-    return _standard("1-0-1/SymlinksDatasetFacet", identifiers=named)
+    identifiers = [{"namespace": alias.namespace, "name": alias.name, "type": "TABLE"} for alias in aliases]
+    return _standard("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
 
 
-def _types(content: Content, end_point: Dataset) -> dict[str, str]:
-    """The fields of an end point that the run read or wrote, with their types where known."""
-    by_origin = {(o.name, output.name): output.type for o in content.operations for output in outputs_of(o)}
-    found: dict[str, str] = {}
+def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
+    """Return the fields of a dataset that the run read or wrote, with types, "" if unknown."""
+    by_origin = {
+        (operation.name, output.name): output.type
+        for operation in content.operations
+        for output in outputs_of(operation)
+    }
+    types: dict[str, str] = {}
     for operation in content.operations:
-        found |= _typed(operation, end_point, by_origin)
-    return dict(sorted(found.items()))
+        types |= _types_of(operation, dataset, by_origin)
+    return dict(sorted(types.items()))
 
 
-def _typed(operation: Operation, end_point: Dataset, types: dict[tuple[str, str], str]) -> dict[str, str]:
+def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str], str]) -> dict[str, str]:
     match operation:
-        case Read(source=of, outputs=outputs) if of == end_point:
+        case Read(source=source, outputs=outputs) if source == dataset:
             return {output.name: output.type for output in outputs}
-        case Write(destination=of, inputs=inputs) if of == end_point:
-            direct = [taken for taken in inputs if taken.influence is Influence.DIRECT]
-            return {taken.name: types.get((taken.origin, taken.name), "") for taken in direct}
+        case Write(destination=destination, inputs=inputs) if destination == dataset:
+            direct = [field for field in inputs if field.influence is Influence.DIRECT]
+            return {field.name: types.get((field.origin, field.name), "") for field in direct}
         case Read() | Write() | Transform():
             return {}
 
@@ -239,15 +255,15 @@ def _facet(schema: str, **members: Any) -> Json:
 
 
 def _run_id(run: str) -> str:
-    """The id itself where it is a UUID, as OpenLineage wants, else one that is always the same for it."""
+    """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from it."""
     try:
-        return run if str(uuid.UUID(run)) == run.lower() else str(uuid.uuid5(_RUNS, run))
+        return run if str(uuid.UUID(run)) == run.lower() else str(uuid.uuid5(_RUN_NAMESPACE, run))
     except ValueError:
-        return str(uuid.uuid5(_RUNS, run))
+        return str(uuid.uuid5(_RUN_NAMESPACE, run))
 
 
 def _time(start_ms: int) -> str:
-    """The start as a date has it, at most the end of the year 9999; `fll_run` has the number."""
+    """Return a time in ISO 8601, at most the end of the year 9999; `fll_run` has the exact number."""
     start_ms = min(start_ms, LAST_MS)
-    time = _EPOCH + timedelta(milliseconds=start_ms)
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = _EPOCH + timedelta(milliseconds=start_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""How do answers look: values of the store to the JSON of the REST contract, for API and command line."""
+"""Results of the store as JSON of the REST contract, for API and command line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 
+from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import FieldError
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
@@ -40,110 +41,115 @@ from fll_hbase.store.results import (
 )
 from fll_hbase.store.write.pending_run import CommitResult
 
-WHOLE = "*"
-DRY_RUN_PAIRS_MAX = 250_000
+WHOLE_DATASET = "*"
+"""The destination field of a source field that influences the dataset as a whole."""
 
 SILENT_MS = DAY_MS
-"""A run that was not heard of for so long is not said to run, whether or not it ever ended."""
+"""A running run without an event for so long has no state in answers: it may have ended."""
 
 
-def dataset_lineage(answer: DatasetLineageResult) -> list[Json]:
-    """The entries of a high-level question."""
-    return [_entry(entry) for entry in answer.entries]
+def dataset_lineage(result: DatasetLineageResult) -> list[Json]:
+    """Return the entries of a dataset-level query."""
+    return [_entry(entry) for entry in result.entries]
 
 
-def field_lineage(answer: FieldLineageResult) -> Json:
-    """The graph of a detailed question, in either view."""
-    graph = answer.graph
+def field_lineage(result: FieldLineageResult) -> Json:
+    """Return the graph of a field query, in either view."""
+    graph = result.graph
     body: Json = {
         "nodes": sorted((_node(node) for node in graph.nodes.values()), key=lambda node: node["id"]),
         "operations": [_operation(name, graph.operations[name]) for name in sorted(graph.operations)],
         "connections": sorted(
-            _connections(graph), key=lambda said: (said["from"], said["to"], said["operation"])
+            _connections(graph), key=lambda item: (item["from"], item["to"], item["operation"])
         ),
-        "checksums": list(answer.checksums),
-        "truncated": bool(answer.truncated_by),
+        "checksums": list(result.checksums),
+        "truncated": bool(result.truncated_by),
     }
-    if answer.truncated_by:
-        body["truncatedBy"] = list(answer.truncated_by)
+    if result.truncated_by:
+        body["truncatedBy"] = list(result.truncated_by)
     return body
 
 
-def field_derivations(field: str, window: Window, answer: Derivations) -> Json:
-    """The paths of the first design's question."""
+def field_derivations(field: str, window: Window, result: Derivations) -> Json:
+    """Return the derivations of a field, in the form of the first design of the API."""
     body: Json = {
         "fieldName": field,
         "startTimeInSeconds": _seconds(window.start_ms),
         "endTimeInSeconds": _seconds(window.stop_ms),
         "paths": [
-            {"operations": [_step(operation) for operation in way.operations], "runs": list(way.runs)}
-            for way in answer.derivations
+            {
+                "operations": [_step(operation) for operation in derivation.operations],
+                "runs": list(derivation.runs),
+            }
+            for derivation in result.derivations
         ],
-        "truncated": bool(answer.truncated_by),
+        "truncated": bool(result.truncated_by),
     }
-    if answer.truncated_by:
-        body["truncatedBy"] = list(answer.truncated_by)
+    if result.truncated_by:
+        body["truncatedBy"] = list(result.truncated_by)
     return body
 
 
 def run(listed: ListedRun, *, now_ms: int) -> Json:
-    """One line of a list of runs."""
+    """Return one entry of a list of runs."""
     body = _run(listed.run, now_ms)
     body["checksum"] = listed.checksum
     body["direction"] = "both" if len(listed.directions) == len(BOTH) else next(iter(listed.directions)).value
     return body
 
 
-def run_details(told: RunDetails, *, now_ms: int) -> Json:
-    """All that was told of one run."""
-    body = _run(told.committed.run, now_ms)
-    body |= {name: fact for name, fact in _details(told.committed.run).items() if name not in body}
-    body["checksum"] = told.committed.checksum
-    if told.part is None:
+def run_details(details: RunDetails, *, now_ms: int) -> Json:
+    """Return everything that is recorded of one run, its events included."""
+    program_run = details.committed.run
+    body = _run(program_run, now_ms)
+    body |= {name: fact for name, fact in _details(program_run).items() if name not in body}
+    body["checksum"] = details.committed.checksum
+    if details.part is None:
         return body
-    if told.part.sql:
-        body["sql"] = told.part.sql
-    for facts in told.facts:
+    if details.part.sql:
+        body["sql"] = details.part.sql
+    for facts in details.facts:
         body |= _facts(facts)
-    physical = sorted({name for facts in told.facts for name in facts.physical_names})
-    if physical:
+    physical_names = sorted({name for facts in details.facts for name in facts.physical_names})
+    if physical_names:
         body["physicalNames"] = [
-            {"namespace": namespace, "name": name, "physicalName": of} for namespace, name, of in physical
+            {"namespace": namespace, "name": name, "physicalName": physical_name}
+            for namespace, name, physical_name in physical_names
         ]
-    body["events"] = [{"eventTime": event.time_ms, "eventType": event.type.value} for event in told.events]
+    body["events"] = [{"eventTime": event.time_ms, "eventType": event.type.value} for event in details.events]
     return body
 
 
-def _run(of: ProgramRun, now_ms: int) -> Json:
-    """A run in lists; one that never ended and was not heard of for long has no state."""
-    details = _details(of)
+def _run(program_run: ProgramRun, now_ms: int) -> Json:
+    """Return a run without its lineage; see SILENT_MS for runs without a state."""
+    details = _details(program_run)
     body: Json = {
-        "run": of.run,
-        "namespace": of.namespace,
-        "application": of.application,
-        "version": of.version,
-        "type": of.type,
-        "program": of.program,
-        "startTime": of.start_ms,
+        "run": program_run.run,
+        "namespace": program_run.namespace,
+        "application": program_run.application,
+        "version": program_run.version,
+        "type": program_run.type,
+        "program": program_run.program,
+        "startTime": program_run.start_ms,
     }
-    if of.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
-        body["state"] = of.state.value
+    if program_run.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
+        body["state"] = program_run.state.value
     return body | {name: details[name] for name in ("parent", "lastEventTime") if name in details}
 
 
-def _details(of: ProgramRun) -> Json:
-    return dict(json.loads(of.details)) if of.details else {}
+def _details(program_run: ProgramRun) -> Json:
+    return dict(json.loads(program_run.details)) if program_run.details else {}
 
 
 def _facts(facts: EventRunFacts) -> Json:
-    said = {
+    members = {
         "parentJob": _job(facts.parent),
         "root": _job(facts.root),
         "nominalStartTime": facts.nominal_start,
         "nominalEndTime": facts.nominal_end,
         "errorMessage": facts.error,
     }
-    return {name: fact for name, fact in said.items() if fact}
+    return {name: fact for name, fact in members.items() if fact}
 
 
 def _job(reference: tuple[str, str, str] | None) -> Json | None:
@@ -153,47 +159,47 @@ def _job(reference: tuple[str, str, str] | None) -> Json | None:
     return {"namespace": namespace, "name": name, "run": run}
 
 
-def dataset(catalogued: CatalogueDataset) -> Json:
-    """One line of a list of end points."""
-    body: Json = _end_point(catalogued.dataset)
-    if catalogued.description:
-        body["description"] = catalogued.description
+def dataset(entry: CatalogueDataset) -> Json:
+    """Return one entry of a list of datasets."""
+    body: Json = _dataset(entry.dataset)
+    if entry.description:
+        body["description"] = entry.description
     return body
 
 
-def field(catalogued: CatalogueField) -> Json:
-    """One line of a list of fields."""
-    body: Json = {"name": catalogued.name}
-    if catalogued.type:
-        body["type"] = catalogued.type
-    return {**body, "read": catalogued.read, "written": catalogued.written}
+def field(entry: CatalogueField) -> Json:
+    """Return one entry of a list of fields."""
+    body: Json = {"name": entry.name}
+    if entry.type:
+        body["type"] = entry.type
+    return {**body, "read": entry.read, "written": entry.written}
 
 
-def search_hit(result: SearchHit) -> Json:
-    """One search result."""
-    body: Json = _end_point(result.dataset)
-    if result.field:
-        body["field"] = result.field
+def search_hit(hit: SearchHit) -> Json:
+    """Return one search hit."""
+    body: Json = _dataset(hit.dataset)
+    if hit.field:
+        body["field"] = hit.field
     return body
 
 
-def recorded_run(answer: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
-    """The acknowledgement of one run."""
-    body: Json = {"checksum": answer.checksum, "run": answer.run, "recorded": answer.recorded}
-    if answer.replaced:
+def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> Json:
+    """Return the acknowledgement of one run."""
+    body: Json = {"checksum": result.checksum, "run": result.run, "recorded": result.recorded}
+    if result.replaced:
         body["replaced"] = True
     if warnings:
         body["warnings"] = field_errors(warnings)
     return body
 
 
-def recorded_metadata(schemas: Sequence[DatasetMetadata]) -> Json:
-    """The acknowledgement of what told of end points alone, and of no run."""
-    return {"recorded": bool(schemas), "endpoints": [_end_point(schema.dataset) for schema in schemas]}
+def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
+    """Return the acknowledgement of a document that describes datasets but no run."""
+    return {"recorded": bool(metadata), "endpoints": [_dataset(item.dataset) for item in metadata]}
 
 
 def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
-    """The summary of a batch of events, as OpenLineage has it, with the problem of each that was refused."""
+    """Return the summary of a batch of events as OpenLineage defines it; `refused` has problems by index."""
     failed = [
         {
             "index": number,
@@ -221,18 +227,18 @@ def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
-    """What would be recorded: each pair of end points once, as forward; generated ones as backward."""
+    """Return what would be recorded: each dataset pair once, as forward; generated fields as backward."""
     forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
     backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
     entries = [
         LineageEntry(relation, 1, Direction.FORWARD)
-        for found in forward
-        for relation in found.by_datasets.values()
+        for lineage in forward
+        for relation in lineage.by_datasets.values()
     ]
     entries += [
         LineageEntry(relation, 1, Direction.BACKWARD)
-        for found in backward
-        for relation in found.by_datasets.values()
+        for lineage in backward
+        for relation in lineage.by_datasets.values()
         if relation.source is None
     ]
     body: Json = {
@@ -241,26 +247,26 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
         "lineage": [_entry(entry) for entry in sort_entries(entries)],
         "warnings": field_errors(warnings),
     }
-    if any(found.truncated for found in (*forward, *backward)):
-        body |= {"truncated": True, "truncatedBy": [f"pairs_max={DRY_RUN_PAIRS_MAX}"]}
+    if any(lineage.truncated for lineage in (*forward, *backward)):
+        body |= {"truncated": True, "truncatedBy": [f"pairs_max={DEFAULTS.pairs_max}"]}
     return body
 
 
-def field_errors(said: Iterable[FieldError]) -> list[Json]:
-    """Faults and warnings, each with its place."""
-    return [{"at": fault.path, "detail": fault.detail} for fault in said]
+def field_errors(errors: Iterable[FieldError]) -> list[Json]:
+    """Return errors or warnings with their paths."""
+    return [{"at": error.path, "detail": error.detail} for error in errors]
 
 
-def _relations(info: FieldLineageInfo, of: Dataset, direction: Direction) -> DatasetLineageSet:
+def _relations(info: FieldLineageInfo, dataset: Dataset, direction: Direction) -> DatasetLineageSet:
     backward = direction is Direction.BACKWARD
-    return dataset_relations(info.field_map, of, backward=backward, pairs_max=DRY_RUN_PAIRS_MAX)
+    return dataset_relations(info.field_map, dataset, backward=backward, pairs_max=DEFAULTS.pairs_max)
 
 
 def _entry(entry: LineageEntry) -> Json:
     relation = entry.relation
     body: Json = {
-        "source": None if relation.source is None else _end_point(relation.source),
-        "destination": None if relation.destination is None else _end_point(relation.destination),
+        "source": None if relation.source is None else _dataset(relation.source),
+        "destination": None if relation.destination is None else _dataset(relation.destination),
         "fieldmap": _pairs(relation),
         "level": entry.level,
         "direction": entry.direction.value,
@@ -279,16 +285,16 @@ def _pairs(relation: DatasetLineage) -> list[Json]:
     ]
     keyed += [
         (
-            (start, WHOLE, "dataset"),
-            {"from": start, "to": WHOLE, "influence": Influence.INDIRECT.value, "scope": "dataset"},
+            (start, WHOLE_DATASET, "dataset"),
+            {"from": start, "to": WHOLE_DATASET, "influence": Influence.INDIRECT.value, "scope": "dataset"},
         )
         for start in relation.dataset_wide
     ]
     return [pair for _, pair in sorted(keyed, key=lambda item: item[0])]
 
 
-def _end_point(of: Dataset) -> Json:
-    return {"namespace": of.namespace, "name": of.name}
+def _dataset(dataset: Dataset) -> Json:
+    return {"namespace": dataset.namespace, "name": dataset.name}
 
 
 def _node_id(node: NodeId) -> str:
@@ -301,8 +307,8 @@ def _node(node: Node) -> Json:
     if node.type:
         body["type"] = node.type
     if node.source is not None:
-        body["sourceEndPoint"] = _end_point(node.source)
-    destinations = [_end_point(of) for of in sorted(node.destinations)]
+        body["sourceEndPoint"] = _dataset(node.source)
+    destinations = [_dataset(destination) for destination in sorted(node.destinations)]
     if destinations:
         body["destinationEndPoint"] = destinations[0]
     if len(destinations) > 1:
@@ -312,22 +318,22 @@ def _node(node: Node) -> Json:
 
 def _operation(name: str, operation: Operation) -> Json:
     body: Json = {"name": name, "description": operation.description, "type": type_of(operation)}
-    of = dataset_of(operation)
-    if of is not None:
-        body["endPoint"] = _end_point(of)
+    dataset = dataset_of(operation)
+    if dataset is not None:
+        body["endPoint"] = _dataset(dataset)
     return body
 
 
 def _connections(graph: OperationGraph) -> Iterable[Json]:
     for (start, end, name), influence in graph.connections.items():
         yield _connection(start, end, influence, {"operation": name})
-    for (start, end), way in graph.paths.items():
-        said = {"operation": ", ".join(way.operations), "operations": list(way.operations)}
-        yield _connection(start, end, way.influence, said)
+    for (start, end), path in graph.paths.items():
+        members = {"operation": ", ".join(path.operations), "operations": list(path.operations)}
+        yield _connection(start, end, path.influence, members)
 
 
-def _connection(start: NodeId, end: NodeId, influence: Influence, said: Json) -> Json:
-    body = {"from": _node_id(start), "to": _node_id(end), **said}
+def _connection(start: NodeId, end: NodeId, influence: Influence, members: Json) -> Json:
+    body = {"from": _node_id(start), "to": _node_id(end), **members}
     if influence is Influence.INDIRECT:
         body["influence"] = influence.value
     return body
@@ -338,7 +344,7 @@ def _step(operation: Operation) -> Json:
         case Read():
             inputs = [operation.source.name]
         case Transform() | Write():
-            inputs = [taken.name for taken in inputs_of(operation)]
+            inputs = [input_field.name for input_field in inputs_of(operation)]
     return {
         "inputs": inputs,
         "outputs": [output.name for output in outputs_of(operation)],

@@ -37,7 +37,7 @@ from cli.commands import FLL, complaint, fll
             ("find", "x", "--server", "localhost:80"),
             "is not the URL of a server; one looks like http://host:port",
         ),
-        (("sample", "--end", "soon"), "end: 'soon' is no time"),
+        (("sample", "--end", "soon"), "end: 'soon' is not a time"),
         (("serve", "--port", "0"), "0 is not in the range"),
         (("serve", "--store", "nosql:///x"), "names no engine"),
     ],
@@ -62,9 +62,9 @@ def test_a_port_in_use_is_reported_before_serving(tmp_path: Path) -> None:
 def test_each_time_that_cannot_be_read_is_reported(sampled: str) -> None:
     line = complaint("runs", "a", "b", "--start", "x", "--end", "-5", "--store", sampled, code=2)
     assert line.startswith(
-        "fll: start: 'x' is no time: give epoch seconds, `now`, or a sum such as `now-1d+30m`"
+        "fll: start: 'x' is not a time: give epoch seconds, `now`, or a sum such as `now-1d+30m`"
     )
-    assert "; end: '-5' is no time" in line
+    assert "; end: '-5' is not a time" in line
 
 
 def test_a_setting_that_is_no_number_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def test_options_that_do_not_go_together() -> None:
     assert "--run, --dialect: only with --sql" in complaint(
         "record", "/dev/null", "--run", "r", "--dialect", "hive", code=2
     )
-    assert "is no time" in complaint("record", "--sql", "/dev/null", *NAMES, "--start", "noon", code=2)
+    assert "is not a time" in complaint("record", "--sql", "/dev/null", *NAMES, "--start", "noon", code=2)
 
 
 def test_documents_with_sql_are_distinguished(target: tuple[str, str], name: str) -> None:

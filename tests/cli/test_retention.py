@@ -51,7 +51,7 @@ def test_options_are_a_policy_of_one_rule() -> None:
     [
         ([], "not a policy"),
         ({"befor": "now"}, "unknown members ['befor']"),
-        ({"before": "yesterday"}, "is no time"),
+        ({"before": "yesterday"}, "is not a time"),
         ({"namespaces": ["hr"]}, "not a policy"),
         ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
     ],
@@ -69,7 +69,7 @@ def test_a_policy_that_is_none_is_reported(tmp_path: Path, members: Any, message
     [
         (("--namespace", "hr"), "go with --before"),
         (("--before", "now", "--name", "people"), "--name goes with --namespace"),
-        (("--before", "soon"), "is no time"),
+        (("--before", "soon"), "is not a time"),
     ],
 )
 def test_options_that_do_not_go_together_are_reported(options: tuple[str, ...], message: str) -> None:
