@@ -549,3 +549,35 @@ def test_a_chain_of_ephemeral_models_behind_many_others_takes_no_longer() -> Non
     parsed = read(document(*chain, *tables, *blind))
     assert time.process_time() - start < 10
     assert max(len(recorded.info.sources) for recorded in parsed.runs) == 499
+
+
+@pytest.mark.parametrize(
+    ("adapter", "members", "dataset"),
+    [
+        ("bigquery", {"database": "my-shop", "relation_name": "`my-shop`.`s`.`a`"}, "my-shop.s.a"),
+        ("snowflake", {"database": "shop", "relation_name": "SHOP.S.A"}, "shop.s.a"),
+        ("databricks", {"database": "main", "relation_name": "`main`.`s`.`a`"}, "main.s.a"),
+        ("spark", {"database": None, "relation_name": "s.a"}, "s.a"),
+        ("sqlserver", {"database": "shop", "relation_name": '"shop"."s"."a"'}, "shop.s.a"),
+        ("clickhouse", {"database": "", "relation_name": "`s`.`a`"}, "s.a"),
+        (
+            "athena",
+            {"database": "awsdatacatalog", "relation_name": '"awsdatacatalog"."s"."a"'},
+            "awsdatacatalog.s.a",
+        ),
+        ("redshift", {"database": "dev", "relation_name": '"dev"."s"."a"'}, "dev.s.a"),
+        ("trino", {"database": "hive", "relation_name": '"hive"."s"."a"'}, "hive.s.a"),
+    ],
+)
+def test_relations_of_adapters_are_found_in_their_sql(
+    adapter: str, members: dict[str, Any], dataset: str
+) -> None:
+    """Written and read under one name, in whatever case and with whatever quotes the adapter writes it."""
+    above = node("a", "select id from raw.t", **members)
+    below = node("b", f"select ID from {members['relation_name']} as x", depends_on=("model.p.a",))
+    given = document(above, below)
+    given["manifest"]["metadata"]["adapter_type"] = adapter
+    upstream, downstream = read(given).runs
+    assert [end.name for end in upstream.info.destinations] == [dataset]
+    assert [end.name for end in downstream.info.sources] == [dataset]
+    assert list(edges(downstream).values()) == [[f"{dataset}.id"]]

@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from fll_hbase.ingest import DocumentReader, RecordOutcome, RecordResult, detect, ingest
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Read
+from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
 
 from .dbt_artifacts import CASES, NAMESPACES, as_json, golden_document, read
 
@@ -91,3 +96,29 @@ def _dataset(text: str) -> tuple[str, str]:
 def _time(start_ms: int) -> str:
     """To the millisecond, as far as it is kept."""
     return datetime.fromtimestamp(start_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")[:23]
+
+
+def test_recorded_lineage_goes_from_seed_to_report(tmp_path: Path) -> None:
+    """The document in a store: recorded once, answered across models, a source found by its identifier."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    reader = DocumentReader(columns=store.catalogue.field_names)
+    case = next(case for case in CASES if case.name == "dbt_1_12")
+    raw = json.dumps(golden_document(case, tmp_path)).encode()
+    outcomes = []
+    for _ in range(2):
+        parsed = reader.try_read(raw, detect(raw), namespace="reports", now_ms=0)
+        (result,) = ingest(store, [parsed])
+        assert isinstance(result, RecordResult)
+        assert len(result.runs) == 9
+        outcomes.append(result.outcome)
+    assert outcomes == [RecordOutcome.RECORDED, RecordOutcome.REPEATED]
+
+    window = Window(0, START_LIMIT_MS)
+    report = Dataset(NAMESPACES["shop"], "shop.main.everything")
+    entries = store.lineage(report, window, directions=(Direction.BACKWARD,), level=9).entries
+    sources = {entry.relation.source.name for entry in entries if entry.relation.source is not None}
+    assert {"shop.main.raw_customers", "shop.main.raw_orders", "shop.main.customers"} <= sources
+    assert not sources & {"shop.main.customer_totals", "shop.main.paid_orders"}
+    visits = Dataset(NAMESPACES["shop"], "shop.web.page_visits")
+    (entry,) = store.lineage(visits, window, directions=(Direction.FORWARD,)).entries
+    assert str(entry.relation.destination) == f"{NAMESPACES['shop']}/shop.main.stg_visits"
