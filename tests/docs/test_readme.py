@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from api import create_app
-from fll_hbase.cli import main
+from api.command import main
 from fll_hbase.config import PREFIX, Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
