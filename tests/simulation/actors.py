@@ -1,4 +1,4 @@
-"""Who uses the store: clients that send until they are heard, and readers whose answers are checked."""
+"""Actors of a schedule: clients that send until acknowledged, and readers whose answers are checked."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ class Client:
         self._store = start()
 
     def send(self, documents: Sequence[RecordedRun | IncomingEvent]) -> None:
-        """One call, sent again where its outcome is unknown, now and then given up."""
-        said = " ".join(_short(document) for document in documents)
-        statements = self._history.begin(documents, self._scheduler.note(f"sends {said}"))
+        """Send one call, again if its outcome is unknown; give up now and then."""
+        sent = " ".join(_short(document) for document in documents)
+        statements = self._history.begin(documents, self._scheduler.note(f"sends {sent}"))
         for _ in range(ATTEMPTS_MAX):
             try:
                 self._record(statements)
                 return
             except StoreUnavailable:
-                self._scheduler.note(f"again {said}")
+                self._scheduler.note(f"again {sent}")
             except Crash:
                 self._store = self._start()
                 if self._scheduler.chance(0.5):
                     break
-                self._scheduler.note(f"again {said}")
-        self._scheduler.note(f"gives up {said}")
+                self._scheduler.note(f"again {sent}")
+        self._scheduler.note(f"gives up {sent}")
 
     def insist(self, call: Sequence[Statement]) -> None:
-        """Send once more what was given up; nothing goes wrong this time."""
+        """Send a call that was given up once more; nothing fails this time."""
         self._scheduler.note("insists " + " ".join(_short(statement.document) for statement in call))
         self._record(call)
 
     def _record(self, statements: Sequence[Statement]) -> None:
         documents = [statement.document for statement in statements]
         answers = self._store.record(documents)
-        told = [(a.run, a.checksum) if isinstance(a, CommitResult) else a for a in answers]
-        if told != [(document.run.run, document.info.checksum) for document in documents]:
+        shown = [(a.run, a.checksum) if isinstance(a, CommitResult) else a for a in answers]
+        if shown != [(document.run.run, document.info.checksum) for document in documents]:
             raise Violation("refused", f"{documents} were answered by {answers}")
-        said = " ".join(map(_short, documents))
-        self._history.acknowledge(statements, self._scheduler.note(f"acknowledged {said}"))
+        sent = " ".join(map(_short, documents))
+        self._history.acknowledge(statements, self._scheduler.note(f"acknowledged {sent}"))
 
 
 class Reader:
-    """Asks, and checks the answer against what every run may have been meanwhile."""
+    """Queries the store, and checks answers against all states that runs may have been in meanwhile."""
 
     def __init__(self, scheduler: Scheduler, history: History, store: LineageStore) -> None:
         self._scheduler = scheduler
@@ -73,7 +73,7 @@ class Reader:
         self.store = store
 
     def ask(self, question: Question) -> None:
-        """One of the three questions. Raises Violation."""
+        """Run one of the three queries. Raises Violation."""
         ask = self._scheduler.random.choice((self.lineage, self.lineage, self.fields, self.runs))
         try:
             ask(question)
@@ -84,61 +84,61 @@ class Reader:
 
     def lineage(self, question: Question) -> frozenset[str]:
         question = replace(question, field=COMMON)
-        asked = self._scheduler.note(f"lineage {_asked(question)}")
-        told = contents_in(self.store, question)
-        checks.contents(told, question, self._possible(asked))
-        return told
+        began = self._scheduler.note(f"lineage {_describe(question)}")
+        shown = contents_in(self.store, question)
+        checks.contents(shown, question, self._possible(began))
+        return shown
 
     def fields(self, question: Question) -> tuple[str, ...]:
-        asked = self._scheduler.note(f"fields {question.field} {_asked(question)}")
-        told = contents_of_field(self.store, question)
-        checks.contents(told, question, self._possible(asked))
-        return told
+        began = self._scheduler.note(f"fields {question.field} {_describe(question)}")
+        shown = contents_of_field(self.store, question)
+        checks.contents(shown, question, self._possible(began))
+        return shown
 
     def runs(self, question: Question) -> list[ListedRun]:
-        asked = self._scheduler.note(f"runs {_asked(question)}")
-        found = all_runs(self.store, question, self._scheduler.random.choice(PAGE_RUNS))
-        checks.listed(found, question, self._possible(asked))
-        return found
+        began = self._scheduler.note(f"runs {_describe(question)}")
+        listed = all_runs(self.store, question, self._scheduler.random.choice(PAGE_RUNS))
+        checks.listed(listed, question, self._possible(began))
+        return listed
 
-    def _possible(self, asked: int) -> dict[str, Possible]:
-        return self._history.possible(asked, self._scheduler.note("answered"))
+    def _possible(self, began: int) -> dict[str, Possible]:
+        return self._history.possible(began, self._scheduler.note("answered"))
 
 
 def contents_in(store: LineageStore, question: Question) -> frozenset[str]:
-    """The contents behind an answer about lineage; none where the end point was never seen."""
+    """Return the contents behind a lineage result; none for an unknown dataset."""
     try:
         answer = store.lineage(
-            question.end_point, question.window, directions=(question.direction,), failed=question.failed
+            question.dataset, question.window, directions=(question.direction,), failed=question.failed
         )
     except NotFound:
         return frozenset()
-    return checks.contents_told(answer, question)
+    return checks.contents_shown(answer, question)
 
 
 def contents_of_field(store: LineageStore, question: Question) -> tuple[str, ...]:
-    """The contents behind an answer about a field, newest first."""
+    """Return the contents behind a field lineage result, newest first."""
     try:
         return store.field_lineage(
-            question.end_point_field, question.window, direction=question.direction, failed=question.failed
+            question.dataset_field, question.window, direction=question.direction, failed=question.failed
         ).checksums
     except NotFound:
         return ()
 
 
 def all_runs(store: LineageStore, question: Question, limit: int) -> list[ListedRun]:
-    """Every run listed, page by page."""
-    found: list[ListedRun] = []
+    """Return all listed runs, page by page."""
+    listed: list[ListedRun] = []
     start_after = b""
     try:
         while True:
-            page = store.runs(question.end_point, question.window, limit=limit, start_after=start_after)
-            found += page.runs
+            page = store.runs(question.dataset, question.window, limit=limit, start_after=start_after)
+            listed += page.runs
             start_after = page.next_after
             if not start_after:
-                return found
+                return listed
     except NotFound:
-        return found
+        return listed
 
 
 def _short(document: RecordedRun | IncomingEvent) -> str:
@@ -149,7 +149,7 @@ def _short(document: RecordedRun | IncomingEvent) -> str:
     return f"{run.run}={document.info.checksum[:4]}@{run.start_ms}{run.state.value[0]}{run.version}"
 
 
-def _asked(question: Question) -> str:
+def _describe(question: Question) -> str:
     letter = "b" if question.direction is Direction.BACKWARD else "f"
     window = f"[{question.window.start_ms}, {question.window.stop_ms})"
-    return f"{letter} {question.end_point} {window}{' failed too' if question.failed else ''}"
+    return f"{letter} {question.dataset} {window}{' failed too' if question.failed else ''}"

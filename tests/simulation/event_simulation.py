@@ -1,4 +1,4 @@
-"""Runs told in several events: a run may be what any events come to that hold all acknowledged ones."""
+"""Simulation of events: a run may be any merge of events that includes all acknowledged ones."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ EVENTS_OF_RUN_MAX = 7
 
 def _part(number: int) -> EventLineage:
     """Every part is about the same end points, and has a field of its own beside the common one."""
-    names = sorted((COMMON, f"told-{number}"))
+    names = sorted((COMMON, f"events-{number}"))
     columns = tuple(OutputColumn(name, (InputColumn(0, name, True, "", ""),)) for name in names)
-    written = tuple(DatasetMention(place, True, columns=columns) for place in (1, 2))
-    ends = tuple((end_point.namespace, end_point.name) for end_point in (A, B, C))
+    written = tuple(DatasetMention(position, True, columns=columns) for position in (1, 2))
+    ends = tuple((dataset.namespace, dataset.name) for dataset in (A, B, C))
     return EventLineage("n", "p", "t", ends, (DatasetMention(0, False), *written))
 
 
@@ -57,81 +57,81 @@ BY_DIGEST = {
     for part in PARTS
 }
 BY_CHECKSUM |= {info.checksum: info for info in INFOS.values()}
-OWN_FIELDS |= {info.checksum: f"told-{number}" for number, info in enumerate(INFOS.values())}
+OWN_FIELDS |= {info.checksum: f"events-{number}" for number, info in enumerate(INFOS.values())}
 
 
-def come_to(said: Sequence[IncomingEvent]) -> RecordedRun:
-    """What events of one run come to, without the store."""
-    return _come_to(said[0].run, frozenset(one.event for one in said))
+def merged(events: Sequence[IncomingEvent]) -> RecordedRun:
+    """Merge events of one run, without the store."""
+    return _merged(events[0].run, frozenset(event.event for event in events))
 
 
 @lru_cache(maxsize=100_000)
-def _come_to(run: str, said: frozenset[RunEvent]) -> RecordedRun:
-    ordered = run_events.sort_events(said)
+def _merged(run: str, events: frozenset[RunEvent]) -> RecordedRun:
+    ordered = run_events.sort_events(events)
     last = BY_DIGEST[ordered[-1].lineage_digest]
     return RecordedRun(
         run_events.program_run(run, ordered, last, [EventRunFacts()] * len(ordered)), INFOS[last]
     )
 
 
-class TellingWorld(World):
+class EventWorld(World):
     """Events of few runs, at few times."""
 
     def __init__(self, random: Random) -> None:
         super().__init__(random)
         self._contents = list(INFOS.values())
-        self._told_runs = RUNS[: random.randint(1, 2)]
+        self._event_runs = RUNS[: random.randint(1, 2)]
         self._times = random.sample(STARTS_MS, random.randint(2, 4))
 
     def document(self) -> IncomingEvent:
         pick = self._random.choice
         return run_events.make_event(
-            pick(self._told_runs), pick(self._times), pick(KINDS), pick(PARTS), EventRunFacts()
+            pick(self._event_runs), pick(self._times), pick(KINDS), pick(PARTS), EventRunFacts()
         )
 
 
-class TellingHistory(History):
-    """Statements are of events: once acknowledged they are told for ever, until then perhaps."""
+class EventHistory(History):
+    """Statements are events: once acknowledged they always count, until then they may."""
 
-    def possible(self, asked: int, answered: int) -> dict[str, Possible]:
+    def possible(self, began: int, answered: int) -> dict[str, Possible]:
         possible = {}
         for run, sent in self.by_run.items():
-            kept = all(come_to([one.document]).run.start_ms >= self.horizon_ms for one in sent)
-            certain = {_key(one): one.document for one in sent if kept and one.acknowledged_before(asked)}
-            begun = {_key(one): one.document for one in sent if one.begun < answered}
+            in_retention = all(merged([s.document]).run.start_ms >= self.horizon_ms for s in sent)
+            certain = {_key(s): s.document for s in sent if in_retention and s.acknowledged_before(began)}
+            begun = {_key(s): s.document for s in sent if s.begun < answered}
             perhaps = [document for key, document in begun.items() if key not in certain]
             subsets = chain.from_iterable(combinations(perhaps, size) for size in range(len(perhaps) + 1))
-            sets = [[*certain.values(), *some] for some in subsets if certain or some]
-            documents = {(one.run, one.info.checksum): one for one in map(come_to, sets)}
+            sets = [[*certain.values(), *subset] for subset in subsets if certain or subset]
+            documents = {(run.run, run.info.checksum): run for run in map(merged, sets)}
             possible[run] = Possible(tuple(documents.values()), bool(certain))
         return possible
 
     def acknowledged(self) -> list[RecordedRun]:
-        """None: an event may be overtaken before anything of it was ever true."""
+        """Return none: an event may be overtaken before it was ever committed."""
         return []
 
 
-class TellingClient(Client):
-    """Sends events; the answers tell of their runs, and of nothing that can be known beforehand."""
+class EventClient(Client):
+    """Sends events; of the results only the run can be predicted."""
 
     def _record(self, statements: Sequence[Statement]) -> None:
-        said = [statement.document for statement in statements]
-        answers = self._store.record(said)
-        if [a.run if isinstance(a, CommitResult) else a for a in answers] != [one.run for one in said]:
-            raise Violation("refused", f"{said} were answered by {answers}")
-        self._history.acknowledge(statements, self._scheduler.note(f"acknowledged {len(said)} events"))
+        events = [statement.document for statement in statements]
+        answers = self._store.record(events)
+        if [a.run if isinstance(a, CommitResult) else a for a in answers] != [event.run for event in events]:
+            raise Violation("refused", f"{events} were answered by {answers}")
+        self._history.acknowledge(statements, self._scheduler.note(f"acknowledged {len(events)} events"))
 
 
-class Telling(Simulation):
+class EventSimulation(Simulation):
     """One schedule of events.
 
-    At the end the grace period passes: so long may a reader believe in a dead row of the index, after a pass
-    that took longer than any may and died before it was told so.
+    At the end the grace period passes: a reader may hold an index row for stale as long, after a pass that
+    exceeded its time and crashed before it noticed.
     """
 
-    worlds = TellingWorld
-    histories = TellingHistory
-    clients = TellingClient
+    worlds = EventWorld
+    histories = EventHistory
+    clients = EventClient
 
     def _check(self) -> None:
         self.scheduler.leap(GRACE_MS)
@@ -139,5 +139,5 @@ class Telling(Simulation):
 
 
 def _key(statement: Statement) -> object:
-    event = statement.document
-    return event.event if isinstance(event, IncomingEvent) else event
+    document = statement.document
+    return document.event if isinstance(document, IncomingEvent) else document

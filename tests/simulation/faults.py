@@ -1,4 +1,4 @@
-"""How hostile is one schedule: the rates of everything that may go wrong in it."""
+"""Fault rates of one schedule."""
 
 from __future__ import annotations
 

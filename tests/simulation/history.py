@@ -1,4 +1,4 @@
-"""Which documents could a run be by now: what was sent when, and acknowledged when."""
+"""History of a schedule: when documents were sent and acknowledged, and so what each run may be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fll_hbase.model.runs import RecordedRun
 
 
 def run_of(document: RecordedRun | IncomingEvent) -> str:
-    """The run that a document or an event tells of."""
+    """Return the run id of a document or event."""
     return document.run if isinstance(document, IncomingEvent) else document.run.run
 
 
@@ -33,7 +33,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """What one run may be; `certain` where it must be one of them."""
+    """The documents that one run may be; `certain` if it must be one of them."""
 
     documents: tuple[RecordedRun, ...]
     certain: bool
@@ -49,7 +49,7 @@ class History:
         """Runs that may have started before may be purged at any time."""
 
     def begin(self, documents: Sequence[RecordedRun | IncomingEvent], moment: int) -> list[Statement]:
-        """Documents that are about to be sent in one call, in order."""
+        """Add documents that are about to be sent in one call, in order."""
         sent: dict[str, Statement] = {}
         statements = []
         for document in documents:
@@ -68,42 +68,42 @@ class History:
             statement.acknowledged = statement.over = moment
 
     def close(self, moment: int) -> None:
-        """Nobody sends what is not acknowledged any more, and nothing of it is in flight."""
+        """Note that unacknowledged documents are not sent any more, and none of their puts is in flight."""
         for call in self.unacknowledged():
             for statement in call:
                 statement.over = moment
 
     def reopen(self, call: Sequence[Statement]) -> None:
-        """The call is sent again."""
+        """Note that the call is sent again."""
         for statement in call:
             statement.over = None
 
     def unacknowledged(self) -> list[list[Statement]]:
-        """Calls given up."""
+        """Return the calls that were given up."""
         return [call for call in self._calls if call[0].acknowledged is None]
 
     def acknowledged(self) -> list[RecordedRun]:
-        """Every document that was ever acknowledged."""
+        """Return every document that was ever acknowledged."""
         calls = (call for call in self._calls if call[0].acknowledged is not None)
         return [statement.document for call in calls for statement in call]
 
-    def possible(self, asked: int, answered: int) -> dict[str, Possible]:
-        """What each run may be in the answer to a question begun at `asked`, ended at `answered`."""
+    def possible(self, began: int, answered: int) -> dict[str, Possible]:
+        """Return what each run may be in an answer that was computed from tick `began` to `answered`."""
         return {
             run: Possible(
-                tuple(s.document for s in sent if s.begun < answered and not _superseded(s, sent, asked)),
-                any(statement.acknowledged_before(asked) for statement in sent)
+                tuple(s.document for s in sent if s.begun < answered and not _superseded(s, sent, began)),
+                any(statement.acknowledged_before(began) for statement in sent)
                 and all(statement.document.run.start_ms >= self.horizon_ms for statement in sent),
             )
             for run, sent in self.by_run.items()
         }
 
 
-def _superseded(statement: Statement, sent: Sequence[Statement], before: int) -> bool:
-    """Whether another document that came wholly after this one was acknowledged."""
-    if statement.follower is not None and statement.follower.acknowledged_before(before):
+def _superseded(statement: Statement, sent: Sequence[Statement], at_tick: int) -> bool:
+    """Return whether a document that was sent after this one was over is acknowledged."""
+    if statement.follower is not None and statement.follower.acknowledged_before(at_tick):
         return True
     over = statement.over
     return over is not None and any(
-        other.begun >= over and other.acknowledged_before(before) for other in sent
+        later.begun >= over and later.acknowledged_before(at_tick) for later in sent
     )

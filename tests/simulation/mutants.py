@@ -1,4 +1,4 @@
-"""What if one rule of the protocol were dropped: stores that are broken on purpose, one rule each.
+"""Mutants: stores that are broken on purpose, each without one rule of the protocol.
 
 Most are the real store over a table that changes what passes through, so that they outlive its refactoring.
 
@@ -30,7 +30,7 @@ REFERENCES = (b"b|", b"f|")
 
 
 class Through:
-    """A table that passes everything on; mutants change one method."""
+    """A table that passes every call on; mutants change one method."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -62,46 +62,46 @@ class Through:
         self._table.close()
 
 
-class TruthBeforeReferences(Through):
-    """Says what is true before it can be found."""
+class CommitBeforeReferences(Through):
+    """Commits a run before its references exist."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        return sorted(batches, key=lambda batch: not any(map(_is_truth, batch)))
+        return sorted(batches, key=lambda batch: not any(map(_is_commit, batch)))
 
 
-class CatalogueAfterData(Through):
-    """Others find the content there, and rely on a catalogue that is not."""
+class CatalogueAfterContent(Through):
+    """Other writers rely on a content whose catalogue entries do not exist yet."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return sorted(batches, key=lambda batch: any(put.row.startswith(layout.DATASETS) for put in batch))
 
 
-class DataAfterTruth(Through):
-    """References and truths name content that is still to come."""
+class ContentAfterCommit(Through):
+    """References and commit records refer to a content that is put later."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self._held: list[Put] = []
+        self._delayed: list[Put] = []
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
-        kept = [[put for put in batch if not _is_data(put)] for batch in batches]
-        self._held += [put for batch in batches for put in batch if _is_data(put)]
-        if not any(map(_is_truth, (put for batch in kept for put in batch))):
-            return kept
-        held, self._held = self._held, []
-        return [*kept, held]
+        without_contents = [[put for put in batch if not _is_content(put)] for batch in batches]
+        self._delayed += [put for batch in batches for put in batch if _is_content(put)]
+        if not any(map(_is_commit, (put for batch in without_contents for put in batch))):
+            return without_contents
+        delayed, self._delayed = self._delayed, []
+        return [*without_contents, delayed]
 
 
-class OneTruthCell(Through):
-    """The last writer wins, however late it comes."""
+class OneCommitCell(Through):
+    """The last writer wins, however late."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         only = layout.commit_column(0, "")
-        return [[put._replace(column=only) if _is_truth(put) else put for put in batch] for batch in batches]
+        return [[put._replace(column=only) if _is_commit(put) else put for put in batch] for batch in batches]
 
 
 class NumberlessDocuments(Through):
-    """Of two documents the greater digest counts, whichever came first."""
+    """Of two documents the greater digest counts, whichever was first."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return [[self._numberless(put) for put in batch] for batch in batches]
@@ -113,7 +113,7 @@ class NumberlessDocuments(Through):
 
 
 class IndexRowsOnce(Through):
-    """An index row that exists is not put again; a reader may hold it for dead by now."""
+    """An existing index row is not put again, though a reader may have cached it as stale."""
 
     def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         return [[put for put in batch if not self._exists(put)] for batch in batches]
@@ -123,19 +123,21 @@ class IndexRowsOnce(Through):
 
 
 class RunRowsOnce(Through):
-    """A reader that keeps run rows, as though they were as immutable as content."""
+    """A reader that caches run rows, as if they were immutable."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self._kept: dict[bytes, Row] = {}
+        self._cached_rows: dict[bytes, Row] = {}
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        self._kept |= self._table.rows([key for key in keys if key not in self._kept], columns=columns)
-        return {key: self._kept[key] for key in keys if key in self._kept}
+        self._cached_rows |= self._table.rows(
+            [key for key in keys if key not in self._cached_rows], columns=columns
+        )
+        return {key: self._cached_rows[key] for key in keys if key in self._cached_rows}
 
 
-class WitnessesAlone(Through):
-    """A reader that takes an index row for dead where its witness is, and looks at no reference."""
+class SampleRunsAlone(Through):
+    """A reader that gives up on an index row with its sample run, and reads no reference."""
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -145,40 +147,37 @@ class WitnessesAlone(Through):
         return super().scan(start, stop, columns=columns, limit=limit)
 
 
-class DocumentsAreTruths(Through):
-    """A reader that believes what was said, though no pass has finished saying it."""
+class UncommittedDocuments(Through):
+    """A reader that takes the latest document for committed."""
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        found = self._table.rows(keys, columns=columns)
-        return {key: self._said(row) if key.startswith(b"r|") else row for key, row in found.items()}
+        rows = self._table.rows(keys, columns=columns)
+        return {key: self._uncommitted(row) if key.startswith(b"r|") else row for key, row in rows.items()}
 
-    def _said(self, row: Row) -> Row:
+    def _uncommitted(self, row: Row) -> Row:
         latest = max(column for column in row if column.startswith(layout.DOCUMENT))
         return {layout.commit_column(1, ""): row[latest]}
 
 
-class ReferencesAreTruths(WindowReader):
-    """A reader that never asks the run rows."""
+class UnconfirmedReferences(WindowReader):
+    """A reader that never confirms references by run rows."""
 
-    def checksums(self, asked: WindowQuery) -> frozenset[str]:
-        start, stop = layout.window_range(asked.direction, asked.dataset, asked.window)
-        kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if asked.failed else (layout.REFERENCE,)
+    def checksums(self, query: WindowQuery) -> frozenset[str]:
+        start, stop = layout.window_range(query.direction, query.dataset, query.window)
+        kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
         columns = (column for _, row in self._table.scan(start, stop) for column in row)
         return frozenset(column[4:].decode() for column in columns if column.startswith(kinds))
 
-    def newest_first(self, asked: WindowQuery, checksums: Iterable[str]) -> list[str]:
-        return sorted(checksums)
-
 
 class ResendsAnsweredAtOnce(LineageStore):
-    """What was said before is not said again, though the pass that said it may have died."""
+    """A resend is acknowledged at once, though the first pass may have crashed."""
 
     def record(self, runs: Sequence[RecordedRun]) -> list[CommitResult | LineageError]:
-        if all(map(self._said, runs)):
+        if all(map(self._is_latest, runs)):
             return [CommitResult(run.info.checksum, run.run.run, False, False) for run in runs]
         return super().record(runs)
 
-    def _said(self, run: RecordedRun) -> bool:
+    def _is_latest(self, run: RecordedRun) -> bool:
         latest = run_rows.latest_document(self._table.get(layout.run_row(run.run.run)))
         return latest is not None and latest.value == run_rows.encode_run(
             CommittedRun(run.info.checksum, run.run)
@@ -186,14 +185,14 @@ class ResendsAnsweredAtOnce(LineageStore):
 
 
 class NoDeadline(RunCommitter):
-    """A pass may take any time, though what it relies on is swept meanwhile."""
+    """A pass may take any time, though a sweep may delete what it relies on."""
 
     def _late(self, began: int) -> bool:
         return False
 
 
 def recording(kind: type[RunCommitter]) -> Make:
-    """The store with another way to record."""
+    """Return an opener of stores with another committer."""
 
     def make(table: Table, clock: Callable[[], int]) -> LineageStore:
         store = open_store(table, clock)
@@ -204,20 +203,20 @@ def recording(kind: type[RunCommitter]) -> Make:
 
 
 def sweeping_young(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
-    """What nothing needs goes at once, though somebody may be about to need it."""
+    """Sweep without a grace period, though a pass may be about to refer to the garbage."""
     horizons = RetentionPolicy(horizon_ms)
-    found = garbage_collection.find_garbage(table, horizons, until_ms=clock())
-    garbage_collection.remove(table, found, horizons, until_ms=clock())
+    garbage = garbage_collection.find_garbage(table, horizons, until_ms=clock())
+    garbage_collection.remove(table, garbage, horizons, until_ms=clock())
 
 
 def over(table_class: Callable[[Table], Table]) -> Make:
-    """The real store over a table that breaks a rule."""
+    """Return an opener of the real store over a table that breaks a rule."""
     return lambda table, clock: open_store(table_class(table), clock)
 
 
 def trusting_references(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
-    store._windows.__class__ = ReferencesAreTruths
+    store._windows.__class__ = UnconfirmedReferences
     return store
 
 
@@ -225,19 +224,19 @@ def answering_resends(table: Table, clock: Callable[[], int]) -> LineageStore:
     return open_store(table, clock, ResendsAnsweredAtOnce)
 
 
-def _is_truth(put: Put) -> bool:
+def _is_commit(put: Put) -> bool:
     return put.column.startswith(layout.COMMIT)
 
 
-def _is_data(put: Put) -> bool:
+def _is_content(put: Put) -> bool:
     return put.row.startswith(b"c|")
 
 
 WRITERS: dict[str, Make] = {
-    "truth before references": over(TruthBeforeReferences),
-    "catalogue after data": over(CatalogueAfterData),
-    "data after truth": over(DataAfterTruth),
-    "one truth cell": over(OneTruthCell),
+    "commit before references": over(CommitBeforeReferences),
+    "catalogue after content": over(CatalogueAfterContent),
+    "content after commit": over(ContentAfterCommit),
+    "one commit cell": over(OneCommitCell),
     "documents without numbers": over(NumberlessDocuments),
     "index rows put once": over(IndexRowsOnce),
     "resends answered at once": answering_resends,
@@ -247,10 +246,10 @@ SWEEPERS: dict[str, Sweep] = {
     "young swept": sweeping_young,
 }
 READERS: dict[str, Make] = {
-    "run rows kept": over(RunRowsOnce),
-    "witnesses alone": over(WitnessesAlone),
-    "documents for truths": over(DocumentsAreTruths),
-    "references for truths": trusting_references,
+    "run rows cached": over(RunRowsOnce),
+    "sample runs alone": over(SampleRunsAlone),
+    "uncommitted documents": over(UncommittedDocuments),
+    "unconfirmed references": trusting_references,
 }
 TIMED = frozenset(("index rows put once", "no deadline"))
-"""What shows only where much time passes."""
+"""Mutants that show only where much time passes."""

@@ -1,4 +1,4 @@
-"""Who runs next: a seeded hub at which actors take turns, step by step, and where time and faults are made.
+"""Deterministic scheduler: a seeded hub at which actors take turns, and which makes time and faults.
 
 Every actor is a greenlet. Whatever an actor does between two steps nobody can come between.
 """
@@ -28,7 +28,7 @@ STEP_MAX_MS = 20
 STEPS_MAX = 50_000
 WRITING = frozenset(("put", "written", "delete", "deleted"))
 READING_SHARE = 0.2
-"""Faults hit a step that reads so much less often: they do less harm there."""
+"""Faults hit a step that reads this much less often: they do less harm there."""
 
 
 class Crash(BaseException):
@@ -111,7 +111,7 @@ class Scheduler:
                 self._ready.remove(actor)
 
     def pause(self, steps_max: int) -> None:
-        """Do nothing while others take up to so many steps."""
+        """Pause while others make up to `steps_max` steps."""
         self._stalled[getcurrent()] = self._tick + self.random.randrange(steps_max)
         self._hub.switch()
 

@@ -1,4 +1,4 @@
-"""What may a wide table do to its clients: rows in memory that behave as HBase does, at its worst.
+"""Table in memory that behaves as HBase does, at its worst.
 
 A put of one row is whole; the rows of a batch land in any order, with anything between them; batches land one
 after another. Scans come page by page. Stamps are those of the row's server, whose clock is wrong. A put
@@ -39,14 +39,14 @@ class SimTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """In order of keys, so that a schedule does not depend on the hashes of this process."""
-        found = {}
+        rows_read = {}
         torn = self._scheduler.chance(self._scheduler.faults.torn)
         for number, key in enumerate(sorted(keys)):
             if torn or number == 0:
                 self._scheduler.step("rows", key)
             if row := self._read(key, columns):
-                found[key] = row
-        return found
+                rows_read[key] = row
+        return rows_read
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -78,11 +78,11 @@ class SimTable:
         self._scheduler.step("deleted", b"")
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
-        """Whoever sleeps does so before taking a batch: a request is answered, or given up, soon."""
-        taken = iter(batches)
+        """Write the batches; an actor sleeps only between two, as a request is answered or given up soon."""
+        remaining = iter(batches)
         while True:
             self._scheduler.step("writes", b"")
-            batch = next(taken, None)
+            batch = next(remaining, None)
             if batch is None:
                 break
             with self._scheduler.sending():
@@ -90,7 +90,7 @@ class SimTable:
         self._scheduler.step("written", b"")
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close nothing: there is nothing to close."""
 
     def everything(self) -> dict[bytes, Row]:
         """All rows as they are, without a step; for checks."""
@@ -147,8 +147,8 @@ class SimTable:
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
         page: list[tuple[bytes, Row]] = []
-        for place in range(bisect_left(self._keys, start), len(self._keys)):
-            key = self._keys[place]
+        for index in range(bisect_left(self._keys, start), len(self._keys)):
+            key = self._keys[index]
             if key >= stop or len(page) == limit:
                 break
             if row := self._read(key, columns):
@@ -157,7 +157,7 @@ class SimTable:
 
 
 def hash_of(row: bytes) -> int:
-    """Which server has the row: the same in every process."""
+    """Return a number of the row that is the same in every process; it selects its server."""
     return sum(row)
 
 

@@ -1,4 +1,4 @@
-"""What happens in one schedule: clients and readers at once, then quiet, then everything is checked."""
+"""One schedule: clients, readers and sweepers at once, then everything settles and is checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Put, Table
 
-from . import checks, faults, quiet
+from . import brute_force, checks, faults
 from .actors import Client, Reader
 from .checks import Violation
 from .faults import CALM, Faults
@@ -30,19 +30,19 @@ PAUSE_STEPS_MAX = 25
 QUESTIONS_AT_END = 3
 
 Make: TypeAlias = Callable[[Table, Callable[[], int]], LineageStore]
-"""How a process opens its store, given the table and its clock."""
+"""Opens the store of a process over the table with the clock of its machine."""
 
 Sweep: TypeAlias = Callable[[Table, Callable[[], int], int], None]
-"""One sweep of a table, by a clock, with a horizon."""
+"""Sweeps a table once, given a clock and a horizon in ms."""
 
 SWEEPING = 0.5
-"""In so many schedules something sweeps."""
+"""The share of schedules with a sweeper."""
 
 Draw: TypeAlias = Callable[[Random], Faults]
 
 
 class Failure(AssertionError):
-    """A schedule that broke an invariant, with all that is needed to see it again."""
+    """A schedule that broke an invariant, with the seed and trace that reproduce it."""
 
     def __init__(self, seed: int, trace: Sequence[object], cause: Exception) -> None:
         self.seed = seed
@@ -55,12 +55,12 @@ class Failure(AssertionError):
 def open_store(
     table: Table, clock: Callable[[], int], kind: type[LineageStore] = LineageStore
 ) -> LineageStore:
-    """The store as it is."""
+    """Open the real store."""
     return kind(table, settings=Settings(grace_ms=GRACE_MS), clock=clock)
 
 
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
-    """The sweep as it is."""
+    """Purge and sweep once, as the real job does."""
     horizons = RetentionPolicy(horizon_ms)
     garbage_collection.purge(table, horizons, until_ms=garbage_collection.safe_until_ms(clock(), GRACE_MS))
     until_ms = garbage_collection.safe_until_ms(clock(), GRACE_MS)
@@ -103,14 +103,14 @@ class Simulation:
         self._random = self.scheduler.random
         self._open_to_write, self._open_to_read = writers, readers
         self._table = SimTable(self.scheduler)
-        self._table.on_put = self._founded
+        self._table.on_put = self._check_references
         self._world = self.worlds(self._random)
         self._history = self.histories()
         self._open: list[LineageStore] = []
         self._readers = [self._reader() for _ in range(self._random.randint(1, 2))]
 
     def run(self, draw: Draw) -> None:
-        """Raises Violation, or whatever the store should not have raised."""
+        """Run the schedule. Raises Violation, or an unexpected error of the store."""
         self.scheduler.faults = draw(self._random)
         for number in range(self._random.randint(1, 4)):
             self.scheduler.spawn(f"client {number}", self._client)
@@ -120,11 +120,11 @@ class Simulation:
         for number, reader in enumerate(self._readers):
             self.scheduler.spawn(f"reader {number}", partial(self._ask, reader))
         self.scheduler.run()
-        self._quiet()
+        self._settle()
         self._check()
 
     def _writing(self) -> LineageStore:
-        """The store of a new process, with its own clock, or of one that others write through."""
+        """Return the store of a new process with its own clock, or one that others write through."""
         if not self._open or self.scheduler.chance(0.8):
             self._open.append(
                 self._open_to_write(self._table, self.scheduler.clock(self.scheduler.skew_ms()))
@@ -143,7 +143,7 @@ class Simulation:
             client.send([self._world.document() for _ in range(self._random.choice((1, 1, 2, 3)))])
 
     def _sweep(self) -> None:
-        """Sweeps now and then, as a process of its own; much time passes before, with others at work."""
+        """Sweep now and then, as a process of its own, often after a leap in time."""
         clock = self.scheduler.clock(self.scheduler.skew_ms())
         try:
             for _ in range(self._random.randint(1, 3)):
@@ -162,8 +162,8 @@ class Simulation:
         except Crash:
             reader.store = self._reading()
 
-    def _quiet(self) -> None:
-        """All that is in flight lands; what was not acknowledged is left, or sent again until it is."""
+    def _settle(self) -> None:
+        """Let all puts in flight land; leave what was not acknowledged, or send it again until it is."""
         self.scheduler.faults = CALM
         self.scheduler.settle()
         self._history.close(self.scheduler.note("quiet"))
@@ -178,27 +178,27 @@ class Simulation:
                 self.scheduler.spawn(f"again {number}", partial(client.insist, call))
             self.scheduler.run()
 
-    def _founded(self, put: Put) -> None:
-        checks.founded(put, self._table.everything())
+    def _check_references(self, put: Put) -> None:
+        checks.content_exists(put, self._table.everything())
 
     def _check(self) -> None:
-        """Everybody gives the answers that brute force gives over one document per run."""
+        """Check the answers of all readers against brute force over one document for each run."""
         fresh = self._reader()
         documents = self._documents(fresh)
         for question in self._world.everything():
-            quiet.same(fresh, question, documents)
+            brute_force.check_all(fresh, question, documents)
             for reader in self._readers:
-                quiet.same_contents(reader, question, documents)
+                brute_force.check_lineage(reader, question, documents)
         for question in [self._world.question() for _ in range(QUESTIONS_AT_END)]:
             for reader in (fresh, *self._readers):
-                quiet.same(reader, question, documents)
-        checks.catalogued(fresh.store.catalogue, documents)
+                brute_force.check_all(reader, question, documents)
+        checks.catalogue_is_complete(fresh.store.catalogue, documents)
         if not self._history.horizon_ms:
-            checks.single_truths(self._table.everything())
-            checks.sound(self._table)
+            checks.single_commits(self._table.everything())
+            checks.audit_is_clean(self._table)
 
     def _documents(self, fresh: Reader) -> list[RecordedRun]:
-        documents = quiet.documents(fresh)
+        documents = brute_force.documents(fresh)
         now = self.scheduler.tick()
         certain = {run for run, may_be in self._history.possible(now, now).items() if may_be.certain}
         if lost := certain - documents.keys():

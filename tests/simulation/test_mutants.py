@@ -1,4 +1,4 @@
-"""Would the simulation notice: every rule of the protocol that is dropped breaks some schedule."""
+"""Each rule of the protocol that is dropped breaks some schedule."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ SCHEDULES = 1000
 @pytest.mark.parametrize("rule", mutants.WRITERS)
 def test_a_writer_that_drops_a_rule_is_found(rule: str) -> None:
     draw = faults.drowsy if rule in mutants.TIMED else faults.drawn
-    assert _found(mutants.WRITERS[rule], simulation.open_store, draw)
+    assert _first_failure(mutants.WRITERS[rule], simulation.open_store, draw)
 
 
 @pytest.mark.parametrize("rule", mutants.READERS)
 def test_a_reader_that_drops_a_rule_is_found(rule: str) -> None:
-    assert _found(simulation.open_store, mutants.READERS[rule], faults.drawn)
+    assert _first_failure(simulation.open_store, mutants.READERS[rule], faults.drawn)
 
 
 @pytest.mark.parametrize("rule", mutants.SWEEPERS)
 def test_a_sweeper_that_drops_a_rule_is_found(rule: str) -> None:
-    assert _found(simulation.open_store, simulation.open_store, faults.drawn, mutants.SWEEPERS[rule])
+    assert _first_failure(simulation.open_store, simulation.open_store, faults.drawn, mutants.SWEEPERS[rule])
 
 
-def _found(
+def _first_failure(
     writers: Make, readers: Make, draw: Draw, sweeper: Sweep = simulation.sweep_once
 ) -> Failure | None:
     for seed in range(SCHEDULES):

@@ -1,4 +1,4 @@
-"""What did the simulation find: each fault it met in the store, told once more as a short story.
+"""Faults that the simulation once found in the store, each as a short test.
 
 A seed means another schedule once the store changes; a story stays what it is.
 """
@@ -100,33 +100,33 @@ def test_a_reference_left_behind_does_not_make_a_content_newest() -> None:
 
 def test_a_question_that_takes_long_does_not_take_a_run_recorded_meanwhile_for_dead() -> None:
     stage = Stage()
-    asking = greenlet(stage.answer)
-    telling = getcurrent()
-    stage.table.before_look = [lambda: None, telling.switch]
-    stage.table.before_write = _once_before_truth(asking.switch)
+    query = greenlet(stage.answer)
+    recording = getcurrent()
+    stage.table.before_look = [lambda: None, recording.switch]
+    stage.table.before_write = _once_before_commit(query.switch)
     stage.record("run-1", FIRST)
     stage.time.leap(GRACE_MS)
-    asking.switch()
+    query.switch()
     assert stage.answer() == {FIRST}
 
 
 def test_clocks_apart_do_not_take_a_run_just_recorded_for_dead() -> None:
     stage = Stage(table_skew_ms=-SKEW_MAX_MS, reader_skew_ms=SKEW_MAX_MS)
-    stage.table.before_write = _once_before_truth(lambda: _asked_late(stage))
+    stage.table.before_write = _once_before_commit(lambda: _query_late(stage))
     stage.record("run-1", FIRST)
     assert stage.answer() == {FIRST}
 
 
-def _asked_late(stage: Stage) -> None:
+def _query_late(stage: Stage) -> None:
     stage.time.leap(GRACE_MS // 2 - SKEW_MAX_MS)
     assert stage.answer() == frozenset()
 
 
-def _once_before_truth(happens: Callable[[], object]) -> Callable[[Batch], None]:
+def _once_before_commit(happens: Callable[[], object]) -> Callable[[Batch], None]:
     waiting = [happens]
 
-    def before(batch: Batch) -> None:
+    def on_batch(batch: Batch) -> None:
         if any(put.column.startswith(layout.COMMIT) for put in batch) and waiting:
             waiting.pop()()
 
-    return before
+    return on_batch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulation.world import CONTENTS, END_POINTS, RUNS, STARTS_MS
+from simulation.world import CONTENTS, DATASETS, RUNS, STARTS_MS
 
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
@@ -46,7 +46,7 @@ HORIZONS = st.builds(
     RetentionPolicy,
     st.sampled_from((0, *STARTS_MS)),
     st.dictionaries(st.just("n"), st.sampled_from(STARTS_MS), max_size=1),
-    st.dictionaries(st.sampled_from(END_POINTS), st.sampled_from(STARTS_MS), max_size=2),
+    st.dictionaries(st.sampled_from(DATASETS), st.sampled_from(STARTS_MS), max_size=2),
 )
 
 
@@ -85,10 +85,10 @@ def cells(table: Table) -> Iterator[tuple[bytes, bytes, bytes]]:
 @given(history=HISTORIES)
 def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
     table, store = recorded(history)
-    before = [(listed(store, end), related(store, end)) for end in END_POINTS]
+    before = [(listed(store, end), related(store, end)) for end in DATASETS]
     swept(table)
     fresh = LineageStore(table)
-    assert [(listed(fresh, end), related(fresh, end)) for end in END_POINTS] == before
+    assert [(listed(fresh, end), related(fresh, end)) for end in DATASETS] == before
 
 
 @given(history=HISTORIES)
@@ -112,10 +112,10 @@ def test_a_purge_takes_what_started_before_its_horizon_and_no_more(
     history: list[RecordedRun], horizons: RetentionPolicy
 ) -> None:
     table, store = recorded(history)
-    wanted = {end: listed(store, end, Window(horizons.cutoff_ms(end), LATER_MS)) for end in END_POINTS}
+    wanted = {end: listed(store, end, Window(horizons.cutoff_ms(end), LATER_MS)) for end in DATASETS}
     swept(table, horizons)
     fresh = LineageStore(table)
-    assert {end: listed(fresh, end) for end in END_POINTS} == wanted
+    assert {end: listed(fresh, end) for end in DATASETS} == wanted
 
 
 @given(history=HISTORIES, horizons=HORIZONS)
