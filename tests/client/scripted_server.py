@@ -22,7 +22,7 @@ class Reply:
 
 @dataclass
 class Scripted:
-    """Where it listens, and what it was asked, path and body."""
+    """The URL of the server, and the path and body of each request."""
 
     url: str
     requests: list[tuple[str, bytes]] = field(default_factory=list)

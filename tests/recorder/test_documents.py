@@ -40,7 +40,7 @@ parts = st.builds(DestinationOperations, destinations, flows())
 
 
 def by_hand(part: DestinationOperations) -> dict[str, Any]:
-    """The document with every default said, every member given."""
+    """The document with every member, defaults included."""
 
     def field(output: Any) -> Any:
         return {"name": output.name, "type": output.type} if isinstance(output, Field) else {"name": output}

@@ -48,6 +48,12 @@ Examples:
     default=None,
     help="Record the target folder of a dbt project, in place of FILE.",
 )
+@click.option(
+    "--dataset-namespace",
+    metavar="NS",
+    default="",
+    help="With --dbt: namespace of the datasets, such as postgres://db.example:5432 (default: --namespace).",
+)
 @run_options
 @target_options
 def record(
@@ -55,6 +61,7 @@ def record(
     file: BinaryIO | None,
     namespace: str | None,
     dbt_target: Path | None,
+    dataset_namespace: str,
     file_run: FileRun | None,
     store: str | None,
     server: str | None,
@@ -69,10 +76,15 @@ def record(
     context = click.get_current_context()
     if dbt_target is not None and (file is not None or file_run is not None):
         raise click.UsageError("Give FILE or --dbt, not both.", context)
+    if dataset_namespace and dbt_target is None:
+        raise click.UsageError("--dataset-namespace needs --dbt.", context)
     if dbt_target is None and file is None:
         raise click.UsageError("Missing argument 'FILE'.", context)
     bytes_max = config.from_environment(store=store).document_bytes_max
-    lines = _read_lines(file, file_run, dbt_target, bytes_max=bytes_max)
+    if dbt_target is not None:
+        lines = _read_dbt(dbt_target, dataset_namespace)
+    else:
+        lines = _read_lines(file, file_run, bytes_max=bytes_max)
     report = _Report()
     with open_target(store, server, create=True) as client, progress_bar(_size_bytes(file)) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
@@ -89,20 +101,16 @@ def record(
         context.exit(FAILURE)
 
 
-def _read_lines(
-    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, *, bytes_max: int
-) -> Iterator[InputLine]:
-    if dbt_target is not None:
-        return _read_dbt(dbt_target)
+def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:
     if file is None:
         return iter(())
     return file_run.read(file, bytes_max) if file_run else read_documents(file, bytes_max=bytes_max)
 
 
-def _read_dbt(target: Path) -> Iterator[InputLine]:
+def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
     """Yield the artifacts of a dbt project as one document, or why they cannot be read."""
     try:
-        yield InputLine(1, json.dumps(dbt.read_target(target)).encode())
+        yield InputLine(1, json.dumps(dbt.read_target(target, dataset_namespace=dataset_namespace)).encode())
     except LineageError as error:
         yield InputLine(1, b"", error)
 

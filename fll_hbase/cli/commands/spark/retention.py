@@ -51,9 +51,9 @@ def retention(
 ) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
-    A run is deleted when it is before the cut-offs of all its datasets; until then datasets with a later
-    cut-off lose their references to it. Without a cut-off only unreferenced rows are collected. Rows written
-    within the grace period (one hour) always stay: safe while writers run.
+    A run is deleted when it is before the cut-offs of all its datasets; until then, datasets whose own
+    cut-off it is before lose their references to it. Without a cut-off only unreferenced rows are collected.
+    Rows written within the grace period (one hour) always stay: safe while writers run.
     """
     if policy is not None and cutoff_ms is not None:
         raise click.UsageError("Give --before or --policy, not both.")
