@@ -107,7 +107,7 @@ def _inputs(result: QueryResult) -> tuple[object, frozenset[IndirectInput]]:
 def _rename(resolver: Resolver, result: QueryResult, node: exp.Expr) -> QueryResult:
     """Return a result under the column names of its alias, if it has any."""
     columns = from_clause.rename_columns(resolver.script, result.columns, node.alias_column_names)
-    return replace(result, columns=columns)
+    return QueryResult(columns, result.dependencies)
 
 
 def _resolve_subquery(resolver: Resolver, node: exp.Subquery) -> QueryResult:
@@ -242,7 +242,7 @@ def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> Q
             parts = [part.this if isinstance(part, exp.Ordered) else part for part in order.expressions]
             dependencies |= _ordinal_clause(resolver, parts, result.columns, kind="sort", name="ORDER BY")
     resolver.scope.alias_precedence = AliasPrecedence.LAST
-    return replace(result, dependencies=result.dependencies | dependencies)
+    return QueryResult(result.columns, result.dependencies | dependencies)
 
 
 def _ordinal_clause(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -113,7 +113,7 @@ class Resolver:
 
     def in_scope(self, scope: Scope) -> Resolver:
         """Return the resolver of another scope of the same script."""
-        return replace(self, scope=scope)
+        return Resolver(self.script, scope, self.query_reader, self.statement_reader)
 
     def query(self, node: exp.Expr) -> QueryResult:
         """Resolve a query whose enclosing scope is this one."""
