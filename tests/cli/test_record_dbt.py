@@ -33,6 +33,17 @@ def test_every_model_is_a_run_and_recording_again_is_safe(
     assert results
 
 
+def test_datasets_have_the_namespace_given(target: tuple[str, str], dbt_target: str, name: str) -> None:
+    namespace = f"duckdb://{name}"
+    result = fll(
+        "record", "--dbt", dbt_target, "--namespace", name, "--dataset-namespace", namespace, *target
+    )
+    assert result.exit_code == 0, result.output
+    assert "datasetNamespace" not in result.stderr
+    results = json.loads(printed("find", "customers", *target, "--json"))["results"]
+    assert namespace in {entry["namespace"] for entry in results}
+
+
 def test_the_namespace_is_required(target: tuple[str, str], dbt_target: str) -> None:
     result = fll("record", "--dbt", dbt_target, *target)
     assert (result.exit_code, result.stdout) == (1, "0 recorded, 0 replaced, 0 repeated, 1 refused\n")
@@ -54,6 +65,7 @@ def test_a_folder_without_a_manifest_is_refused(target: tuple[str, str], tmp_pat
             "not both",
         ),
         ((), "Missing argument 'FILE'"),
+        (("/dev/null", "--dataset-namespace", "postgres://h:1"), "--dataset-namespace needs --dbt"),
     ],
 )
 def test_options_that_do_not_go_together(options: tuple[str, ...], message: str) -> None:

@@ -44,6 +44,8 @@ class Artifact:
 MANIFEST = ArtifactKind("manifest", "manifest", 9, 12)
 CATALOG = ArtifactKind("catalog", "catalog", 1, 1)
 RUN_RESULTS = ArtifactKind("runResults", "run-results", 4, 6)
+DATASET_NAMESPACE = "datasetNamespace"
+"""The member with the namespace of datasets, which no artifact has."""
 
 
 def read_artifact(validator: Validator, document: dict[str, Any], kind: ArtifactKind) -> Artifact:

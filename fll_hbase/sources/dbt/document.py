@@ -14,7 +14,7 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import sql
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, STANDARD_SQL, dialect_of
-from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, read_artifact
+from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS, read_artifact
 from fll_hbase.sources.dbt.catalog import read_catalog
 from fll_hbase.sources.dbt.manifest import BUILT, Manifest, read_manifest
 from fll_hbase.sources.dbt.model_lineage import Project, build_tables
@@ -26,7 +26,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 WARNINGS_MAX = 200
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
-MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", "datasetNamespace")
+MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", DATASET_NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ def _read_document(validator: Validator, document: object, namespace: str | None
 
 def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
     """The namespace that OpenLineage's dbt integration gives datasets; artifacts do not name the database."""
-    given = validator.optional(members, "datasetNamespace", "", bytes_max=ID_BYTES_MAX)
+    given = validator.optional(members, DATASET_NAMESPACE, "", bytes_max=ID_BYTES_MAX)
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
     detail = f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {adapter}://host:port"
-    validator.warnings.append(FieldError("datasetNamespace", detail))
+    validator.warnings.append(FieldError(DATASET_NAMESPACE, detail))
     return namespace
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fll_hbase.errors import FieldError, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS
+from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS
 
 FILE_BYTES_MAX = 512 * 2**20
 """Of one artifact; a manifest has some 20 kB for each model, most of which is left out of the document."""
@@ -32,11 +32,14 @@ _LEFT_OUT_OF_NODES = (
 )
 
 
-def read_target(path: Path, *, bytes_max: int = FILE_BYTES_MAX) -> dict[str, Any]:
+def read_target(
+    path: Path, *, dataset_namespace: str = "", bytes_max: int = FILE_BYTES_MAX
+) -> dict[str, Any]:
     """Read manifest.json, and catalog.json and run_results.json where they are, as the document of `read`.
 
-    Parts that `read` does not look at are left out. Raises UnreadableDocument for a folder without a
-    manifest and for what is not JSON, TooLarge for a file of more than `bytes_max` bytes.
+    The document gives `dataset_namespace` to its datasets; parts that `read` does not look at are left out.
+    Raises UnreadableDocument for a folder without a manifest and for what is not JSON, TooLarge for a file of
+    more than `bytes_max` bytes.
     """
     document = {
         member: _read_file(path / name, bytes_max)
@@ -44,6 +47,8 @@ def read_target(path: Path, *, bytes_max: int = FILE_BYTES_MAX) -> dict[str, Any
         if member == MANIFEST.member or (path / name).is_file()
     }
     _prune(document[MANIFEST.member])
+    if dataset_namespace:
+        document[DATASET_NAMESPACE] = dataset_namespace
     return document
 
 
