@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+START_SECONDS_MAX = 120
+
 
 class Server:
     """`fll serve` over a store on a free port of 127.0.0.1."""
@@ -21,9 +23,10 @@ class Server:
         command = [str(Path(sys.executable).with_name("fll")), "serve", "--store", store]
         options = ["--port", str(self.port), "--workers", str(workers)]
         self._process = subprocess.Popen([*command, *options])
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + START_SECONDS_MAX
         while not self._ready():
             if time.monotonic() > deadline or self._process.poll() is not None:
+                self._process.kill()
                 raise RuntimeError("the server did not start")
             time.sleep(0.05)
 
