@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from store import auditing
+from store import audit_runner
 
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
@@ -117,7 +117,7 @@ def content_exists(put: Put, table: Mapping[bytes, Row]) -> None:
 
 def audit_is_clean(table: Table) -> None:
     """Check that an audit finds no error."""
-    if bad := auditing.wrong(auditing.findings(table)):
+    if bad := audit_runner.wrong(audit_runner.findings(table)):
         raise Violation("audit", ", ".join(sorted(kind.value for kind in bad)))
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Chances per step of an actor, unless said otherwise."""
+    """Chances per step of an actor, unless stated otherwise."""
 
     crash: float = 0.0
     """The actor's process dies."""

@@ -24,7 +24,7 @@ from .world import ALWAYS, CONTENTS, MIDNIGHT_MS, B, Question
 
 FIRST, SECOND, THIRD = (info.checksum for info in CONTENTS[:3])
 ELSEWHERE = CONTENTS[3].checksum
-"""Does not write the end point asked about; the other three do."""
+"""Does not write the dataset of the question; the other three do."""
 
 QUESTION = Question(B, ALWAYS, False)
 NOON_MS = MIDNIGHT_MS + DAY_MS // 2
@@ -53,7 +53,7 @@ class Between(Through):
 
 
 class Stage:
-    """A writer, and a reader that lives long, at one table; clocks are as wrong as said."""
+    """A writer and a long-lived reader of one table, with the given clock skews."""
 
     def __init__(self, *, table_skew_ms: int = 0, reader_skew_ms: int = 0) -> None:
         self.time = Scheduler(0, deadline_ms=GRACE_MS // 2)

@@ -14,7 +14,7 @@ import pytest
 from engines import Hbase
 from pyspark.sql import SparkSession
 from simulation.world import CONTENTS, DATASETS, RUNS, STARTS_MS
-from store.test_sweep import ALWAYS, cells, listed
+from store.test_garbage_collection import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
 from fll_hbase.model.datasets import Dataset

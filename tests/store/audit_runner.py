@@ -1,9 +1,10 @@
-"""The audit of a small table in one process, by the very functions that workers run."""
+"""Audit of a small table in one process, with the functions that Spark workers run."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import attrgetter
 
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import repair
@@ -20,57 +21,57 @@ from fll_hbase.store.maintenance.audit.recheck import Mismatches, Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table
 
-WHOLE = b"", b"\xff"
+WHOLE_TABLE = b"", b"\xff"
 
 
-def differing(table: Table) -> Mismatches:
-    """The marks of a table that do not agree."""
-    auditor, said = FactCollector(table, once=True), RowFacts()
-    for page in pages(table.scan(*WHOLE)):
-        auditor.collect(page, said)
-    sides: dict[int, int] = defaultdict(int)
-    for side, texts in said.texts_by_flag():
+def mismatches(table: Table) -> Mismatches:
+    """Return the hashes of a table that mismatch."""
+    collector, facts = FactCollector(table, once=True), RowFacts()
+    for page in pages(table.scan(*WHOLE_TABLE)):
+        collector.collect(page, facts)
+    flags_by_hash: dict[int, int] = defaultdict(int)
+    for flags, texts in facts.texts_by_flag():
         for text in texts:
-            sides[text_hash(text)] |= side
-    wrong = {number: side for number, side in sides.items() if is_mismatch(side)}
+            flags_by_hash[text_hash(text)] |= flags
+    wrong = {key: flags for key, flags in flags_by_hash.items() if is_mismatch(flags)}
     return Mismatches(
-        {number for number, side in wrong.items() if side & (EXPECTED | PRESENT | FAULT) == EXPECTED},
-        {number for number, side in wrong.items() if side == PRESENT},
-        {number for number, side in wrong.items() if side & FAULT},
+        {key for key, flags in wrong.items() if flags & (EXPECTED | PRESENT | FAULT) == EXPECTED},
+        {key for key, flags in wrong.items() if flags == PRESENT},
+        {key for key, flags in wrong.items() if flags & FAULT},
     )
 
 
-def confirmed(table: Table, marks: Mismatches) -> list[Finding]:
-    """What the marks stand for, one finding each."""
-    confirming = Rechecker(table, marks)
-    found: dict[int, Finding] = {}
-    for page in pages(table.scan(*WHOLE)):
-        for number, one in confirming.findings(page):
-            found[number] = max(one, found.get(number, one), key=lambda finding: finding.repair)
-    return sorted(found.values(), key=lambda finding: (finding.kind.value, finding.row))
+def confirm(table: Table, hashes: Mismatches) -> list[Finding]:
+    """Return the findings of the hashes, one for each."""
+    rechecker = Rechecker(table, hashes)
+    by_hash: dict[int, Finding] = {}
+    for page in pages(table.scan(*WHOLE_TABLE)):
+        for key, finding in rechecker.findings(page):
+            by_hash[key] = max(finding, by_hash.get(key, finding), key=attrgetter("repair"))
+    return sorted(by_hash.values(), key=lambda finding: (finding.kind.value, finding.row))
 
 
 def findings(table: Table) -> list[Finding]:
-    """What is wrong with a table, and what is left over."""
-    return confirmed(table, differing(table))
+    """Return all findings of a table."""
+    return confirm(table, mismatches(table))
 
 
 def kinds(table: Table) -> set[Kind]:
-    """The kinds of all findings."""
-    return {one.kind for one in findings(table)}
+    """Return the kinds of all findings."""
+    return {finding.kind for finding in findings(table)}
 
 
 def repaired(table: Table) -> list[Finding]:
-    """Mend what can be mended; what is found then."""
+    """Repair the table and return the findings that are left."""
     tried: set[Repair] = set()
     left = findings(table)
-    while mends := repair.next_repairs(left, tried):
-        repair.apply_repairs(table, LineageStore(table), mends)
-        tried |= mends
+    while repairs := repair.next_repairs(left, tried):
+        repair.apply_repairs(table, LineageStore(table), repairs)
+        tried |= repairs
         left = findings(table)
     return left
 
 
-def wrong(found: Iterable[Finding]) -> set[Kind]:
-    """The kinds of what is wrong."""
-    return {one.kind for one in found if one.kind.is_error}
+def wrong(reported: Iterable[Finding]) -> set[Kind]:
+    """Return the kinds of the findings that are errors."""
+    return {finding.kind for finding in reported if finding.kind.is_error}

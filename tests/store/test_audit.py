@@ -1,4 +1,4 @@
-"""Is a table that was written properly clean, and is any damage found, told by name, and mended?"""
+"""A properly written table is clean; any damage is reported by kind, and repaired where possible."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from strategies import recorded_runs
 from fll_hbase.keys import layout
 from fll_hbase.model import run_events
 from fll_hbase.model.retention_policy import RetentionPolicy
-from fll_hbase.model.run_events import EventRunFacts
-from fll_hbase.model.run_events import EventType as Told
+from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
@@ -24,25 +23,25 @@ from fll_hbase.store.maintenance.audit.findings import Kind, Repair
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
-from .auditing import confirmed, differing, findings, repaired, wrong
+from .audit_runner import confirm, findings, mismatches, repaired, wrong
 from .test_events import ALIAS, NOW_MS, SOURCE, TARGET, part
-from .test_sweep import HORIZONS, documents, recorded, swept
+from .test_garbage_collection import HORIZONS, documents, recorded, swept
 
 LATER_MS = 4_000_000_000_000
 
 _parts = st.sampled_from([part("a"), part("a", "b"), part("b", aliases=(ALIAS,))])
-told_events = st.builds(
+incoming_events = st.builds(
     run_events.make_event,
     st.sampled_from(["run", "other|run"]),
     st.sampled_from(STARTS_MS),
-    st.sampled_from(Told),
+    st.sampled_from(EventType),
     _parts,
     st.just(EventRunFacts()),
 )
-HISTORIES = st.lists(documents() | told_events | recorded_runs, min_size=1, max_size=8)
+HISTORIES = st.lists(documents() | incoming_events | recorded_runs, min_size=1, max_size=8)
 
 
-def made(history: Sequence[RunInput]) -> Table:
+def recorded_table(history: Sequence[RunInput]) -> Table:
     table = open_table("sqlite:///:memory:")
     LineageStore(table).record(history)
     return table
@@ -54,30 +53,30 @@ def cells(table: Table) -> dict[CellKey, bytes]:
 
 
 def essential(table: Table) -> dict[CellKey, bytes]:
-    """All cells, of truths the one that holds, of witnesses only that they are there."""
-    kept = {}
+    """Return all cells; of commit records the one that counts, of index rows only that they exist."""
+    cells_left = {}
     for key, row in table.scan(b"", b"\xff"):
         for column, cell in row.items():
             if not column.startswith(layout.COMMIT):
-                kept[CellKey(key, column)] = b"" if key.startswith(b"i|") else cell.value
+                cells_left[CellKey(key, column)] = b"" if key.startswith(b"i|") else cell.value
         if key.startswith(b"r|"):
-            kept[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
-    return kept
+            cells_left[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
+    return cells_left
 
 
 def put(table: Table, cell: CellKey, value: bytes) -> None:
     table.write([[Put(*cell, value)]])
 
 
-def delete(table: Table, *gone: CellKey) -> None:
-    table.delete(gone, until_ms=LATER_MS)
+def delete(table: Table, *deleted: CellKey) -> None:
+    table.delete(deleted, until_ms=LATER_MS)
 
 
 @given(history=HISTORIES)
 def test_what_was_recorded_is_clean(history: list[RunInput]) -> None:
-    found = findings(made(history))
-    assert not wrong(found)
-    assert not any(one.kind is Kind.UNFINISHED for one in found)
+    findings_now = findings(recorded_table(history))
+    assert not wrong(findings_now)
+    assert not any(finding.kind is Kind.UNFINISHED for finding in findings_now)
 
 
 @given(history=st.lists(documents(), min_size=1, max_size=8), horizons=HORIZONS)
@@ -89,52 +88,50 @@ def test_a_purge_and_a_sweep_leave_nothing_to_find(
     assert findings(table) == []
 
 
-def once(history: Sequence[RunInput]) -> list[RunInput]:
-    """Each run told by one document or one event."""
+def one_input_per_run(history: Sequence[RunInput]) -> list[RunInput]:
+    """Give each document or event a run of its own."""
     return [
-        replace(one, run=replace(one.run, run=f"run {number}"))
-        if not isinstance(one, run_events.IncomingEvent)
-        else run_events.IncomingEvent(f"told {number}", one.event, one.bodies)
-        for number, one in enumerate(history)
+        replace(run_input, run=replace(run_input.run, run=f"run {number}"))
+        if not isinstance(run_input, run_events.IncomingEvent)
+        else run_events.IncomingEvent(f"run of events {number}", run_input.event, run_input.bodies)
+        for number, run_input in enumerate(history)
     ]
 
 
 _ABOUT_SCHEMAS = (b"e|", b"a|")
 
 
-@given(history=HISTORIES.map(once), data=st.data())
-def test_a_cell_that_is_gone_is_found_and_mended_or_said_to_be_lost(
-    history: list[RunInput], data: st.DataObject
-) -> None:
-    table = made(history)
-    before, whole = cells(table), essential(table)
-    gone = data.draw(st.sampled_from(sorted(before)))
-    delete(table, gone)
-    found = findings(table)
-    if gone.row.startswith(_ABOUT_SCHEMAS) and not found:
+@given(history=HISTORIES.map(one_input_per_run), data=st.data())
+def test_a_deleted_cell_is_repaired_or_reported_as_lost(history: list[RunInput], data: st.DataObject) -> None:
+    table = recorded_table(history)
+    cells_before, intact = cells(table), essential(table)
+    deleted = data.draw(st.sampled_from(sorted(cells_before)))
+    delete(table, deleted)
+    findings_now = findings(table)
+    if deleted.row.startswith(_ABOUT_SCHEMAS) and not findings_now:
         return
-    assert wrong(found) or Kind.UNFINISHED in {one.kind for one in found}
+    assert wrong(findings_now) or Kind.UNFINISHED in {finding.kind for finding in findings_now}
     left = repaired(table)
     if wrong(left):
-        assert gone.row.startswith((b"c|", b"p|", b"r|"))
+        assert deleted.row.startswith((b"c|", b"p|", b"r|"))
     else:
-        assert essential(table) == whole
+        assert essential(table) == intact
 
 
-@given(history=HISTORIES.map(once), data=st.data())
-def test_a_cell_that_says_something_else_is_found(history: list[RunInput], data: st.DataObject) -> None:
-    table = made(history)
-    whole = essential(table)
+@given(history=HISTORIES.map(one_input_per_run), data=st.data())
+def test_an_altered_cell_is_reported(history: list[RunInput], data: st.DataObject) -> None:
+    table = recorded_table(history)
+    intact = essential(table)
     altered = data.draw(st.sampled_from(sorted(cells(table))))
     if altered.row.startswith(b"a|"):
         return
     put(table, altered, data.draw(st.sampled_from([b"", b"x", b"[]", b"{}", b"\xff", b"1|2|3"])))
-    if essential(table) == whole:
+    if essential(table) == intact:
         return
-    kinds = {one.kind for one in findings(table)}
+    kinds = {finding.kind for finding in findings(table)}
     assert Kind.OTHER_PROGRAM in kinds or wrong(findings(table))
     if not wrong(repaired(table)):
-        assert essential(table) == whole
+        assert essential(table) == intact
 
 
 def keys(table: Table, letter: bytes) -> list[CellKey]:
@@ -143,14 +140,14 @@ def keys(table: Table, letter: bytes) -> list[CellKey]:
 
 @pytest.fixture
 def table() -> Table:
-    """Two runs told by events, of one content, with a further name."""
-    said = part("a", "b", aliases=(ALIAS,))
-    told = [
-        run_events.make_event(run, NOW_MS + later_ms, kind, said, EventRunFacts())
+    """Two runs of events, of one content, with an alias."""
+    lineage = part("a", "b", aliases=(ALIAS,))
+    events = [
+        run_events.make_event(run, NOW_MS + later_ms, kind, lineage, EventRunFacts())
         for run in ("one", "two")
-        for later_ms, kind in ((0, Told.START), (5, Told.COMPLETE))
+        for later_ms, kind in ((0, EventType.START), (5, EventType.COMPLETE))
     ]
-    return made(told)
+    return recorded_table(events)
 
 
 @pytest.mark.parametrize(
@@ -166,53 +163,57 @@ def table() -> Table:
         (b"r|", layout.COMMIT, Kind.UNFINISHED),
     ],
 )
-def test_what_can_be_made_again_is(table: Table, letter: bytes, column: bytes, kind: Kind) -> None:
-    whole = essential(table)
+def test_derived_cells_are_repaired(table: Table, letter: bytes, column: bytes, kind: Kind) -> None:
+    intact = essential(table)
     cell = next(c for c in keys(table, letter) if c.column.startswith(column) and b"hive" not in c.row)
     delete(table, cell)
-    assert kind in {one.kind for one in findings(table)}
+    assert kind in {finding.kind for finding in findings(table)}
     assert repaired(table) == []
-    assert essential(table) == whole
+    assert essential(table) == intact
 
 
-def test_a_content_that_events_tell_of_is_made_of_them_again(table: Table) -> None:
-    whole = essential(table)
+def test_a_content_of_events_is_merged_again(table: Table) -> None:
+    intact = essential(table)
     delete(table, *keys(table, b"c|"))
-    (found,) = [one for one in findings(table) if one.kind.is_error]
-    assert found.kind is Kind.MISSING_CONTENT
+    (findings_now,) = [finding for finding in findings(table) if finding.kind.is_error]
+    assert findings_now.kind is Kind.MISSING_CONTENT
     assert repaired(table) == []
-    assert essential(table) == whole
+    assert essential(table) == intact
 
 
-def test_a_part_that_is_gone_is_lost(table: Table) -> None:
-    said = next(c for c in keys(table, b"p|") if b"orders" in cells(table)[c])
-    delete(table, said)
-    (found,) = findings(table)
-    assert (found.kind, found.row, found.repair) == (Kind.MISSING_PART, said.row, Repair())
-    assert repaired(table) == [found]
+def test_a_deleted_event_body_is_lost(table: Table) -> None:
+    lineage = next(c for c in keys(table, b"p|") if b"orders" in cells(table)[c])
+    delete(table, lineage)
+    (loss,) = findings(table)
+    assert (loss.kind, loss.row, loss.repair) == (
+        Kind.MISSING_PART,
+        lineage.row,
+        Repair(),
+    )
+    assert repaired(table) == [loss]
 
 
 def test_operations_of_another_checksum_are_never_put_again(table: Table) -> None:
     operation = next(c for c in keys(table, b"c|") if c.column.startswith(layout.OPERATION))
     delete(table, operation)
-    before = cells(table)
+    cells_before = cells(table)
     assert wrong(repaired(table)) == {Kind.WRONG_CHECKSUM}
-    assert cells(table) == before
+    assert cells(table) == cells_before
 
 
-def test_what_was_said_and_was_altered_is_never_made_true(table: Table) -> None:
+def test_an_altered_input_is_never_committed(table: Table) -> None:
     (event, *_) = [c for c in keys(table, b"r|") if c.column.startswith(layout.EVENT)]
     value = cells(table)[event].replace(b"START", b"FAIL")
     put(table, event, value)
-    before = cells(table)
+    cells_before = cells(table)
     assert wrong(repaired(table)) == {Kind.ALTERED}
-    assert cells(table) == before
+    assert cells(table) == cells_before
 
 
-def test_rows_that_begin_like_no_other_are_told(table: Table) -> None:
+def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
     put(table, CellKey(b"zebra", b"d:x"), b"")
     put(table, CellKey(b"\n", b"d:x"), b"")
-    assert [(one.kind, one.row) for one in findings(table)] == [
+    assert [(finding.kind, finding.row) for finding in findings(table)] == [
         (Kind.UNREADABLE, b"\n"),
         (Kind.UNREADABLE, b"zebra"),
     ]
@@ -237,91 +238,91 @@ def test_rows_that_begin_like_no_other_are_told(table: Table) -> None:
 )
 def test_a_key_or_column_that_nothing_writes_is_unreadable(table: Table, row: bytes, column: bytes) -> None:
     put(table, CellKey(row, column), b"")
-    assert (Kind.UNREADABLE, row) in [(one.kind, one.row) for one in findings(table)]
+    assert (Kind.UNREADABLE, row) in [(finding.kind, finding.row) for finding in findings(table)]
     assert Kind.UNREADABLE in wrong(repaired(table))
 
 
 def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     first, second = part("a"), part("a", "b")
-    table = made([run_events.make_event("run", NOW_MS, Told.START, first, EventRunFacts())])
+    table = recorded_table([run_events.make_event("run", NOW_MS, EventType.START, first, EventRunFacts())])
     LineageStore(table).record(
-        [run_events.make_event("run", NOW_MS - DAY_MS, Told.START, second, EventRunFacts())]
+        [run_events.make_event("run", NOW_MS - DAY_MS, EventType.START, second, EventRunFacts())]
     )
-    assert {one.kind for one in findings(table)} == {
+    assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_STALE,
         Kind.INDEX_WITHOUT_RUN,
     }
     delete(table, *keys(table, b"r|"))
-    assert {one.kind for one in findings(table)} == {
+    assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_WITHOUT_RUN,
         Kind.INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.PART_WITHOUT_EVENT,
     }
     delete(table, *keys(table, b"c|"))
-    kinds = {one.kind for one in findings(table)}
+    kinds = {finding.kind for finding in findings(table)}
     assert Kind.CONTENT_WITHOUT_RUN not in kinds
     assert not wrong(findings(table))
 
 
 def test_a_reference_that_names_another_program_is_noted_and_put_right(table: Table) -> None:
-    whole = essential(table)
+    intact = essential(table)
     put(table, keys(table, b"b|")[0], b"app|1|t|p")
-    assert [one.kind for one in findings(table)] == [Kind.OTHER_PROGRAM]
+    assert [finding.kind for finding in findings(table)] == [Kind.OTHER_PROGRAM]
     assert repaired(table) == []
-    assert essential(table) == whole
+    assert essential(table) == intact
 
 
 def test_references_from_before_a_horizon_may_be_there_or_not(table: Table) -> None:
-    end = layout.dataset_row(TARGET)
-    put(table, CellKey(end, layout.horizon_column(NOW_MS + 1)), b"")
+    dataset_row = layout.dataset_row(TARGET)
+    put(table, CellKey(dataset_row, layout.horizon_column(NOW_MS + 1)), b"")
     delete(table, *[c for c in keys(table, b"b|") if c.row.endswith(b"one")])
     assert findings(table) == []
     delete(table, *[c for c in keys(table, b"f|") if c.row.endswith(b"one")])
     assert wrong(findings(table)) == {Kind.MISSING_REFERENCE}
 
 
-def test_two_truths_of_one_count_are_settled(table: Table) -> None:
-    truth = next(c for c in keys(table, b"r|") if c.column.startswith(layout.COMMIT))
-    value = cells(table)[truth].replace(b"COMPLETE", b"FAIL")
-    number = int(truth.column[4:12], 16)
-    table.write([[run_rows.commit_put(truth.row, number, value)]])
+def test_two_commits_of_one_count_are_repaired(table: Table) -> None:
+    commit = next(c for c in keys(table, b"r|") if c.column.startswith(layout.COMMIT))
+    value = cells(table)[commit].replace(b"COMPLETE", b"FAIL")
+    number = int(commit.column[4:12], 16)
+    table.write([[run_rows.commit_put(commit.row, number, value)]])
     assert wrong(findings(table)) <= {Kind.COMMITS_CONFLICT, Kind.COMMIT_MISMATCH}
     assert wrong(findings(table))
     assert repaired(table) == []
 
 
-def test_what_is_mended_meanwhile_is_not_told(table: Table) -> None:
-    gone = [*keys(table, b"b|"), *keys(table, b"i|"), *keys(table, b"e|")]
-    before = cells(table)
-    delete(table, *gone)
-    marks = differing(table)
-    assert marks.missing
-    table.write([[Put(*cell, before[cell]) for cell in gone]])
-    assert confirmed(table, marks) == []
+def test_a_fault_that_disappears_meanwhile_is_not_reported(table: Table) -> None:
+    deleted = [*keys(table, b"b|"), *keys(table, b"i|"), *keys(table, b"e|")]
+    cells_before = cells(table)
+    delete(table, *deleted)
+    hashes = mismatches(table)
+    assert hashes.missing
+    table.write([[Put(*cell, cells_before[cell]) for cell in deleted]])
+    assert confirm(table, hashes) == []
 
 
 class Between:
-    """A table in which something happens between two calls, once."""
+    """A table at which something happens between two calls, once."""
 
-    def __init__(self, table: Table, after: int, happens: object) -> None:
-        self._table, self._after, self._happens = table, after, happens
+    def __init__(self, table: Table, call_number: int, happens: object) -> None:
+        self._table, self._calls_left, self._happens = table, call_number, happens
 
     def __getattr__(self, name: str) -> object:
-        self._after -= 1
-        if self._after == 0:
+        self._calls_left -= 1
+        if self._calls_left == 0:
             self._happens()  # type: ignore[operator]
         return getattr(self._table, name)
 
 
 @pytest.mark.parametrize("after", range(1, 12))
-def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, after: int) -> None:
+def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, call_number: int) -> None:
     def happens() -> None:
-        told = run_events.make_event("one", NOW_MS - DAY_MS, Told.START, part("z"), EventRunFacts())
-        LineageStore(table).record([told])
+        events = run_events.make_event("one", NOW_MS - DAY_MS, EventType.START, part("z"), EventRunFacts())
+        LineageStore(table).record([events])
 
-    changing = Between(table, after, happens)
-    assert not wrong(confirmed(changing, differing(changing)))  # type: ignore[arg-type]
+    changing = Between(table, call_number, happens)
+    assert not wrong(confirm(changing, mismatches(changing)))  # type: ignore[arg-type]
 
 
 def test_writers_at_work_cause_no_alarm() -> None:
@@ -330,11 +331,11 @@ def test_writers_at_work_cause_no_alarm() -> None:
 
     def write() -> None:
         for number in range(150):
-            said = part(*"abc"[: number % 3 + 1])
-            told = run_events.make_event(
-                f"run {number % 20}", NOW_MS - number, Told.RUNNING, said, EventRunFacts()
+            lineage = part(*"abc"[: number % 3 + 1])
+            events = run_events.make_event(
+                f"run {number % 20}", NOW_MS - number, EventType.RUNNING, lineage, EventRunFacts()
             )
-            LineageStore(table).record([told])
+            LineageStore(table).record([events])
         done.set()
 
     writer = threading.Thread(target=write)
@@ -347,9 +348,9 @@ def test_writers_at_work_cause_no_alarm() -> None:
     assert not wrong(findings(table))
 
 
-def test_the_source_and_the_direction_are_told_in_words(table: Table) -> None:
-    gone = next(c for c in keys(table, b"f|"))
-    delete(table, gone)
-    (found,) = findings(table)
-    assert found.row.startswith(layout.reference_prefix(Direction.FORWARD, SOURCE))
-    assert found.detail.startswith(gone.column.decode())
+def test_a_finding_has_the_dataset_and_the_column(table: Table) -> None:
+    deleted = next(c for c in keys(table, b"f|"))
+    delete(table, deleted)
+    (findings_now,) = findings(table)
+    assert findings_now.row.startswith(layout.reference_prefix(Direction.FORWARD, SOURCE))
+    assert findings_now.detail.startswith(deleted.column.decode())

@@ -1,4 +1,4 @@
-"""What happens to runs that cannot be stored, and to rows that cannot be read: told one by one."""
+"""Runs that cannot be stored, and rows that cannot be read, are reported one by one."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ def test_two_contents_under_one_checksum_are_never_merged(table: Table) -> None:
     run = copying("one")
     row = layout.content_row(run.info.checksum)
     table.write([[Put(row, layout.operation_column("read"), b'{"another": "content"}')]])
-    before = list(table.scan(b"", b"\x7f"))
+    rows_before = list(table.scan(b"", b"\x7f"))
     (answer,) = LineageStore(table).record([run])
     assert isinstance(answer, ChecksumConflict)
-    assert list(table.scan(b"", b"\x7f")) == before
+    assert list(table.scan(b"", b"\x7f")) == rows_before
 
 
-def test_a_missing_data_row_is_told(table: Table) -> None:
+def test_a_missing_content_row_is_reported(table: Table) -> None:
     run = copying("one")
     LineageStore(table).record([run])
-    held = open_table("sqlite:///:memory:")
+    without_content = open_table("sqlite:///:memory:")
     for key, row in table.scan(b"", b"\x7f"):
         if key != layout.content_row(run.info.checksum):
-            held.write([[Put(key, column, cell.value) for column, cell in row.items()]])
+            without_content.write([[Put(key, column, cell.value) for column, cell in row.items()]])
     with pytest.raises(CorruptRow, match=run.info.checksum):
-        LineageStore(held).lineage(DESTINATION, DAY)
+        LineageStore(without_content).lineage(DESTINATION, DAY)
 
 
 @pytest.mark.parametrize("tail", [b"|nonsense", b"|" + b"\xff" * 32, b"|" + b"G" * 32])
-def test_an_index_key_that_is_none_is_told(table: Table, tail: bytes) -> None:
+def test_a_malformed_index_key_is_reported(table: Table, tail: bytes) -> None:
     store = LineageStore(table)
     store.record([copying("one")])
     key = layout.index_prefix(Direction.BACKWARD, DESTINATION) + b"fffffffe" + tail
@@ -80,14 +80,14 @@ def test_an_index_key_that_is_none_is_told(table: Table, tail: bytes) -> None:
         store.lineage(DESTINATION, Window(0, 2**60))
 
 
-def test_a_dead_witness_hides_no_other_run_of_its_day(table: Table) -> None:
-    """The witness of a content moved to another content; the day holds another run that kept it."""
+def test_a_replaced_sample_run_hides_no_other_run_of_its_day(table: Table) -> None:
+    """The sample run of a content moved to another content; another run of the day still has it."""
     store = LineageStore(table)
-    kept, moved = copying("kept", start_ms=5), copying("moved", start_ms=6)
-    store.record([kept])
+    unchanged, moved = copying("unchanged", start_ms=5), copying("moved", start_ms=6)
+    store.record([unchanged])
     store.record([moved])
     store.record([copying("moved", start_ms=6, field="g")])
     answer = store.field_lineage(DatasetField(DESTINATION, "f"), DAY)
-    assert answer.checksums == (kept.info.checksum,)
+    assert answer.checksums == (unchanged.info.checksum,)
     newest = store.lineage(DESTINATION, Window(6, 7), directions=[Direction.BACKWARD])
     assert {pair for entry in newest.entries for pair in entry.relation.direct} == {("g", "g")}

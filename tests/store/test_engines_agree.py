@@ -1,4 +1,4 @@
-"""Do both engines hold the very same bytes after the same runs?"""
+"""Both engines store the same bytes for the same runs."""
 
 from __future__ import annotations
 
@@ -47,37 +47,37 @@ def test_any_runs_are_the_same_rows(hbase: Hbase, runs: list[RecordedRun]) -> No
     assert stored(hbase.emptied(), runs) == stored("sqlite:///:memory:", runs)
 
 
-@given(said=st.lists(run_events(), max_size=8))
+@given(sent=st.lists(run_events(), max_size=8))
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_events_are_the_same_rows(hbase: Hbase, said: list[dict[str, Any]]) -> None:
-    readings = [openlineage.read(event) for event in said]
-    told = [reading.event for reading in readings if reading.event is not None]
-    assert stored(hbase.emptied(), told) == stored("sqlite:///:memory:", told)
+def test_any_events_are_the_same_rows(hbase: Hbase, sent: list[dict[str, Any]]) -> None:
+    readings = [openlineage.read(event) for event in sent]
+    lines = [reading.event for reading in readings if reading.event is not None]
+    assert stored(hbase.emptied(), lines) == stored("sqlite:///:memory:", lines)
 
 
 def test_what_an_agent_sent_is_the_same_rows_and_answers(hbase: Hbase) -> None:
-    """Recorded one call after the other, as an agent sends it, and told apart by nothing but stamps."""
-    told = [reading.event for reading in map(openlineage.read, events()[:300]) if reading.event is not None]
-    found = []
+    """Record one call after the other, as an agent sends them; only timestamps may differ."""
+    lines = [reading.event for reading in map(openlineage.read, events()[:300]) if reading.event is not None]
+    answers = []
     for url in (hbase.emptied(), "sqlite:///:memory:"):
         with closing(open_table(url)) as table:
             store = LineageStore(table)
-            for event in told:
+            for event in lines:
                 assert store.record_one(event).recorded
-            asked = Dataset("file", "/warehouse/silver/orders_enriched")
-            answered = store.lineage(asked, Window(0, START_LIMIT_MS), level=5)
-            listed = store.runs(asked, Window(0, START_LIMIT_MS), limit=1_000)
-            found.append((bytes_of(table), answered, listed))
-    assert len(found[0][1].entries) > 5
-    assert len(found[0][2].runs) > 5
-    assert found[0] == found[1]
+            dataset = Dataset("file", "/warehouse/silver/orders_enriched")
+            answered = store.lineage(dataset, Window(0, START_LIMIT_MS), level=5)
+            listed = store.runs(dataset, Window(0, START_LIMIT_MS), limit=1_000)
+            answers.append((bytes_of(table), answered, listed))
+    assert len(answers[0][1].entries) > 5
+    assert len(answers[0][2].runs) > 5
+    assert answers[0] == answers[1]
 
 
 def test_the_sample_is_the_same_rows(hbase: Hbase) -> None:
-    found = []
+    answers = []
     for url in (hbase.emptied(), "sqlite:///:memory:"):
         with closing(open_table(url)) as table:
             sample.load(LineageStore(table), SAMPLE_END_MS)
-            found.append(bytes_of(table))
-    assert len(found[0]) > 1_000
-    assert found[0] == found[1]
+            answers.append(bytes_of(table))
+    assert len(answers[0]) > 1_000
+    assert answers[0] == answers[1]

@@ -1,4 +1,4 @@
-"""Runs told in events: what is answered, what is refused, and what of it is stored."""
+"""Runs of events: results, rejections, and what is stored."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def part(*fields: str, job: str = "nightly", aliases: tuple[Dataset, ...] = ()) 
     columns = tuple(
         OutputColumn(name, (InputColumn(1, name, True, "", "IDENTITY"),)) for name in sorted(fields)
     )
-    named = tuple((alias.namespace, alias.name) for alias in aliases)
+    alias_names = tuple((alias.namespace, alias.name) for alias in aliases)
     written = DatasetMention(
-        0, True, fields=tuple((name, "int") for name in fields), columns=columns, aliases=named
+        0, True, fields=tuple((name, "int") for name in fields), columns=columns, aliases=alias_names
     )
     return EventLineage(
         "jobs", job, "SPARK", (("db", "daily"), ("db", "orders")), (written, DatasetMention(1, False))
     )
 
 
-def event(kind: EventType, said: EventLineage, *, run: str = "run", later_ms: int = 0) -> IncomingEvent:
-    return run_events.make_event(run, NOW_MS + later_ms, kind, said, EventRunFacts())
+def event(kind: EventType, content: EventLineage, *, run: str = "run", later_ms: int = 0) -> IncomingEvent:
+    return run_events.make_event(run, NOW_MS + later_ms, kind, content, EventRunFacts())
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_answers_are_in_the_order_sent_whatever_run_they_are_of(store: LineageSt
         event(EventType.COMPLETE, part("a"), run="two", later_ms=5),
     ]
     answers = store.record(sent)
-    told_of = [(a.run, a.recorded) for a in answers if isinstance(a, CommitResult)]
-    assert told_of == [("one", True), ("two", True), ("one", True), ("two", False), ("two", True)]
+    results = [(a.run, a.recorded) for a in answers if isinstance(a, CommitResult)]
+    assert results == [("one", True), ("two", True), ("one", True), ("two", False), ("two", True)]
     assert [a.recorded for a in store.record(sent) if isinstance(a, CommitResult)] == [False] * 5
 
 
@@ -98,11 +98,11 @@ def test_a_run_starts_at_its_first_start_even_where_it_comes_last(store: Lineage
 
 def test_an_end_point_answers_to_each_of_its_names(store: LineageStore) -> None:
     store.record_one(event(EventType.COMPLETE, part("a"), run="by-path"))
-    store.record_one(event(EventType.COMPLETE, part("b", aliases=(ALIAS,)), run="told-both", later_ms=1))
+    store.record_one(event(EventType.COMPLETE, part("b", aliases=(ALIAS,)), run="both-names", later_ms=1))
     by_alias = store.lineage(ALIAS, WINDOW)
     assert pairs(store, ALIAS) == pairs(store, TARGET) == {("a", "a"), ("b", "b")}
     assert {entry.relation.destination for entry in by_alias.entries} == {ALIAS}
-    assert [run.run.run for run in store.runs(ALIAS, WINDOW, limit=5).runs] == ["told-both", "by-path"]
+    assert [run.run.run for run in store.runs(ALIAS, WINDOW, limit=5).runs] == ["both-names", "by-path"]
     assert [field.name for field in store.catalogue.fields(ALIAS) or ()] == ["a", "b"]
     for field in ("a", "b"):
         graphs = [store.field_lineage(DatasetField(name, field), WINDOW).graph for name in (ALIAS, TARGET)]
@@ -145,17 +145,19 @@ def test_an_event_that_no_cell_holds_leaves_nothing() -> None:
     }
 
 
-def test_a_part_that_is_gone_is_told_to_its_run_alone() -> None:
-    table, held = open_table("sqlite:///:memory:"), open_table("sqlite:///:memory:")
+def test_a_missing_event_body_fails_its_run_alone() -> None:
+    table, missing_body = open_table("sqlite:///:memory:"), open_table("sqlite:///:memory:")
     lost = event(EventType.START, part("a"), run="lost")
     LineageStore(table).record_one(lost)
     for key, row in table.scan(b"", b"\x7f"):
         if key != layout.event_body_row(lost.event.lineage_digest):
-            held.write([[Put(key, column, cell.value) for column, cell in row.items()]])
+            missing_body.write([[Put(key, column, cell.value) for column, cell in row.items()]])
     later = event(EventType.COMPLETE, part("b"), run="lost", later_ms=1)
-    told_of, other = LineageStore(held).record([later, event(EventType.COMPLETE, part("b"), run="other")])
-    assert isinstance(told_of, CorruptRow)
-    assert f"p|{lost.event.lineage_digest}" in str(told_of)
+    missing, other = LineageStore(missing_body).record(
+        [later, event(EventType.COMPLETE, part("b"), run="other")]
+    )
+    assert isinstance(missing, CorruptRow)
+    assert f"p|{lost.event.lineage_digest}" in str(missing)
     assert isinstance(other, CommitResult)
 
 
@@ -163,15 +165,15 @@ def test_two_parts_under_one_digest_are_never_merged() -> None:
     table = open_table("sqlite:///:memory:")
     sent = [event(EventType.START, part("a"), run=run) for run in ("one", "two")]
     table.write([[Put(layout.event_body_row(sent[0].event.lineage_digest), layout.EVENT_BODY, b"[]")]])
-    before = list(table.scan(b"", b"\x7f"))
+    rows_before = list(table.scan(b"", b"\x7f"))
     assert all(isinstance(answer, ChecksumConflict) for answer in LineageStore(table).record(sent))
-    assert list(table.scan(b"", b"\x7f")) == before
+    assert list(table.scan(b"", b"\x7f")) == rows_before
 
 
 def test_operations_never_share_a_name() -> None:
     columns = tuple(OutputColumn(name, ()) for name in ("a", "a#2"))
     ends = (("one", "t"), ("two", "t"))
-    mentions = tuple(DatasetMention(place, True, columns=columns) for place in (0, 1))
+    mentions = tuple(DatasetMention(position, True, columns=columns) for position in (0, 1))
     names = [
         operation.name
         for operation in event_operations.build_operations(EventLineage("j", "j", "", ends, mentions))

@@ -1,4 +1,4 @@
-"""What does a sweep take: nothing that an answer needs, and everything else; and a purge what is too old."""
+"""A sweep deletes all but what an answer needs, and a purge the runs that are too old."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.tables import Table, open_table
 
 LATER_MS = 4_000_000_000_000
-"""So late that all that was put is old."""
+"""Later than anything is put."""
 
 ALWAYS = Window(0, LATER_MS)
 
@@ -60,20 +60,20 @@ def recorded(history: Sequence[RecordedRun]) -> tuple[Table, LineageStore]:
 
 def swept(table: Table, horizons: RetentionPolicy = RetentionPolicy()) -> None:  # noqa: B008
     garbage_collection.purge(table, horizons, until_ms=LATER_MS)
-    found = garbage_collection.find_garbage(table, horizons, until_ms=LATER_MS)
-    garbage_collection.remove(table, found, horizons, until_ms=LATER_MS)
+    garbage = garbage_collection.find_garbage(table, horizons, until_ms=LATER_MS)
+    garbage_collection.remove(table, garbage, horizons, until_ms=LATER_MS)
 
 
-def listed(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> list[object]:
-    if not store.catalogue.has_dataset(end_point):
+def listed(store: LineageStore, dataset: Dataset, window: Window = ALWAYS) -> list[object]:
+    if not store.catalogue.has_dataset(dataset):
         return []
-    return list(store.runs(end_point, window, limit=1_000).runs)
+    return list(store.runs(dataset, window, limit=1_000).runs)
 
 
-def related(store: LineageStore, end_point: Dataset, window: Window = ALWAYS) -> object:
-    if not store.catalogue.has_dataset(end_point):
+def related(store: LineageStore, dataset: Dataset, window: Window = ALWAYS) -> object:
+    if not store.catalogue.has_dataset(dataset):
         return ()
-    return store.lineage(end_point, window, failed=True).entries
+    return store.lineage(dataset, window, failed=True).entries
 
 
 def cells(table: Table) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -85,16 +85,16 @@ def cells(table: Table) -> Iterator[tuple[bytes, bytes, bytes]]:
 @given(history=HISTORIES)
 def test_no_answer_changes_by_a_sweep(history: list[RecordedRun]) -> None:
     table, store = recorded(history)
-    before = [(listed(store, end), related(store, end)) for end in DATASETS]
+    answers_before = [(listed(store, name), related(store, name)) for name in DATASETS]
     swept(table)
     fresh = LineageStore(table)
-    assert [(listed(fresh, end), related(fresh, end)) for end in DATASETS] == before
+    assert [(listed(fresh, name), related(fresh, name)) for name in DATASETS] == answers_before
 
 
 @given(history=HISTORIES)
 def test_what_is_left_is_what_recording_the_last_documents_alone_makes(history: list[RecordedRun]) -> None:
-    """But for run rows, which keep what was said before, the catalogue, which goes with the last content that
-    names an end point, and witnesses, which may be any run.
+    """Compare all but run rows, which have earlier documents, the catalogue, which is deleted with the last
+    content of a dataset, and the values of index rows, which may be any run.
     """
     table, _ = recorded(history)
     swept(table)
@@ -112,10 +112,10 @@ def test_a_purge_takes_what_started_before_its_horizon_and_no_more(
     history: list[RecordedRun], horizons: RetentionPolicy
 ) -> None:
     table, store = recorded(history)
-    wanted = {end: listed(store, end, Window(horizons.cutoff_ms(end), LATER_MS)) for end in DATASETS}
+    wanted = {name: listed(store, name, Window(horizons.cutoff_ms(name), LATER_MS)) for name in DATASETS}
     swept(table, horizons)
     fresh = LineageStore(table)
-    assert {end: listed(fresh, end) for end in DATASETS} == wanted
+    assert {name: listed(fresh, name) for name in DATASETS} == wanted
 
 
 @given(history=HISTORIES, horizons=HORIZONS)
@@ -136,16 +136,16 @@ def test_a_purge_of_everything_leaves_nothing(history: list[RecordedRun]) -> Non
 
 def test_what_is_young_stays(tmp_path: Path) -> None:
     table, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
-    before = set(cells(table))
+    answers_before = set(cells(table))
     until_ms = garbage_collection.safe_until_ms(1, 0)
     assert (
         garbage_collection.purge(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
         == garbage_collection.NONE_REMOVED
     )
-    found = garbage_collection.find_garbage(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
-    garbage_collection.remove(table, found, RetentionPolicy(LATER_MS), until_ms=until_ms)
+    garbage = garbage_collection.find_garbage(table, RetentionPolicy(LATER_MS), until_ms=until_ms)
+    garbage_collection.remove(table, garbage, RetentionPolicy(LATER_MS), until_ms=until_ms)
     noted = {cell for cell in cells(table) if cell[1].startswith(layout.HORIZON)}
-    assert set(cells(table)) - noted == before
+    assert set(cells(table)) - noted == answers_before
 
 
 def test_an_end_point_whose_past_was_cut_says_so() -> None:
@@ -160,7 +160,7 @@ def test_an_end_point_whose_past_was_cut_says_so() -> None:
     assert len(listed(fresh, destination)) == 2
 
 
-def test_sizes_are_told(tmp_path: Path) -> None:
+def test_sizes_are_returned(tmp_path: Path) -> None:
     with closing(open_table(f"sqlite:///{tmp_path / 'a.db'}")) as table:
         run = ProgramRun("n", "a", "", "t", "p", "run", 5)
         LineageStore(table).record([RecordedRun(run, CONTENTS[0])])
@@ -176,20 +176,20 @@ def test_a_run_that_is_touched_while_it_is_purged_stays(touch: RecordedRun) -> N
     table, store = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "run", 5), CONTENTS[0])])
 
     class Touching:
-        """The run is recorded anew between the look at its row and the delete."""
+        """The run is recorded again between the read of its row and the delete."""
 
         def __getattr__(self, name: str) -> object:
             return getattr(table, name)
 
-        def delete(self, cells_: Sequence[object], *, until_ms: int) -> None:
-            if cells_:
+        def delete(self, keys: Sequence[object], *, until_ms: int) -> None:
+            if keys:
                 store.record([touch])
-            table.delete(cells_, until_ms=old_ms)  # type: ignore[arg-type]
+            table.delete(keys, until_ms=old_ms)  # type: ignore[arg-type]
 
     old_ms = max(cell.stamp_ms for cell in table.get(layout.run_row("run")).values())
     while store._components.committer._clock() <= old_ms + 1:
         continue
     garbage_collection.remove_runs(Touching(), [layout.run_row("run")], until_ms=LATER_MS)  # type: ignore[arg-type]
     assert store.run("run").committed.checksum == touch.info.checksum
-    documents_ = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
-    assert len(documents_) == 2
+    document_columns = [c for c in table.get(layout.run_row("run")) if c.startswith(layout.DOCUMENT)]
+    assert len(document_columns) == 2

@@ -1,4 +1,4 @@
-"""Are runs that go together answered each for itself, and once."""
+"""Runs that share a group commit get their own results, each once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fll_hbase.store.write.group_commit import GROUP_RUNS_MAX, GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import open_table
 
-from .test_recording import DAY, DESTINATION, copying
+from .test_commit import DAY, DESTINATION, copying
 
 
 def test_every_run_is_recorded_once_and_answered_for_itself() -> None:
@@ -45,66 +45,66 @@ def test_a_run_that_no_row_holds_is_refused_alone() -> None:
     assert kinds == [TooLarge if number % 5 == 0 else CommitResult for number in range(40)]
 
 
-class Door:
-    """A record function that waits to be let through, and remembers what went together."""
+class Gate:
+    """A record function that waits until the gate opens, and notes the sizes of its calls."""
 
-    def __init__(self, error: BaseException | None = None, of: str = "") -> None:
+    def __init__(self, error: BaseException | None = None, failing_run: str = "") -> None:
         self.open = threading.Event()
         self.entered = threading.Event()
-        self.together: list[int] = []
+        self.group_sizes: list[int] = []
         self._error = error
-        self._of = of
+        self._failing_run = failing_run
 
     def record(self, runs: Sequence[RecordedRun]) -> list[CommitResult | LineageError]:
-        self.together.append(len(runs))
+        self.group_sizes.append(len(runs))
         self.entered.set()
         self.open.wait()
-        if self._error is not None and any(run.run.run == self._of for run in runs):
+        if self._error is not None and any(run.run.run == self._failing_run for run in runs):
             raise self._error
         return [CommitResult(run.info.checksum, run.run.run, True, False) for run in runs]
 
 
-def asked(door: Door, count: int) -> list[object]:
-    """What `count` threads are answered, the first of them alone at the door when the others come."""
-    gathered = GroupCommit(door.record)
+def record_concurrently(gate: Gate, count: int) -> list[object]:
+    """Return the results of `count` threads, of which the first waits alone when the others arrive."""
+    group = GroupCommit(gate.record)
     with ThreadPoolExecutor(count) as threads:
-        futures = [threads.submit(gathered.record, copying("run0"))]
-        door.entered.wait()
-        futures += [threads.submit(gathered.record, copying(f"run{number}")) for number in range(1, count)]
-        while len(gathered._queue) < count - 1:
+        futures = [threads.submit(group.record, copying("run0"))]
+        gate.entered.wait()
+        futures += [threads.submit(group.record, copying(f"run{number}")) for number in range(1, count)]
+        while len(group._queue) < count - 1:
             pass
-        door.open.set()
+        gate.open.set()
         return [future.exception() or future.result().run for future in futures]
 
 
 def test_those_that_came_meanwhile_go_together() -> None:
-    door = Door()
-    assert asked(door, 8) == [f"run{number}" for number in range(8)]
-    assert door.together == [1, GROUP_RUNS_MAX, 3]
+    gate = Gate()
+    assert record_concurrently(gate, 8) == [f"run{number}" for number in range(8)]
+    assert gate.group_sizes == [1, GROUP_RUNS_MAX, 3]
 
 
-def test_an_unreadable_row_is_told_to_the_run_that_has_it() -> None:
-    answers = asked(Door(CorruptRow("no row"), of="run2"), 4)
+def test_an_unreadable_row_fails_its_run_alone() -> None:
+    answers = record_concurrently(Gate(CorruptRow("no row"), failing_run="run2"), 4)
     assert [str(answer) for answer in answers] == ["run0", "run1", "no row", "run3"]
 
 
 @pytest.mark.parametrize(
     "error", [StoreUnavailable("away"), ZeroDivisionError("away")], ids=["away", "a bug"]
 )
-def test_what_no_run_is_at_fault_for_is_told_to_all(error: BaseException) -> None:
-    answers = asked(Door(error, of="run2"), 4)
+def test_an_error_of_no_run_goes_to_all(error: BaseException) -> None:
+    answers = record_concurrently(Gate(error, failing_run="run2"), 4)
     assert [str(answer) for answer in answers] == ["run0", "away", "away", "away"]
 
 
 def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "STUCK_SECONDS", 0.05)
-    door = Door()
-    gathered = GroupCommit(door.record)
+    gate = Gate()
+    group = GroupCommit(gate.record)
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(gathered.record, copying("run0"))
-        door.entered.wait()
-        second = threads.submit(gathered.record, copying("run1"))
+        first = threads.submit(group.record, copying("run0"))
+        gate.entered.wait()
+        second = threads.submit(group.record, copying("run1"))
         assert isinstance(second.exception(), StoreUnavailable)
-        door.open.set()
+        gate.open.set()
         assert first.result().run == "run0"
-    assert door.together == [1]
+    assert gate.group_sizes == [1]

@@ -1,4 +1,4 @@
-"""What does sending again come to: the very rows of sending once, wherever it was cut off before."""
+"""Sending a call again gives the rows of sending it once, wherever it was interrupted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
-from store.test_recording import copying
+from store.test_commit import copying
 
 DOCUMENTS = [copying(run, start_ms=start, field=field) for run in "ab" for start in (1, 2) for field in "fg"]
 CALLS = st.sampled_from([DOCUMENTS, DOCUMENTS[:2]]).flatmap(
-    lambda some: st.lists(st.sampled_from(some), min_size=1, max_size=6)
+    lambda documents: st.lists(st.sampled_from(documents), min_size=1, max_size=6)
 )
 
 
@@ -28,7 +28,7 @@ class Ending(Through):
         super().__init__(table)
         self._left = batches
 
-    def write(self, batches: object, **said: object) -> None:
+    def write(self, batches: object, **options: object) -> None:
         for batch in batches:  # type: ignore[attr-defined]
             if self._left == 0:
                 raise StoreUnavailable("gone")
@@ -74,7 +74,7 @@ def test_a_call_sent_again_is_known_whole(call: list[RecordedRun]) -> None:
     assert [answer.recorded for answer in again if isinstance(answer, CommitResult)] == [False] * len(call)
 
 
-def test_an_older_document_sent_alone_is_said_anew() -> None:
+def test_an_older_document_sent_alone_is_recorded_again() -> None:
     store = LineageStore(open_table("sqlite:///:memory:"))
     first, second = copying("a", field="f"), copying("a", field="g")
     store.record([first, second])

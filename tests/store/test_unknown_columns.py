@@ -18,9 +18,9 @@ from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
-from .auditing import findings, repaired, wrong
+from .audit_runner import findings, repaired, wrong
+from .test_commit import DESTINATION, copying
 from .test_events import ALIAS, NOW_MS, SOURCE, TARGET, event, part
-from .test_recording import DESTINATION, copying
 
 FUTURE = b"d:future", b"o:future", b"d:v2|00000001", b"d:"
 """Columns of both families, some of which begin like known ones."""
@@ -130,7 +130,7 @@ def test_the_audit_reports_the_column_and_nothing_else(prefix: bytes, column: by
 
 def test_damage_beside_unknown_columns_is_found_and_repaired() -> None:
     table = upgraded()
-    whole = cells(table)
+    intact = cells(table)
     damaged = [
         next(cell for cell in known_cells(table) if cell.row.startswith(prefix))
         for prefix in (*layout.REFERENCES, layout.INDEX)
@@ -138,7 +138,7 @@ def test_damage_beside_unknown_columns_is_found_and_repaired() -> None:
     table.delete(damaged, until_ms=LATER_MS)
     assert {Kind.MISSING_REFERENCE, Kind.MISSING_INDEX} <= wrong(findings(table))
     assert not wrong(repaired(table))
-    assert cells(table).keys() == whole.keys()
+    assert cells(table).keys() == intact.keys()
 
 
 def test_repair_leaves_unknown_columns_alone() -> None:
