@@ -41,7 +41,11 @@ _BLUEPRINTS = (
     runs.blueprint,  # with the routes of the catalogue
     health.blueprint,
 )
-_NAMED = {**documents.NAMED, **answers.NAMED, **datahub_shapes.NAMED, **pipeline_shapes.NAMED}
+_COMPONENTS = {
+    name: schema
+    for shapes in (documents, answers, datahub_shapes, pipeline_shapes)
+    for name, schema in shapes.COMPONENTS.items()
+}
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
@@ -89,7 +93,7 @@ def _create_api(app: Flask) -> _Api:
     for converter in _CONVERTERS.values():
         bytes_max = converter.bytes_max
         api.register_converter(converter, lambda _, bytes_max=bytes_max: _name_shape(bytes_max))
-    for name, schema in _NAMED.items():
+    for name, schema in _COMPONENTS.items():
         api.spec.components.schema(name, schema=schema)
     for blueprint in _BLUEPRINTS:
         api.register_blueprint(blueprint)

@@ -13,7 +13,11 @@ _DIRECTIONS = [direction.value for direction in Direction]
 
 
 class FaultSchema(ma.Schema):
-    at = fields.String(required=True, metadata={"description": "A path such as `operations.2.inputs.0`"})
+    """One problem of a document or query."""
+
+    path = fields.String(
+        data_key="at", required=True, metadata={"description": "A path such as `operations.2.inputs.0`"}
+    )
     detail = fields.String(required=True)
 
 
@@ -29,11 +33,15 @@ class ProblemSchema(ma.Schema):
 
 
 class EndPointSchema(ma.Schema):
+    """A dataset by name."""
+
     namespace = fields.String(required=True)
     name = fields.String(required=True)
 
 
 class RecordedSchema(ma.Schema):
+    """The acknowledgement of one run."""
+
     checksum = fields.String(required=True)
     run = fields.String(required=True)
     recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
@@ -58,6 +66,8 @@ class EventRecordedSchema(ma.Schema):
 
 
 class BatchSummarySchema(ma.Schema):
+    """Counts of a batch of events."""
+
     received = fields.Integer(required=True)
     successful = fields.Integer(required=True)
     failed = fields.Integer(required=True)
@@ -66,6 +76,8 @@ class BatchSummarySchema(ma.Schema):
 
 
 class FailedEventSchema(ma.Schema):
+    """A refused event of a batch."""
+
     index = fields.Integer(required=True)
     reason = fields.String(required=True)
     retriable = fields.Boolean(required=True)
@@ -73,6 +85,8 @@ class FailedEventSchema(ma.Schema):
 
 
 class EventsRecordedSchema(ma.Schema):
+    """The result of a batch of events."""
+
     status = fields.String(required=True, validate=validate.OneOf(["success", "partial_success", "failure"]))
     summary = fields.Nested(BatchSummarySchema, required=True)
     accepted = fields.Integer(required=True)
@@ -81,6 +95,8 @@ class EventsRecordedSchema(ma.Schema):
 
 
 class PairSchema(ma.Schema):
+    """A source field and a destination field."""
+
     from_ = fields.String(data_key="from", required=True, allow_none=True)
     to = fields.String(required=True, allow_none=True)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
@@ -88,15 +104,19 @@ class PairSchema(ma.Schema):
 
 
 class EntrySchema(ma.Schema):
+    """The field pairs between two datasets, at one hop."""
+
     source = fields.Nested(EndPointSchema, required=True, allow_none=True)
     destination = fields.Nested(EndPointSchema, required=True, allow_none=True)
     fieldmap = fields.List(fields.Nested(PairSchema), required=True)
     level = fields.Integer(required=True)
     direction = fields.String(required=True, validate=validate.OneOf(_DIRECTIONS))
-    unknown_ = fields.Boolean(data_key="unknown")
+    is_unknown = fields.Boolean(data_key="unknown")
 
 
 class DryRunSchema(ma.Schema):
+    """The dry run of one run."""
+
     operations = fields.List(fields.Dict(), required=True)
     checksum = fields.String(required=True)
     lineage = fields.List(fields.Nested(EntrySchema), required=True)
@@ -106,6 +126,8 @@ class DryRunSchema(ma.Schema):
 
 
 class NodeSchema(ma.Schema):
+    """A field at its origin."""
+
     id = fields.String(required=True)
     label = fields.String(required=True)
     type = fields.String()
@@ -115,6 +137,8 @@ class NodeSchema(ma.Schema):
 
 
 class OperationSchema(ma.Schema):
+    """An operation."""
+
     name = fields.String(required=True)
     description = fields.String(required=True)
     type = fields.String(required=True, validate=validate.OneOf(sorted(OPERATIONS)))
@@ -122,6 +146,8 @@ class OperationSchema(ma.Schema):
 
 
 class ConnectionSchema(ma.Schema):
+    """A dependency between two nodes."""
+
     from_ = fields.String(data_key="from", required=True)
     to = fields.String(required=True)
     operation = fields.String(required=True)
@@ -130,11 +156,15 @@ class ConnectionSchema(ma.Schema):
 
 
 class _Bounded(ma.Schema):
+    """An answer that says whether it is complete."""
+
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
 
 
 class FieldLineageSchema(_Bounded):
+    """The operation graph of a field."""
+
     nodes = fields.List(fields.Nested(NodeSchema), required=True)
     operations = fields.List(fields.Nested(OperationSchema), required=True)
     connections = fields.List(fields.Nested(ConnectionSchema), required=True)
@@ -142,6 +172,8 @@ class FieldLineageSchema(_Bounded):
 
 
 class StepSchema(ma.Schema):
+    """An operation of a path."""
+
     inputs = fields.List(fields.String(), required=True)
     outputs = fields.List(fields.String(), required=True)
     name = fields.String(required=True)
@@ -149,11 +181,15 @@ class StepSchema(ma.Schema):
 
 
 class PathSchema(ma.Schema):
+    """One derivation of a field and its runs."""
+
     operations = fields.List(fields.Nested(StepSchema), required=True)
     runs = fields.List(fields.String(), required=True)
 
 
 class FieldDerivationsSchema(_Bounded):
+    """All derivations of a field."""
+
     fieldName = fields.String(required=True)
     startTimeInSeconds = fields.Float(required=True)
     endTimeInSeconds = fields.Float(required=True)
@@ -161,18 +197,26 @@ class FieldDerivationsSchema(_Bounded):
 
 
 class NamespacesSchema(ma.Schema):
+    """A page of namespaces."""
+
     namespaces = fields.List(fields.String(), required=True)
 
 
 class ListedEndPointSchema(EndPointSchema):
+    """A dataset of a page."""
+
     description = fields.String()
 
 
 class EndPointsSchema(ma.Schema):
+    """A page of datasets."""
+
     endpoints = fields.List(fields.Nested(ListedEndPointSchema), required=True)
 
 
 class ListedFieldSchema(ma.Schema):
+    """A field of a page."""
+
     name = fields.String(required=True)
     type = fields.String()
     read = fields.Boolean(required=True)
@@ -180,18 +224,26 @@ class ListedFieldSchema(ma.Schema):
 
 
 class FieldsSchema(ma.Schema):
-    fields_ = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
+    """A page of fields."""
+
+    dataset_fields = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
 
 
 class ResultSchema(EndPointSchema):
+    """A search hit."""
+
     field = fields.String()
 
 
 class ResultsSchema(ma.Schema):
+    """A page of search hits."""
+
     results = fields.List(fields.Nested(ResultSchema), required=True)
 
 
 class RunOfProgramSchema(ma.Schema):
+    """A run."""
+
     run = fields.String(required=True)
     namespace = fields.String(required=True)
     application = fields.String(required=True)
@@ -209,6 +261,8 @@ class RunOfProgramSchema(ma.Schema):
 
 
 class ListedRunSchema(RunOfProgramSchema):
+    """A run of a page."""
+
     direction = fields.String(required=True, validate=validate.OneOf(["both", *_DIRECTIONS]))
 
 
@@ -226,18 +280,24 @@ class OpenLineageEventSchema(ma.Schema):
 
 
 class JobReferenceSchema(ma.Schema):
+    """A job and one run of it."""
+
     namespace = fields.String(required=True)
     name = fields.String(required=True)
     run = fields.String(required=True)
 
 
 class PhysicalNameSchema(ma.Schema):
+    """The physical name of a dataset."""
+
     namespace = fields.String(required=True)
     name = fields.String(required=True)
     physicalName = fields.String(required=True)
 
 
 class EventOfRunSchema(ma.Schema):
+    """An event of a run."""
+
     eventTime = fields.Integer(required=True)
     eventType = fields.String(required=True)
 
@@ -256,21 +316,25 @@ class RunDetailsSchema(RunOfProgramSchema):
 
 
 class RunsSchema(ma.Schema):
+    """A page of runs."""
+
     runs = fields.List(fields.Nested(ListedRunSchema), required=True)
 
 
 class HealthSchema(ma.Schema):
+    """The state of the process."""
+
     status = fields.String(required=True)
 
 
 class DryRunsSchema(ma.Schema):
-    """What would be recorded of several runs: one dry run for each, in order."""
+    """Dry runs of several runs, in order."""
 
     runs = fields.List(fields.Dict(), required=True)
     warnings = fields.List(fields.Nested(FaultSchema))
 
 
-NAMED = {
+COMPONENTS = {
     "DryRun": DryRunSchema,
     "DryRuns": DryRunsSchema,
     "RecordedRuns": RecordedRunsSchema,

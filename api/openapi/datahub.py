@@ -44,6 +44,8 @@ class AspectParams(NoParams):
 
 
 class AspectCountSchema(ma.Schema):
+    """How many proposals of an aspect had an outcome."""
+
     aspect = fields.String(required=True)
     outcome = fields.String(
         required=True, validate=validate.OneOf([outcome.value for outcome in AspectOutcome])
@@ -78,9 +80,11 @@ class ConfigSchema(ma.Schema):
 
 
 class AspectSchema(ma.Schema):
+    """An aspect of a dataset."""
+
     version = fields.Integer(required=True)
     aspect = fields.Dict(required=True)
 
 
-NAMED = {"Ingested": IngestedSchema}
+COMPONENTS = {"Ingested": IngestedSchema}
 """Schemas that others refer to by name."""

@@ -69,12 +69,16 @@ class RunSchema(Document):
 
 
 class DescribedEndPointSchema(Document):
+    """A dataset with its description."""
+
     namespace = Text(bytes_max=ID_BYTES_MAX, metadata={"description": "Default: that of the program"})
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     description = Text(empty=True)
 
 
 class TypedFieldSchema(Document):
+    """A field with its type."""
+
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     type = Text(empty=True)
 
@@ -101,6 +105,8 @@ class OutputField(OneOf):
 
 
 class InputSchema(Document):
+    """An input field of an operation."""
+
     origin = Text(required=True, metadata={"description": "The operation whose output it is"})
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
@@ -113,17 +119,23 @@ class InputSchema(Document):
 
 
 class _OperationSchema(Document):
+    """The members of every operation."""
+
     name = Text(required=True)
     description = Text(empty=True)
 
 
 class ReadSchema(_OperationSchema):
+    """An operation that reads a dataset."""
+
     type = fields.String(required=True, validate=validate.Equal("READ"), metadata={"enum": ["READ"]})
     source = fields.Nested(DescribedEndPointSchema, required=True)
     outputs = fields.List(OutputField())
 
 
 class TransformSchema(_OperationSchema):
+    """An operation that derives fields."""
+
     type = fields.String(
         required=True, validate=validate.Equal("TRANSFORM"), metadata={"enum": ["TRANSFORM"]}
     )
@@ -132,6 +144,8 @@ class TransformSchema(_OperationSchema):
 
 
 class WriteSchema(_OperationSchema):
+    """An operation that writes a dataset."""
+
     type = fields.String(required=True, validate=validate.Equal("WRITE"), metadata={"enum": ["WRITE"]})
     destination = fields.Nested(DescribedEndPointSchema, required=True)
     inputs = fields.List(fields.Nested(InputSchema))
@@ -171,10 +185,14 @@ class LineageDocumentSchema(Document):
 
 
 class FieldInputSchema(Document):
+    """An input that an earlier operation outputs."""
+
     field = OutputField(required=True)
 
 
 class SourceInputSchema(Document):
+    """An input that is a dataset."""
+
     source = fields.Nested(DescribedEndPointSchema, required=True)
 
 
@@ -191,6 +209,8 @@ class FirstDesignInput(OneOf):
 
 
 class FirstDesignOperationSchema(Document):
+    """An operation of the name-based form."""
+
     name = Text(required=True)
     description = Text(empty=True)
     inputs = fields.List(FirstDesignInput())
@@ -200,7 +220,7 @@ class FirstDesignOperationSchema(Document):
 class DestinationSchema(DescribedEndPointSchema):
     """The destination of the name-based form; by default all fields that are left are written."""
 
-    fields_ = fields.List(OutputField(), data_key="fields")
+    written_fields = fields.List(OutputField(), data_key="fields")
 
 
 class FirstDesignDocumentSchema(Document):
@@ -241,7 +261,7 @@ class DbtDocumentSchema(Document):
     run_results = fields.Dict(data_key="runResults", metadata={"description": "run_results.json"})
 
 
-NAMED = {
+COMPONENTS = {
     "Read": ReadSchema,
     "Transform": TransformSchema,
     "Write": WriteSchema,
@@ -258,7 +278,7 @@ NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class RequestShape:
-    """What the OpenAPI document says of the documents of a format: named schemas, and notes for users."""
+    """The OpenAPI description of the documents of a format: named schemas, and notes for users."""
 
     schemas: tuple[str, ...] = ()
     notes: str = ""

@@ -54,6 +54,8 @@ class StageInputSchema(Document):
 
 
 class StageOperationSchema(Document):
+    """An operation of a stage."""
+
     type = fields.String(validate=validate.OneOf(list(OPERATIONS)))
     name = Text(required=True)
     description = Text(empty=True)
@@ -64,6 +66,8 @@ class StageOperationSchema(Document):
 
 
 class MutatedFieldSchema(Document):
+    """A field with its type."""
+
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     type = Shape({"type": ["string", "object", "array"]})
 
@@ -76,6 +80,8 @@ class MutatedField(OneOf):
 
 
 class FieldMutationSchema(Document):
+    """A field mutation of a stage."""
+
     mutation = Text(required=True, metadata={"description": "`rename`, `delete`, `create` or any other word"})
     description = Text(empty=True)
     input_fields = fields.List(MutatedField(), data_key="inputFields")
@@ -84,6 +90,8 @@ class FieldMutationSchema(Document):
 
 
 class StageSchema(Document):
+    """A stage."""
+
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     plugin = fields.Nested(PluginSchema)
     type = Text(empty=True, metadata={"description": "Where the plugin has none"})
@@ -95,11 +103,15 @@ class StageSchema(Document):
 
 
 class PipelineConnectionSchema(Document):
+    """A connection of two stages."""
+
     from_ = Text(data_key="from", required=True)
     to = Text(required=True)
 
 
 class PipelineSchema(Document):
+    """A pipeline config."""
+
     stages = fields.List(fields.Nested(StageSchema), required=True)
     connections = fields.List(fields.Nested(PipelineConnectionSchema))
 
@@ -115,7 +127,7 @@ class PipelineDocumentSchema(Document):
     )
 
 
-NAMED = {
+COMPONENTS = {
     "TakenField": StageInputSchema,
     "MutatedField": MutatedFieldSchema,
     "PipelineDocument": PipelineDocumentSchema,

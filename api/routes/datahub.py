@@ -67,7 +67,7 @@ def _add_message(response: Response) -> Response:
 @blueprint.response(200, ConfigSchema, description="The configuration of the server")
 @blueprint.problems(400)
 def config(query: dict[str, Any]) -> Response:
-    """What DataHub's clients ask first: both protocols are supported, and patches."""
+    """The capabilities that DataHub's clients read first: both protocols are supported, and patches."""
     answer = {
         "noCode": "true",
         "patchCapable": True,

@@ -58,12 +58,12 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
         request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max
     )
     # The answer is spooled: a client may send the whole body before it reads, and would deadlock a stream.
+    size_bytes = 0
     answer = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
     for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
         documents = [_read_line(line, namespace) for line in batch]
         answers = _preview_batch(documents) if query["dry_run"] else _record_batch(documents)
-        answer.writelines(responses.to_json(line) + b"\n" for line in answers)
-    size_bytes = answer.tell()
+        size_bytes += sum(answer.write(responses.to_json(line) + b"\n") for line in answers)
     answer.seek(0)
     if size_bytes <= SPOOLED_BYTES_MAX:
         return Response(answer.read(), mimetype=NDJSON)

@@ -27,8 +27,9 @@ class LocatedDocument:
 def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
     """Detect the format of a line; `namespace` is that of documents that name none, and may be empty."""
     head = detect(line.raw)
-    found = namespace if head.namespace is None else head.namespace
-    return LocatedDocument(line, head, found if len(found.encode()) <= ID_BYTES_MAX else "")
+    document_namespace = namespace if head.namespace is None else head.namespace
+    is_valid = len(document_namespace.encode()) <= ID_BYTES_MAX
+    return LocatedDocument(line, head, document_namespace if is_valid else "")
 
 
 def batch_documents(

@@ -1,4 +1,4 @@
-"""Parsed documents, and what became of them once they were recorded."""
+"""Parsed documents, and the results of recording them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ParsedDocument:
 
 
 class RecordOutcome(Enum):
-    """What an accepted document was: new, other than before, or sent again. First in order wins for many."""
+    """An accepted document is new, replaces other content of its run, or repeats it."""
 
     RECORDED = "recorded"
     REPLACED = "replaced"

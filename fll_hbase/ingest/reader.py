@@ -33,7 +33,7 @@ class DocumentReader:
 
         `namespace` is that of documents that name none; None where they must. `now_ms` is the time of those
         without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
-        StoreUnavailable where the catalogue is asked and does not answer.
+        StoreUnavailable where the catalogue is needed and does not answer.
         """
         document_format = head if isinstance(head, DocumentFormat) else head.format
         operations = None if isinstance(head, DocumentFormat) else head.operations

@@ -21,7 +21,7 @@ from fll_hbase.sources.native.document import Reading
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """What readers need beside the document.
+    """Inputs of a reader beside the document.
 
     `namespace` is that of documents that name none (None: they must name their own), `now_ms` the time of
     those without one, `columns` the fields of tables that SQL does not name. `operations` are the bytes of
