@@ -73,7 +73,11 @@ def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMen
         OutputColumn(name, (InputColumn(index, name, True, "", RENAME),)) for name, _ in mention.fields or ()
     )
     return DatasetMention(
-        dataset_index=index, written=True, fields=mention.fields, columns=columns, lifecycle=RENAME
+        dataset_index=mention.dataset_index,
+        written=True,
+        fields=mention.fields,
+        columns=columns,
+        lifecycle=RENAME,
     )
 
 
