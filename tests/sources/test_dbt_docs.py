@@ -21,12 +21,12 @@ def rows(header: str) -> list[list[str]]:
 
 
 def test_every_member_is_documented() -> None:
-    assert {row[0] for row in rows("| member | what it is |")} == {f"`{member}`" for member in MEMBERS}
+    assert {row[0] for row in rows("| member | meaning |")} == {f"`{member}`" for member in MEMBERS}
 
 
 @pytest.mark.parametrize("kind", [MANIFEST, CATALOG, RUN_RESULTS], ids=lambda kind: kind.word)
 def test_schema_versions(kind: ArtifactKind) -> None:
-    (text,) = (row[1] for row in rows("| member | what it is |") if row[0] == f"`{kind.member}`")
+    (text,) = (row[1] for row in rows("| member | meaning |") if row[0] == f"`{kind.member}`")
     versions = [int(version) for version in re.findall(r"v(\d+)", text)]
     assert (versions[0], versions[-1]) == (kind.version_min, kind.version_max)
 
