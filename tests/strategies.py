@@ -1,4 +1,4 @@
-"""Which values could there be: strategies for names, operations, runs and windows, in one place."""
+"""Hypothesis strategies for names, operations, runs and windows."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
         if isinstance(operation, Write):
             written.add(operation, upstream)
         elif isinstance(operation, Transform) and not operation.outputs and operation.name not in used:
-            direct, indirect = upstream.of_transform(operation.name)
+            direct, indirect = upstream.transform_bits(operation.name)
             dropped_direct |= direct
             dropped_indirect |= indirect
     reads = [operation for operation in operations if isinstance(operation, Read)]
@@ -109,10 +109,10 @@ class _UpstreamFields:
             if isinstance(operation, Transform):
                 self._by_transform[operation.name] = self._union(operation.inputs)
 
-    def of_transform(self, name: str) -> tuple[int, int]:
+    def transform_bits(self, name: str) -> tuple[int, int]:
         return self._by_transform[name]
 
-    def of_input(self, input_field: InputField) -> tuple[int, int]:
+    def input_bits(self, input_field: InputField) -> tuple[int, int]:
         source = self._sources.get(input_field.origin)
         if source is not None:
             return self._bits[DatasetField(source, input_field.name)], 0
@@ -121,7 +121,7 @@ class _UpstreamFields:
     def _union(self, inputs: Iterable[InputField]) -> tuple[int, int]:
         direct = indirect = 0
         for input_field in inputs:
-            field_direct, field_indirect = self.of_input(input_field)
+            field_direct, field_indirect = self.input_bits(input_field)
             if input_field.influence is Influence.INDIRECT:
                 indirect = _or(indirect, _or(field_direct, field_indirect))
             else:
@@ -132,7 +132,7 @@ class _UpstreamFields:
 
 @dataclass(slots=True)
 class _WrittenFields:
-    """What Writes add to a field map: entries, fields without a source, influences on whole datasets."""
+    """Contributions of Writes to a field map: entries, generated fields, influences on whole datasets."""
 
     has_source: dict[DatasetField, bool] = field(default_factory=dict)
     dataset_wide: dict[Dataset, int] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class _WrittenFields:
     def add(self, write: Write, upstream: _UpstreamFields) -> None:
         destination = write.destination
         for input_field in write.inputs:
-            direct, indirect = upstream.of_input(input_field)
+            direct, indirect = upstream.input_bits(input_field)
             if input_field.influence is Influence.INDIRECT:
                 self.dataset_wide[destination] = self.dataset_wide.get(destination, 0) | direct | indirect
                 continue

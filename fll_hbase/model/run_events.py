@@ -66,7 +66,7 @@ class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """What an event states of one dataset. None is not stated, which differs from an empty value."""
+    """The statements of an event on one dataset. None is not stated, which differs from an empty value."""
 
     dataset_index: int
     written: bool

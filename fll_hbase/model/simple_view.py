@@ -123,7 +123,7 @@ class _Steps:
             inputs = _input_influences(operation)
             self._used.update(inputs)
             if not indirect:
-                inputs = {node: how for node, how in inputs.items() if how is Influence.DIRECT}
+                inputs = {node: kind for node, kind in inputs.items() if kind is Influence.DIRECT}
             self._inputs[operation.name] = inputs
             for node, influence in inputs.items():
                 if node[0] in self.operations:
@@ -151,13 +151,15 @@ class _Steps:
     def consumers_of(self, node: NodeId) -> _Influences:
         """Return the transforms that have one field as input."""
         consumers = self._consumers_of.get(node, {})
-        return {name: how for name, how in consumers.items() if isinstance(self.operations[name], Transform)}
+        return {
+            name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Transform)
+        }
 
     def reachable_operations(
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> _Influences:
         """Return every operation reachable from `starts`; direct if one path to it has direct steps alone."""
-        reached: _Influences = {name: how for name, how in starts.items() if how is Influence.DIRECT}
+        reached: _Influences = {name: kind for name, kind in starts.items() if kind is Influence.DIRECT}
         _spread(reached, steps, through=Influence.DIRECT)
         for name in starts:
             reached.setdefault(name, Influence.INDIRECT)

@@ -1,1 +1,1 @@
-"""Does the store behave as the ancestor's own tests expect, where the design has not decided otherwise?"""
+"""Cases of other systems: the ancestor's tests, Spark SQL, events of a real agent."""

@@ -1,4 +1,4 @@
-"""What does the ancestor's own test suite expect: its cases as data, its operations as ours.
+"""The test cases of the ancestor as data, with its operations as ours.
 
 `ancestor.json` is transcribed from the public CDAP tests; its `about` explains the notation. Fields are
 written `<namespace>.<end point>.<field>`, `~` is an end point without a namespace, and `~DROPPED~` no end
@@ -33,24 +33,24 @@ def case_id(case: dict[str, Any]) -> str:
     return str(case["id"])
 
 
-def operations_of(said: Sequence[dict[str, Any]]) -> list[Operation]:
-    return [_operation(one) for one in said]
+def operations_of(document: Sequence[dict[str, Any]]) -> list[Operation]:
+    return [_operation(item) for item in document]
 
 
-def end_point_of(said: dict[str, Any]) -> Dataset:
-    return Dataset(NO_NAMESPACE if said["ns"] is None else said["ns"], said["name"])
+def end_point_of(document: dict[str, Any]) -> Dataset:
+    return Dataset(NO_NAMESPACE if document["ns"] is None else document["ns"], document["name"])
 
 
-def run_of(said: dict[str, Any]) -> ProgramRun:
-    program = said["program"]
+def run_of(document: dict[str, Any]) -> ProgramRun:
+    program = document["program"]
     return ProgramRun(
         namespace=program["namespace"],
         application=program["application"],
         version="",
         type=program["type"],
         program=program["program"],
-        run=said["run"],
-        start_ms=said["start_ms"],
+        run=document["run"],
+        start_ms=document["start_ms"],
     )
 
 
@@ -58,33 +58,40 @@ def generated(generator: dict[str, Any]) -> list[Operation]:
     """Operations described by a rule: identities of every field, then all to all, round by round."""
     numbers = range(generator["fields"]["from"], generator["fields"]["to"] + 1)
     names = [f"{generator['fields']['prefix']}{number}" for number in numbers]
-    every = tuple(map(Field, names))
+    fields = tuple(map(Field, names))
     read, write = generator["read"], generator["write"]
-    made: list[Operation] = [Read(read["name"], read["description"], end_point_of(read["source"]), "", every)]
+    built: list[Operation] = [
+        Read(read["name"], read["description"], end_point_of(read["source"]), "", fields)
+    ]
     last = read["name"]
     for step in generator["rounds"]:
         prefix, origin, last = step["identity_prefix"], step["identity_origin"], step["all_to_all"]
         identities = [f"{prefix}{number}" for number in numbers]
-        made += [
+        built += [
             Transform(identity, "identity transform", (InputField(origin, name),), (Field(name),))
             for identity, name in zip(identities, names, strict=True)
         ]
-        taken = tuple(map(InputField, identities, names))
-        made.append(Transform(last, "all to all transform", taken, every))
-    taken = tuple(InputField(last, name) for name in names)
-    made.append(Write(write["name"], write["description"], end_point_of(write["destination"]), "", taken))
-    return made
+        input_fields = tuple(map(InputField, identities, names))
+        built.append(Transform(last, "all to all transform", input_fields, fields))
+    input_fields = tuple(InputField(last, name) for name in names)
+    built.append(
+        Write(write["name"], write["description"], end_point_of(write["destination"]), "", input_fields)
+    )
+    return built
 
 
-def _operation(said: dict[str, Any]) -> Operation:
-    name, description = said["name"], said["description"]
-    inputs = tuple(InputField(taken["origin"], taken["name"]) for taken in said.get("inputs", ()))
-    outputs = tuple(map(Field, said.get("outputs", ())))
-    match said["type"]:
+def _operation(document: dict[str, Any]) -> Operation:
+    name, description = document["name"], document["description"]
+    inputs = tuple(
+        InputField(input_fields["origin"], input_fields["name"])
+        for input_fields in document.get("inputs", ())
+    )
+    outputs = tuple(map(Field, document.get("outputs", ())))
+    match document["type"]:
         case "READ":
-            return Read(name, description, end_point_of(said["source"]), "", outputs)
+            return Read(name, description, end_point_of(document["source"]), "", outputs)
         case "TRANSFORM":
             return Transform(name, description, inputs, outputs)
         case "WRITE":
-            return Write(name, description, end_point_of(said["destination"]), "", inputs)
-    raise ValueError(f"operation type {said['type']!r}")
+            return Write(name, description, end_point_of(document["destination"]), "", inputs)
+    raise ValueError(f"operation type {document['type']!r}")

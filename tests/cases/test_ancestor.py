@@ -1,4 +1,4 @@
-"""Does the model, and the store above it, answer what the ancestor's own tests expect?"""
+"""The model and the store give the results that the ancestor's tests expect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, ope
 Summary: TypeAlias = dict[str, set[str]]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ancestor-cases.md"
-TAKEN_LITERALLY = {"info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"}
+LITERAL_MEMBERS = {"info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"}
 """Kinds that tests in this folder run; all others stand on the page."""
 
 FAULTS = {
@@ -47,36 +47,36 @@ def fields_by_key(info: FieldLineageInfo) -> dict[str, DatasetField]:
 
 def incoming(info: FieldLineageInfo) -> Summary:
     """Per destination field its source fields; none for a generated one."""
-    found: Summary = {}
+    actual: Summary = {}
     for to in info.destinations:
         related = field_relations.dataset_relations(info.field_map, to, backward=True, pairs_max=10**9)
         for (source, _), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert target is not None
-                sources = found.setdefault(key(to, target), set())
+                sources = actual.setdefault(key(to, target), set())
                 if source is not None and name is not None:
                     sources.add(key(source, name))
-    return found
+    return actual
 
 
 def outgoing(info: FieldLineageInfo) -> Summary:
     """Per source field the fields made of it, and DROPPED."""
-    found: Summary = {}
+    actual: Summary = {}
     for source in info.sources:
         related = field_relations.dataset_relations(info.field_map, source, backward=False, pairs_max=10**9)
         for (_, to), relation in related.by_datasets.items():
             for name, target in relation.direct:
                 assert name is not None
-                made = DROPPED if to is None or target is None else key(to, target)
-                found.setdefault(key(source, name), set()).add(made)
-    return found
+                target_key = DROPPED if to is None or target is None else key(to, target)
+                actual.setdefault(key(source, name), set()).add(target_key)
+    return actual
 
 
 def destination_fields(info: FieldLineageInfo) -> Summary:
-    found: Summary = {}
+    actual: Summary = {}
     for field in info.backward:
-        found.setdefault(f"{field.dataset.namespace}.{field.dataset.name}", set()).add(field.name)
-    return found
+        actual.setdefault(f"{field.dataset.namespace}.{field.dataset.name}", set()).add(field.name)
+    return actual
 
 
 def operations_into(info: FieldLineageInfo) -> Summary:
@@ -95,7 +95,7 @@ def operations_from(info: FieldLineageInfo) -> Summary:
     }
 
 
-WHOLE: dict[str, Callable[[FieldLineageInfo], Summary]] = {
+SUMMARIES: dict[str, Callable[[FieldLineageInfo], Summary]] = {
     "incoming_summary": incoming,
     "outgoing_summary": outgoing,
     "destination_fields": destination_fields,
@@ -112,32 +112,32 @@ PARTS: dict[str, Callable[[FieldLineageInfo], Summary]] = {
 @pytest.mark.parametrize("case", cases("info"), ids=case_id)
 def test_info(case: dict[str, Any]) -> None:
     operations, expect = operations_of(case["operations"]), case["expect"]
-    assert expect.keys() <= {*WHOLE, *PARTS, "error", "valid", "checksum_survives_json_round_trip"}
+    assert expect.keys() <= {*SUMMARIES, *PARTS, "error", "valid", "checksum_survives_json_round_trip"}
     if "error" in expect:
         with pytest.raises(InvalidLineage) as caught:
             lineage.build_lineage(operations)
         assert_faults(caught.value.errors, expect["error"])
         return
     info = lineage.build_lineage(operations)
-    for said, found in compared(expect, info):
-        assert found == said
+    for due, actual in compared(expect, info):
+        assert actual == due
     read_back = [checksum.operation_from_json(checksum.canonical(operation)) for operation in operations]
     assert lineage.build_lineage(read_back) == info
 
 
 def compared(expect: dict[str, Any], info: FieldLineageInfo) -> Iterator[tuple[Summary, Summary]]:
     """What the case says and what was found, one after the other."""
-    for member, make in WHOLE.items():
+    for member, make in SUMMARIES.items():
         if member in expect:
             yield sets(expect[member]), make(info)
     for member, make in PARTS.items():
         if member in expect:
-            found = make(info)
-            yield sets(expect[member]), {name: found[name] for name in expect[member]}
+            actual = make(info)
+            yield sets(expect[member]), {name: actual[name] for name in expect[member]}
 
 
-def sets(said: dict[str, list[str]]) -> Summary:
-    return {name: set(values) for name, values in said.items()}
+def sets(due: dict[str, list[str]]) -> Summary:
+    return {name: set(values) for name, values in due.items()}
 
 
 def assert_faults(faults: tuple[FieldError, ...], error: dict[str, Any]) -> None:
@@ -181,56 +181,60 @@ def test_topology(case: dict[str, Any]) -> None:
 def test_store(case: dict[str, Any], engine: str, tmp_path: Path) -> None:
     path = tmp_path / "cells.db" if engine == "file" else ":memory:"
     with closing(LineageStore(open_table(f"sqlite:///{path}"))) as store:
-        infos = {name: lineage.build_lineage(operations_of(said)) for name, said in case["infos"].items()}
+        infos = {name: lineage.build_lineage(operations_of(due)) for name, due in case["infos"].items()}
         for run in case["runs"]:
             (answer,) = store.record([RecordedRun(run_of(run), infos[run["info"]])])
             assert answer.recorded
         for query in case["queries"]:
-            found = ASK[query["query"]](store, query)
-            assert found == EXPECTED[query["match"]](query["expect"]), query.get("why", "")
+            actual = ASK[query["query"]](store, query)
+            assert actual == EXPECTED[query["match"]](query["expect"]), query.get("why", "")
 
 
-def asked(query: dict[str, Any]) -> tuple[Dataset, Window]:
+def query_of(query: dict[str, Any]) -> tuple[Dataset, Window]:
     return end_point_of(query["endpoint"]), Window(query["start_ms"], query["end_ms"])
 
 
 def ask_summary(store: LineageStore, query: dict[str, Any], direction: Direction) -> set[str]:
     """The fields at the other end of every direct pair of the field."""
-    end_point, window = asked(query)
+    end_point, window = query_of(query)
     backward = direction is Direction.BACKWARD
-    found = set()
+    actual = set()
     for entry in store.lineage(end_point, window, directions=[direction]).entries:
         other = entry.relation.source if backward else entry.relation.destination
         for pair in entry.relation.direct:
-            asked_of, name = reversed(pair) if backward else pair
-            if asked_of == query["field"] and other is not None and name is not None:
-                found.add(key(other, name))
-    return found
+            queried, name = reversed(pair) if backward else pair
+            if queried == query["field"] and other is not None and name is not None:
+                actual.add(key(other, name))
+    return actual
 
 
 def ask_fields(store: LineageStore, query: dict[str, Any]) -> set[str | None]:
     """The fields of the end point that runs of the window wrote."""
-    end_point, window = asked(query)
+    end_point, window = query_of(query)
     entries = store.lineage(end_point, window, directions=[Direction.BACKWARD]).entries
     return {target for entry in entries for _, target in entry.relation.direct}
 
 
 def ask_operations(store: LineageStore, query: dict[str, Any]) -> list[tuple[set[str], set[str]]]:
     """Per way the field was made, newest first: its runs and its operations."""
-    end_point, window = asked(query)
-    found = store.field_derivations(DatasetField(end_point, query["field"]), window).derivations
-    for way in found:
+    end_point, window = query_of(query)
+    actual = store.field_derivations(DatasetField(end_point, query["field"]), window).derivations
+    for way in actual:
         starts = [store_starts(store, end_point, window)[run] for run in way.runs]
         assert all(newer >= older for newer, older in pairwise(starts))
         names = [operation.name for operation in way.operations]
         for operation in way.operations:
-            before = names[: names.index(operation.name)]
-            assert all(taken.origin in before for taken in inputs_of(operation) if taken.origin in names)
-    return [(set(way.runs), {operation.name for operation in way.operations}) for way in found]
+            predecessors = names[: names.index(operation.name)]
+            assert all(
+                input_field.origin in predecessors
+                for input_field in inputs_of(operation)
+                if input_field.origin in names
+            )
+    return [(set(way.runs), {operation.name for operation in way.operations}) for way in actual]
 
 
 def store_starts(store: LineageStore, end_point: Dataset, window: Window) -> dict[str, int]:
-    return {found.run.run: found.run.start_ms for found in store.runs(end_point, window, limit=1_000).runs}
+    return {actual.run.run: actual.run.start_ms for actual in store.runs(end_point, window, limit=1_000).runs}
 
 
 ASK: dict[str, Callable[[LineageStore, dict[str, Any]], object]] = {
@@ -241,22 +245,22 @@ ASK: dict[str, Callable[[LineageStore, dict[str, Any]], object]] = {
 }
 EXPECTED: dict[str, Callable[[Any], object]] = {
     "exact": set,
-    "ordered_list": lambda said: [(set(item["runs"]), set(item["operations"])) for item in said],
+    "ordered_list": lambda due: [(set(item["runs"]), set(item["operations"])) for item in due],
 }
 
 
 def test_every_case_runs_or_stands_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for kind in {case["kind"] for case in ALL} - TAKEN_LITERALLY:
+    for kind in {case["kind"] for case in ALL} - LITERAL_MEMBERS:
         assert f"| `{kind}` |" in text, f"{kind} is neither run nor explained"
 
 
 def test_every_case_that_the_page_names_is_there() -> None:
     ids = {case["id"] for case in ALL}
-    named = {
+    names_by_member = {
         word
         for word in PAGE.read_text(encoding="utf-8").split("`")[1::2]
         if word.startswith(("http-", "publish-"))
     }
-    assert named
-    assert named <= ids
+    assert names_by_member
+    assert names_by_member <= ids

@@ -1,4 +1,4 @@
-"""Are times read, and questions refused, as the ancestor does, where the design has not decided otherwise?"""
+"""Times are parsed and queries refused as by the ancestor, except where the design decides otherwise."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DECIDED_OTHERWISE = {
 }
 """Every parameter has a default, values are case-sensitive, and what was never seen is 404."""
 
-KNOWN = [("ns1", "test"), ("default", "dummy")]
+KNOWN_DATASETS = [("ns1", "test"), ("default", "dummy")]
 FAR = "now+99999d"
 
-of_times = pytest.mark.parametrize("case", cases("time"), ids=case_id)
-of_http = pytest.mark.parametrize("case", cases("http"), ids=case_id)
+each_time_case = pytest.mark.parametrize("case", cases("time"), ids=case_id)
+http_cases = pytest.mark.parametrize("case", cases("http"), ids=case_id)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def client() -> Iterator[FlaskClient]:
     """A store that knows the end points of the cases, but nothing of their windows."""
     store = LineageStore(open_table("sqlite:///:memory:"))
     client = create_app(store).test_client()
-    for number, (namespace, name) in enumerate(KNOWN):
+    for number, (namespace, name) in enumerate(KNOWN_DATASETS):
         answer = client.post(f"/v3/namespaces/{namespace}/lineage", json=document(f"run {number}", name))
         assert answer.status_code == 201
     yield client
@@ -45,32 +45,32 @@ def client() -> Iterator[FlaskClient]:
 
 def document(run: str, name: str) -> dict[str, Any]:
     """A run long after the windows of the cases."""
-    taken = [{"origin": "read", "name": "a"}]
+    inputs = [{"origin": "read", "name": "a"}]
     return {
         "run": {"application": "a", "type": "b", "program": "c", "run": run, "startTime": 1_700_000_000_000},
         "operations": [
             {"type": "READ", "name": "read", "source": {"name": name}, "outputs": ["a"]},
-            {"type": "WRITE", "name": "write", "destination": {"name": "copy"}, "inputs": taken},
+            {"type": "WRITE", "name": "write", "destination": {"name": "copy"}, "inputs": inputs},
         ],
     }
 
 
-def asked(request: dict[str, Any]) -> str:
+def query_string(request: dict[str, Any]) -> str:
     """The high-level question, which stands for every question of the ancestor about a data set."""
-    said = {"level" if name == "levels" else name: value for name, value in request.items()}
+    params = {"level" if name == "levels" else name: value for name, value in request.items()}
     given = {
-        name: said[name] for name in ("start", "end", "direction", "level") if said.get(name) is not None
+        name: params[name] for name in ("start", "end", "direction", "level") if params.get(name) is not None
     }
-    of = request["endpoint"]
-    return f"/v3/namespaces/{of['ns']}/endpoints/{of['name']}/fields/lineage?{urlencode(given)}"
+    endpoint = request["endpoint"]
+    return f"/v3/namespaces/{endpoint['ns']}/endpoints/{endpoint['name']}/fields/lineage?{urlencode(given)}"
 
 
-def known(text: str) -> str:
+def with_known_names(text: str) -> str:
     """A question with that start, whose window no end before it makes a fault."""
     return f"/v3/namespaces/ns1/endpoints/test/fields/lineage?start={quote(text)}&end={quote(FAR)}"
 
 
-@of_times
+@each_time_case
 def test_a_time_is_that_second(case: dict[str, Any]) -> None:
     now_ms = case["now_s"] * 1000
     if "error" in case["expect"]:
@@ -80,19 +80,19 @@ def test_a_time_is_that_second(case: dict[str, Any]) -> None:
         assert time_window.parse_seconds(case["expression"], now_ms=now_ms) == case["expect"]["seconds"]
 
 
-@of_times
+@each_time_case
 def test_a_question_takes_what_is_a_time_and_refuses_the_rest(
     client: FlaskClient, case: dict[str, Any]
 ) -> None:
-    answer = client.get(known(case["expression"]))
+    answer = client.get(with_known_names(case["expression"]))
     assert answer.status_code == (400 if "error" in case["expect"] else 200)
     if answer.status_code == 400:
         assert [fault["at"] for fault in answer.json["errors"]] == ["start"]
 
 
-@of_http
+@http_cases
 def test_a_question_is_answered_with_that_status(client: FlaskClient, case: dict[str, Any]) -> None:
-    answer = client.get(asked(case["request"]))
+    answer = client.get(query_string(case["request"]))
     assert answer.status_code == DECIDED_OTHERWISE.get(case["id"], case["expect"]["status"])
     if answer.status_code == 200 and case["request"].get("end") is not None:
         assert answer.json == []
@@ -101,11 +101,11 @@ def test_a_question_is_answered_with_that_status(client: FlaskClient, case: dict
         assert answer.json["errors"]
 
 
-@of_http
+@http_cases
 def test_an_end_point_never_seen_is_refused_or_404(client: FlaskClient, case: dict[str, Any]) -> None:
     never = {**case["request"], "endpoint": {"ns": "nosuchns", "name": "nosuch"}}
     expected = DECIDED_OTHERWISE.get(case["id"], case["expect"]["status"])
-    assert client.get(asked(never)).status_code == (400 if expected == 400 else 404)
+    assert client.get(query_string(never)).status_code == (400 if expected == 400 else 404)
 
 
 def test_what_is_decided_otherwise_is_otherwise() -> None:

@@ -1,1 +1,1 @@
-"""Do exported runs come back as they were?"""
+"""Exported runs are the same when they are recorded again."""

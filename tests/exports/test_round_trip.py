@@ -1,4 +1,4 @@
-"""Events that leave one store and enter an empty one give the same answers, and its own client takes them."""
+"""Events exported from one store and recorded in another give the same answers."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def empty() -> LineageStore:
 
 
 def exported(store: LineageStore, end_point: Dataset) -> list[dict[str, Any]]:
-    told = store.run_details(store.runs(end_point, ALWAYS, limit=10_000))
-    return openlineage_export.run_events(told, store.catalogue.aliases(openlineage_export.datasets_of_runs(told)))
+    details = store.run_details(store.runs(end_point, ALWAYS, limit=10_000))
+    return openlineage_export.run_events(
+        details, store.catalogue.aliases(openlineage_export.datasets_of_runs(details))
+    )
 
 
 def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
@@ -49,19 +51,19 @@ def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
 
 def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
     """Every answer about an end point, of one hop."""
-    said: list[Any] = [rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))]
+    answers: list[Any] = [rest_json.dataset_lineage(store.lineage(end_point, ALWAYS, failed=True))]
     for field in store.catalogue.fields(end_point) or ():
         for direction in Direction:
-            of = DatasetField(end_point, field.name)
-            found = store.field_lineage(of, ALWAYS, direction=direction, failed=True)
-            said.append(rest_json.field_lineage(found))
+            dataset_field = DatasetField(end_point, field.name)
+            actual = store.field_lineage(dataset_field, ALWAYS, direction=direction, failed=True)
+            answers.append(rest_json.field_lineage(actual))
     page = store.runs(end_point, ALWAYS, limit=10_000)
-    return [*said, *(told(rest_json.run(run, now_ms=0)) for run in page.runs)]
+    return [*answers, *(details(rest_json.run(run, now_ms=0)) for run in page.runs)]
 
 
-def told(run: dict[str, Any]) -> dict[str, Any]:
+def details(run: dict[str, Any]) -> dict[str, Any]:
     """A line of a list of runs; of one that has not ended, when it was last heard of is another matter."""
-    return {name: said for name, said in run.items() if name != "lastEventTime"}
+    return {name: answers for name, answers in run.items() if name != "lastEventTime"}
 
 
 @given(recorded_runs)
@@ -76,7 +78,7 @@ def test_any_run_comes_back_as_it_was(recorded: RecordedRun) -> None:
 
 def test_the_sample_comes_back_as_it_was() -> None:
     store, reader = empty(), CachedDocumentReader()
-    lines = [json.dumps(said).encode() for said in documents(1_760_000_000_000)]
+    lines = [json.dumps(answers).encode() for answers in documents(1_760_000_000_000)]
     readings = [reader.read(line, namespace=None) for line in lines[:: len(lines) // 300]]
     store.record([reading.recorded for reading in readings])
     infos = [reading.recorded.info for reading in readings]
@@ -118,34 +120,34 @@ def test_what_an_agent_sent_comes_back_as_it_was(recorded_events: FlaskClient, p
     again = create_app(empty()).test_client()
     assert again.post("/api/v1/lineage/batch", data=page.data).json["refused"] == 0
     for question in ("fields/lineage?failed=true&", "runs?limit=10000&"):
-        asked = f"{path}/{question}start=0&end=now"
-        assert again.get(asked).json == recorded_events.get(asked).json
+        url = f"{path}/{question}start=0&end=now"
+        assert again.get(url).json == recorded_events.get(url).json
 
 
 def test_pages_hold_every_run_once(recorded_events: FlaskClient) -> None:
     path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fgold%2Fcustomer_rank"
     wanted = recorded_events.get(f"{path}/runs?start=0&end=now&limit=10000").json["runs"]
-    page, found = recorded_events.get(f"{path}/openlineage?start=0&end=now&limit=7"), []
+    page, actual = recorded_events.get(f"{path}/openlineage?start=0&end=now&limit=7"), []
     while True:
-        found += page.json
+        actual += page.json
         link = page.headers.get("Link")
         if link is None:
             break
         page = recorded_events.get(link.partition(">")[0][1:])
-    assert [event["run"]["runId"] for event in found] == [run["run"] for run in wanted]
-    assert len(found) > 7
+    assert [event["run"]["runId"] for event in actual] == [run["run"] for run in wanted]
+    assert len(actual) > 7
 
 
 def test_the_clients_own_classes_take_the_events(recorded_events: FlaskClient) -> None:
     path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Fsilver.db%2Fcustomers"
     for event in recorded_events.get(f"{path}/openlineage?start=0&end=now").json:
-        taken = event_v2.RunEvent(
+        client_event = event_v2.RunEvent(
             eventTime=event["eventTime"],
             producer=event["producer"],
             eventType=event_v2.RunState(event["eventType"]),
             run=event_v2.Run(**event["run"]),
             job=event_v2.Job(**event["job"]),
-            inputs=[event_v2.InputDataset(**said) for said in event["inputs"]],
-            outputs=[event_v2.OutputDataset(**said) for said in event["outputs"]],
+            inputs=[event_v2.InputDataset(**answers) for answers in event["inputs"]],
+            outputs=[event_v2.OutputDataset(**answers) for answers in event["outputs"]],
         )
-        assert taken.schemaURL == event["schemaURL"]
+        assert client_event.schemaURL == event["schemaURL"]

@@ -1,1 +1,1 @@
-"""Do bytes sort as values do, parse one way only, and stand in docs/row-keys.md?"""
+"""Keys: bytes sort as values do, parse in one way only, and match docs/row-keys.md."""

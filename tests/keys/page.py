@@ -1,4 +1,4 @@
-"""What does docs/row-keys.md say: its fenced vectors and its worked example, as values."""
+"""The vectors and the worked example of docs/row-keys.md as values."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def example() -> set[tuple[bytes, bytes, bytes]]:
 
 
 def _vector(line: str) -> Vector:
-    call, said = line.split(" = ")
+    call, result = line.split(" = ")
     name, arguments = call.split(" ", 1)
-    return Vector(name, json.loads(arguments), tuple(said.encode().split(b" .. ")))
+    return Vector(name, json.loads(arguments), tuple(result.encode().split(b" .. ")))
 
 
 def _fenced(kind: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Do single values survive the way into bytes and back, and sort as they should?"""
+"""Encoded values survive the round trip and sort as the values do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fll_hbase.errors import CorruptRow, TooLarge
 from fll_hbase.keys import codec
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS
 
-KEPT = re.compile(rb"(?:[A-Za-z0-9._~/:@=,-]|%[0-9A-F]{2})*")
+UNESCAPED = re.compile(rb"(?:[A-Za-z0-9._~/:@=,-]|%[0-9A-F]{2})*")
 LAST_START_MS = START_LIMIT_MS - 1
 days = st.integers(0, codec.DAY_MAX)
 
@@ -22,22 +22,22 @@ days = st.integers(0, codec.DAY_MAX)
 @given(texts | names)
 @example("")
 def test_an_escaped_name_reads_back(name: str) -> None:
-    piece = codec.escape(name)
-    assert KEPT.fullmatch(piece)
-    assert codec.unescape(piece) == name
+    segment = codec.escape(name)
+    assert UNESCAPED.fullmatch(segment)
+    assert codec.unescape(segment) == name
 
 
 def test_all_of_unicode_but_surrogates_reads_back() -> None:
     for begin in range(0, sys.maxunicode + 1, 4096):
         name = "".join(chr(code) for code in range(begin, begin + 4096) if not 0xD800 <= code <= 0xDFFF)
-        piece = codec.escape(name)
-        assert KEPT.fullmatch(piece)
-        assert codec.unescape(piece) == name
+        segment = codec.escape(name)
+        assert UNESCAPED.fullmatch(segment)
+        assert codec.unescape(segment) == name
 
 
 def test_what_is_kept_and_what_is_escaped() -> None:
-    kept = "ABYZabyz0189._~-/:@=,"
-    assert codec.escape(kept) == kept.encode()
+    unescaped = "ABYZabyz0189._~-/:@=,"
+    assert codec.escape(unescaped) == unescaped.encode()
     assert codec.escape("|% +\x00é🙂") == b"%7C%25%20%2B%00%C3%A9%F0%9F%99%82"
 
 
@@ -47,52 +47,52 @@ def test_a_prefix_of_a_name_is_a_prefix_of_its_bytes(prefix: str, rest: str) -> 
 
 
 @given(st.binary(max_size=12))
-def test_any_bytes_read_back_or_are_corrupt(piece: bytes) -> None:
+def test_any_bytes_read_back_or_are_corrupt(segment: bytes) -> None:
     try:
-        name = codec.unescape_bytes(piece)
+        name = codec.unescape_bytes(segment)
     except CorruptRow:
-        assert codec.escape_bytes(piece) != piece
+        assert codec.escape_bytes(segment) != segment
     else:
-        assert codec.escape_bytes(name) == piece
+        assert codec.escape_bytes(name) == segment
 
 
 @pytest.mark.parametrize(
-    "piece", [b"|", b"%", b"%4", b"%zz", b"%c3%a9", b"%41", b" ", b"\xc3\xa9", b"%C3", b"%ED%A0%80"]
+    "segment", [b"|", b"%", b"%4", b"%zz", b"%c3%a9", b"%41", b" ", b"\xc3\xa9", b"%C3", b"%ED%A0%80"]
 )
-def test_what_escaping_would_not_have_made_is_corrupt(piece: bytes) -> None:
+def test_what_escaping_would_not_have_made_is_corrupt(segment: bytes) -> None:
     with pytest.raises(CorruptRow, match="not an escaped name"):
-        codec.unescape(piece)
+        codec.unescape(segment)
 
 
 @given(starts, starts)
 @example(0, 1)
 @example(LAST_START_MS - 1, LAST_START_MS)
-def test_starts_sort_newest_first(one: int, other: int) -> None:
-    assert (codec.inverted_start(one) < codec.inverted_start(other)) == (one > other)
+def test_starts_sort_newest_first(left: int, other: int) -> None:
+    assert (codec.inverted_start(left) < codec.inverted_start(other)) == (left > other)
 
 
 @given(starts)
 @example(0)
 @example(LAST_START_MS)
 def test_a_start_reads_back(start_ms: int) -> None:
-    piece = codec.inverted_start(start_ms)
-    assert re.fullmatch(rb"[0-9a-f]{16}", piece)
-    assert codec.parse_inverted_start(piece) == start_ms
+    segment = codec.inverted_start(start_ms)
+    assert re.fullmatch(rb"[0-9a-f]{16}", segment)
+    assert codec.parse_inverted_start(segment) == start_ms
 
 
 @given(days, days)
 @example(codec.DAY_MAX - 1, codec.DAY_MAX)
-def test_days_sort_newest_first(one: int, other: int) -> None:
-    assert (codec.inverted_day(one) < codec.inverted_day(other)) == (one > other)
+def test_days_sort_newest_first(left: int, other: int) -> None:
+    assert (codec.inverted_day(left) < codec.inverted_day(other)) == (left > other)
 
 
 @given(days)
 @example(0)
 @example(codec.DAY_MAX)
 def test_a_day_reads_back(day: int) -> None:
-    piece = codec.inverted_day(day)
-    assert re.fullmatch(rb"[0-9a-f]{8}", piece)
-    assert codec.parse_inverted_day(piece) == day
+    segment = codec.inverted_day(day)
+    assert re.fullmatch(rb"[0-9a-f]{8}", segment)
+    assert codec.parse_inverted_day(segment) == day
 
 
 def test_days_change_at_midnight_and_share_the_last() -> None:
@@ -103,19 +103,19 @@ def test_days_change_at_midnight_and_share_the_last() -> None:
 
 
 @pytest.mark.parametrize("read", [codec.parse_inverted_start, codec.parse_inverted_day])
-@given(piece=st.binary(max_size=20) | st.from_regex(rb"[0-9a-f]{7,17}", fullmatch=True))
-def test_any_other_bytes_are_no_number(read: object, piece: bytes) -> None:
+@given(segment=st.binary(max_size=20) | st.from_regex(rb"[0-9a-f]{7,17}", fullmatch=True))
+def test_any_other_bytes_are_no_number(read: object, segment: bytes) -> None:
     assert callable(read)
     try:
-        number = read(piece)
+        number = read(segment)
     except CorruptRow:
         return
     write = codec.inverted_start if read is codec.parse_inverted_start else codec.inverted_day
-    assert write(number) == piece
+    assert write(number) == segment
 
 
 @pytest.mark.parametrize(
-    "piece",
+    "segment",
     [
         b"",
         b"0",
@@ -129,9 +129,9 @@ def test_any_other_bytes_are_no_number(read: object, piece: bytes) -> None:
         b"0000_0000_0001_f",
     ],
 )
-def test_sixteen_hex_digits_and_nothing_else_are_a_start(piece: bytes) -> None:
+def test_sixteen_hex_digits_and_nothing_else_are_a_start(segment: bytes) -> None:
     with pytest.raises(CorruptRow, match="16 hex digits"):
-        codec.parse_inverted_start(piece)
+        codec.parse_inverted_start(segment)
 
 
 def test_a_key_is_as_long_as_hbase_takes_it() -> None:

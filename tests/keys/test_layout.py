@@ -1,4 +1,4 @@
-"""Do keys parse one way only, and do key ranges hold exactly what was asked for?"""
+"""Keys parse in one way only; key ranges contain exactly what they should."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fll_hbase.keys.codec import DAY_MAX, day_of
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 
-Told: TypeAlias = tuple[Direction, Dataset, int, str]
+Reference: TypeAlias = tuple[Direction, Dataset, int, str]
 
 LAST_START_MS = START_LIMIT_MS - 1
 EVER = Window(0, START_LIMIT_MS)
@@ -24,7 +24,7 @@ END_POINT = Dataset("ns", "table")
 CHECKSUMS = ("00000000000000000000000000000000", "79655ecae1889b9a7c9d61af2fd3489b", "f" * 32)
 
 tripping = st.sampled_from(AWKWARD) | st.text("a|%7C/", max_size=4)
-told = st.tuples(directions, st.builds(Dataset, tripping, tripping), starts, tripping)
+references = st.tuples(directions, st.builds(Dataset, tripping, tripping), starts, tripping)
 checksums = st.sampled_from(CHECKSUMS) | st.from_regex(r"[0-9a-f]{32}", fullmatch=True)
 
 
@@ -40,11 +40,11 @@ def holds(bounds: layout.Range, key: bytes) -> bool:
     return bounds[0] <= key < bounds[1]
 
 
-@given(told, told)
+@given(references, references)
 @example((Direction.BACKWARD, Dataset("a", "b|c"), 0, "r"), (Direction.BACKWARD, Dataset("a|b", "c"), 0, "r"))
 @example((Direction.FORWARD, Dataset("a", "%7C"), 0, "r"), (Direction.FORWARD, Dataset("a", "|"), 0, "r"))
-def test_distinct_references_have_distinct_keys(one: Told, other: Told) -> None:
-    assert (reference(*one) == reference(*other)) == (one == other)
+def test_distinct_references_have_distinct_keys(left: Reference, other: Reference) -> None:
+    assert (reference(*left) == reference(*other)) == (left == other)
 
 
 @given(st.tuples(directions, end_points, names), st.tuples(directions, end_points, names))
@@ -53,9 +53,9 @@ def test_distinct_references_have_distinct_keys(one: Told, other: Told) -> None:
     (Direction.FORWARD, Dataset("a", "b|c"), "d"),
 )
 def test_distinct_fields_have_distinct_graph_columns(
-    one: tuple[Direction, Dataset, str], other: tuple[Direction, Dataset, str]
+    left: tuple[Direction, Dataset, str], other: tuple[Direction, Dataset, str]
 ) -> None:
-    assert (layout.graph_column(*one) == layout.graph_column(*other)) == (one == other)
+    assert (layout.graph_column(*left) == layout.graph_column(*other)) == (left == other)
 
 
 def test_no_two_kinds_of_rows_share_a_key() -> None:
@@ -79,11 +79,11 @@ def test_a_prefix_of_a_name_is_a_prefix_of_the_key(prefix: str, rest: str, names
 
 @given(directions, end_points, starts, starts, names, names)
 def test_references_of_an_end_point_sort_newest_first(
-    direction: Direction, end_point: Dataset, one: int, other: int, run: str, other_run: str
+    direction: Direction, end_point: Dataset, left: int, other: int, run: str, other_run: str
 ) -> None:
-    if one != other:
-        newer = reference(direction, end_point, one, run) < reference(direction, end_point, other, other_run)
-        assert newer == (one > other)
+    if left != other:
+        newer = reference(direction, end_point, left, run) < reference(direction, end_point, other, other_run)
+        assert newer == (left > other)
 
 
 @given(directions, end_points, windows, starts, names)
@@ -112,8 +112,8 @@ def test_a_window_is_the_union_of_its_halves(window: Window, cut: Window, start_
     middle_ms = min(max(window.start_ms, cut.start_ms), window.stop_ms)
     halves = Window(window.start_ms, middle_ms), Window(middle_ms, window.stop_ms)
     key = reference(Direction.FORWARD, END_POINT, start_ms, run)
-    held = [holds(layout.window_range(Direction.FORWARD, END_POINT, half), key) for half in halves]
-    assert sum(held) == holds(layout.window_range(Direction.FORWARD, END_POINT, window), key)
+    holding = [holds(layout.window_range(Direction.FORWARD, END_POINT, half), key) for half in halves]
+    assert sum(holding) == holds(layout.window_range(Direction.FORWARD, END_POINT, window), key)
 
 
 @given(directions, end_points, directions, end_points, starts, names, windows)
@@ -170,8 +170,8 @@ def test_an_index_key_reads_back(
 def test_a_field_column_reads_back(direction: Direction, field: str) -> None:
     column = layout.field_column(direction, field)
     assert layout.parse_field_column(column) == (direction, field, False)
-    said = layout.typed_value_column(column, CHECKSUMS[1])
-    assert layout.parse_field_column(said) == (direction, field, True)
+    type_column = layout.typed_value_column(column, CHECKSUMS[1])
+    assert layout.parse_field_column(type_column) == (direction, field, True)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +223,11 @@ def test_the_day_in_any_other_key_is_corrupt_and_nothing_else(key: bytes) -> Non
 def test_any_other_field_column_is_corrupt_and_nothing_else(rest: bytes) -> None:
     column = layout.WRITTEN + rest
     try:
-        found = layout.parse_field_column(column)
+        parsed = layout.parse_field_column(column)
     except CorruptRow:
         return
-    assert found is not None
-    direction, field, is_type = found
+    assert parsed is not None
+    direction, field, is_type = parsed
     assert column.startswith(layout.field_column(direction, field))
     assert is_type == (b"|" in rest)
 

@@ -1,4 +1,4 @@
-"""Does docs/row-keys.md say what the code does?"""
+"""docs/row-keys.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         ]
     )
     run = ProgramRun("ns1", "shop", "1.4", "spark", "nightly", "0b6f", 1_442_863_938_000)
-    truth = run_rows.CommittedRun(info.checksum, run)
+    committed = run_rows.CommittedRun(info.checksum, run)
     content = content_rows.encode_content(info)
-    key, value = layout.run_row(run.run), run_rows.encode_run(truth)
+    key, value = layout.run_row(run.run), run_rows.encode_run(committed)
     puts = [
         *content.catalogue,
         *content.data,
         run_rows.document_put(key, 1, value),
-        *run_rows.index_puts(truth, content.endpoints),
-        *run_rows.reference_puts(truth, content.endpoints, program=run_rows.encode_program(run)),
+        *run_rows.index_puts(committed, content.endpoints),
+        *run_rows.reference_puts(committed, content.endpoints, program=run_rows.encode_program(run)),
         run_rows.commit_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()

@@ -1,4 +1,4 @@
-"""Do ranges over many rows hold what they should, wherever they are cut?"""
+"""Ranges over many rows contain what they should, wherever they are split."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_a_namespace_holds_its_references_and_no_other(
 ) -> None:
     key = reference(direction, end_point, start_ms, run)
     assert holds(ranges.prefix_range(layout.direction_prefix(direction)), key)
-    of_namespace = ranges.prefix_range(layout.direction_prefix(direction, namespace))
-    assert holds(of_namespace, key) == (namespace == end_point.namespace)
+    namespace_range = ranges.prefix_range(layout.direction_prefix(direction, namespace))
+    assert holds(namespace_range, key) == (namespace == end_point.namespace)
     assert holds(ranges.prefix_range(layout.DATASETS), layout.dataset_row(end_point))
 
 
@@ -39,16 +39,22 @@ def test_the_parts_of_a_window_hold_each_start_once(
     data: st.DataObject,
     end_point: Dataset,
     direction: Direction,
-    asked: Window,
+    queried: Window,
     others: list[tuple[int, str]],
 ) -> None:
     keys = [reference(direction, end_point, *other) for other in others]
     cuts = [cut for key in (*keys, b"b|n", b"d") if (cut := ranges.split_point(key)) is not None]
-    wholes = [ranges.prefix_range(layout.direction_prefix(direction)), layout.window_range(direction, end_point, asked)]
-    whole = data.draw(st.sampled_from(wholes))
-    parts = [ranges.restrict_window(direction, end_point, asked, part) for part in ranges.split_range(whole, cuts)]
+    wholes = [
+        ranges.prefix_range(layout.direction_prefix(direction)),
+        layout.window_range(direction, end_point, queried),
+    ]
+    full_range = data.draw(st.sampled_from(wholes))
+    parts = [
+        ranges.restrict_window(direction, end_point, queried, part)
+        for part in ranges.split_range(full_range, cuts)
+    ]
     for start_ms in {start for other, _ in others for start in (other - 1, other, other + 1)}:
-        assert sum(start_ms in part for part in parts) == (start_ms in asked)
+        assert sum(start_ms in part for part in parts) == (start_ms in queried)
 
 
 @given(end_points, directions, starts, names, names)

@@ -1,1 +1,1 @@
-"""Does the lineage algebra obey its laws, and say what a walk by hand would say?"""
+"""Lineage algebra: its laws, compared with a naive walk."""

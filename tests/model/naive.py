@@ -1,4 +1,4 @@
-"""What would a walk by hand say: every path from field to field, one by one, straight from the contract.
+"""Naive lineage for comparison: every path from field to field, straight from the contract.
 
 Exponential, so for small sets of operations only. Shares no code with the model but its values.
 """
@@ -38,12 +38,12 @@ Path: TypeAlias = tuple[Step, ...]
 
 
 @dataclass(slots=True)
-class Said:
+class NaiveLineage:
     """What a set of operations says of fields, pair by pair; a pair may be in several sets."""
 
     direct: set[FieldPair] = field(default_factory=set)
     indirect: set[FieldPair] = field(default_factory=set)
-    whole: set[tuple[DatasetField, Dataset]] = field(default_factory=set)
+    dataset_wide: set[tuple[DatasetField, Dataset]] = field(default_factory=set)
     written: set[DatasetField] = field(default_factory=set)
     dropped_direct: set[DatasetField] = field(default_factory=set)
     dropped_indirect: set[DatasetField] = field(default_factory=set)
@@ -53,19 +53,22 @@ class Said:
         return self.written - {target for _, target in self.direct}
 
 
-def node_of(taken: InputField) -> NodeId:
-    return taken.origin, taken.name
+def node_of(input_field: InputField) -> NodeId:
+    return input_field.origin, input_field.name
 
 
-def is_direct(taken: InputField) -> bool:
-    return taken.influence is Influence.DIRECT
+def is_direct(input_field: InputField) -> bool:
+    return input_field.influence is Influence.DIRECT
 
 
-def made_by(operations: Sequence[Operation], operation: Operation) -> set[str]:
+def outputs_of_operation(operations: Sequence[Operation], operation: Operation) -> set[str]:
     """The fields an operation lists, and those that others take from it all the same."""
     listed = {output.name for output in outputs_of(operation)}
     return listed | {
-        taken.name for other in operations for taken in inputs_of(other) if taken.origin == operation.name
+        input_field.name
+        for other in operations
+        for input_field in inputs_of(other)
+        if input_field.origin == operation.name
     }
 
 
@@ -73,45 +76,50 @@ def paths_into(operations: Sequence[Operation], node: NodeId) -> Iterator[Path]:
     """Every path that ends in the node, the empty one too."""
     yield ()
     maker = next(operation for operation in operations if operation.name == node[0])
-    for taken in inputs_of(maker):
-        step = Step(node_of(taken), node, maker.name, is_direct(taken))
-        for before in paths_into(operations, step.start):
-            yield (*before, step)
+    for input_field in inputs_of(maker):
+        step = Step(node_of(input_field), node, maker.name, is_direct(input_field))
+        for head in paths_into(operations, step.start):
+            yield (*head, step)
 
 
 def paths_from(operations: Sequence[Operation], node: NodeId) -> Iterator[Path]:
     """Every path that begins at the node, the empty one too."""
     yield ()
     for operation in operations:
-        for taken in inputs_of(operation):
-            if isinstance(operation, Transform) and node_of(taken) == node:
-                for name in sorted(made_by(operations, operation)):
-                    step = Step(node, (operation.name, name), operation.name, is_direct(taken))
-                    for after in paths_from(operations, step.end):
-                        yield (step, *after)
+        for input_field in inputs_of(operation):
+            if isinstance(operation, Transform) and node_of(input_field) == node:
+                for name in sorted(outputs_of_operation(operations, operation)):
+                    step = Step(node, (operation.name, name), operation.name, is_direct(input_field))
+                    for tail in paths_from(operations, step.end):
+                        yield (step, *tail)
 
 
-def said(operations: Sequence[Operation]) -> Said:
+def naive_lineage(operations: Sequence[Operation]) -> NaiveLineage:
     """Pairs by walking back from every input of every WRITE and of every drop."""
-    result = Said()
+    result = NaiveLineage()
     for operation in operations:
-        drops = isinstance(operation, Transform) and not made_by(operations, operation)
-        for taken in inputs_of(operation):
+        drops = isinstance(operation, Transform) and not outputs_of_operation(operations, operation)
+        for input_field in inputs_of(operation):
             if isinstance(operation, Write):
-                _add_write(result, operation, taken, _sources(operations, taken))
+                _add_write(result, operation, input_field, _sources(operations, input_field))
             elif drops:
-                for source, direct in _sources(operations, taken):
-                    _put(source, direct and is_direct(taken), result.dropped_direct, result.dropped_indirect)
+                for source, direct in _sources(operations, input_field):
+                    _put(
+                        source,
+                        direct and is_direct(input_field),
+                        result.dropped_direct,
+                        result.dropped_indirect,
+                    )
     return result
 
 
 def _add_write(
-    result: Said, write: Write, taken: InputField, sources: Iterable[tuple[DatasetField, bool]]
+    result: NaiveLineage, write: Write, input_field: InputField, sources: Iterable[tuple[DatasetField, bool]]
 ) -> None:
-    if not is_direct(taken):
-        result.whole.update((source, write.destination) for source, _ in sources)
+    if not is_direct(input_field):
+        result.dataset_wide.update((source, write.destination) for source, _ in sources)
         return
-    target = DatasetField(write.destination, taken.name)
+    target = DatasetField(write.destination, input_field.name)
     result.written.add(target)
     for source, direct in sources:
         _put((source, target), direct, result.direct, result.indirect)
@@ -121,10 +129,10 @@ def _put(item: object, direct: bool, directs: set, indirects: set) -> None:
     (directs if direct else indirects).add(item)
 
 
-def _sources(operations: Sequence[Operation], taken: InputField) -> Iterator[tuple[DatasetField, bool]]:
+def _sources(operations: Sequence[Operation], input_field: InputField) -> Iterator[tuple[DatasetField, bool]]:
     """Per path into an input that begins at a READ: the field read, and whether every step is direct."""
     reads = {operation.name: operation.source for operation in operations if isinstance(operation, Read)}
-    for path in paths_into(operations, node_of(taken)):
-        origin, name = path[0].start if path else node_of(taken)
+    for path in paths_into(operations, node_of(input_field)):
+        origin, name = path[0].start if path else node_of(input_field)
         if origin in reads:
             yield DatasetField(reads[origin], name), all(step.direct for step in path)

@@ -1,4 +1,4 @@
-"""Does a checksum tell any difference but order, and are the checksums of yesterday those of today?"""
+"""Checksums: any difference but order changes them; frozen checksums stay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def test_a_frozen_checksum_is_what_it_was(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", FROZEN, ids=lambda case: case["says"])
 def test_a_frozen_checksum_is_that_of_its_lines(case: dict[str, Any]) -> None:
-    lines = [line(document) for document in sorted(case["operations"], key=lambda said: said["name"])]
+    lines = [
+        line(document)
+        for document in sorted(case["operations"], key=lambda operation_json: operation_json["name"])
+    ]
     assert xxhash.xxh3_128_hexdigest("\n".join(["1", *lines]).encode()) == case["checksum"]
 
 
@@ -78,9 +81,9 @@ def test_a_checksum_ignores_the_order_of_operations(
 
 
 @given(operation_sets(), operation_sets())
-def test_equal_checksums_are_equal_sets(one: tuple[Operation, ...], other: tuple[Operation, ...]) -> None:
-    assert (checksum.checksum(one) == checksum.checksum(other)) == (set(one) == set(other))
-    assert checksum.checksum(one[1:]) != checksum.checksum(one)
+def test_equal_checksums_are_equal_sets(left: tuple[Operation, ...], other: tuple[Operation, ...]) -> None:
+    assert (checksum.checksum(left) == checksum.checksum(other)) == (set(left) == set(other))
+    assert checksum.checksum(left[1:]) != checksum.checksum(left)
 
 
 @given(operation_sets())
@@ -93,46 +96,51 @@ def test_changing_any_part_changes_the_checksum(operations: tuple[Operation, ...
             mutant = checksum.operation_from_json(text)
             assert checksum.canonical(mutant) == text
             assert mutant != operation
-            found = checksum.checksum([*others, mutant])
-            assert found not in seen
-            seen.add(found)
+            checksums = checksum.checksum([*others, mutant])
+            assert checksums not in seen
+            seen.add(checksums)
 
 
-OTHER_INFLUENCE = {one.value: other.value for one, other in zip(Influence, reversed(Influence), strict=True)}
+OTHER_INFLUENCE = {
+    left.value: other.value for left, other in zip(Influence, reversed(Influence), strict=True)
+}
 
 
-def variants(said: Any, member: str = "") -> Iterator[Any]:
+def variants(operation_json: Any, member: str = "") -> Iterator[Any]:
     """Every document that differs from this one in one place."""
-    if isinstance(said, dict):
-        yield from variants_of_object(said)
-    elif isinstance(said, list):
-        yield [*said, *(said[-1:] or [new_item(member)])]
-        yield from variants_of_list(said)
+    if isinstance(operation_json, dict):
+        yield from variants_of_object(operation_json)
+    elif isinstance(operation_json, list):
+        yield [*operation_json, *(operation_json[-1:] or [new_item(member)])]
+        yield from variants_of_list(operation_json)
     elif member == "influence":
-        yield OTHER_INFLUENCE[said]
-    elif said not in ("READ", "TRANSFORM", "WRITE"):
-        yield said + "!"
+        yield OTHER_INFLUENCE[operation_json]
+    elif operation_json not in ("READ", "TRANSFORM", "WRITE"):
+        yield operation_json + "!"
 
 
-def variants_of_object(said: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for name, value in said.items():
+def variants_of_object(operation_json: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, value in operation_json.items():
         for changed in variants(value, name):
-            yield {**said, name: changed}
-    if "origin" in said and "kind" not in said:
-        yield {**said, "kind": "changed"}
-    optional = "kind" if "origin" in said else "type"
-    if optional in said and "description" not in said:
-        yield {name: value for name, value in said.items() if name != optional}
+            yield {**operation_json, name: changed}
+    if "origin" in operation_json and "kind" not in operation_json:
+        yield {**operation_json, "kind": "changed"}
+    optional = "kind" if "origin" in operation_json else "type"
+    if optional in operation_json and "description" not in operation_json:
+        yield {name: value for name, value in operation_json.items() if name != optional}
 
 
-def variants_of_list(said: list[Any]) -> Iterator[list[Any]]:
+def variants_of_list(operation_json: list[Any]) -> Iterator[list[Any]]:
     """One item gone, one item changed, the ends exchanged."""
-    for number, item in enumerate(said):
-        if number == 0 or item != said[number - 1]:
-            yield [*said[:number], *said[number + 1 :]]
-            yield from ([*said[:number], changed, *said[number + 1 :]] for changed in variants(item))
-    if said and said[0] != said[-1]:
-        yield [*said[-1:], *said[1:-1], *said[:1]]
+    for number, item in enumerate(operation_json):
+        if number == 0 or item != operation_json[number - 1]:
+            yield [*operation_json[:number], *operation_json[number + 1 :]]
+            yield from (
+                [*operation_json[:number], changed, *operation_json[number + 1 :]]
+                for changed in variants(item)
+            )
+    if operation_json and operation_json[0] != operation_json[-1]:
+        yield [*operation_json[-1:], *operation_json[1:-1], *operation_json[:1]]
 
 
 def new_item(member: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Are edges, one by one, the pairs that relations tell as sets?"""
+"""Edges of a field map are the pairs of its dataset relations."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Read, Write
 
 
-def told(relations: Iterable[DatasetLineage]) -> set[FieldEdge]:
+def edges_of(relations: Iterable[DatasetLineage]) -> set[FieldEdge]:
     """What relations say, as edges."""
-    found = set()
-    for one in relations:
-        for pairs, influence in ((one.direct, Influence.DIRECT), (one.indirect, Influence.INDIRECT)):
-            found |= {FieldEdge(one.source, start, one.destination, end, influence) for start, end in pairs}
-        found |= {FieldEdge(one.source, name, one.destination, None, Influence.INDIRECT) for name in one.dataset_wide}
-        if one.unknown:
-            found.add(FieldEdge(one.source, None, one.destination, None, None))
-    return found
+    actual = set()
+    for first in relations:
+        for pairs, influence in ((first.direct, Influence.DIRECT), (first.indirect, Influence.INDIRECT)):
+            actual |= {
+                FieldEdge(first.source, start, first.destination, end, influence) for start, end in pairs
+            }
+        actual |= {
+            FieldEdge(first.source, name, first.destination, None, Influence.INDIRECT)
+            for name in first.dataset_wide
+        }
+        if first.unknown:
+            actual.add(FieldEdge(first.source, None, first.destination, None, None))
+    return actual
 
 
 def related(info: FieldLineageInfo, end_point: Dataset, *, backward: bool) -> set[FieldEdge]:
-    found = field_relations.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=10**9)
-    return told(found.by_datasets.values())
+    actual = field_relations.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=10**9)
+    return edges_of(actual.by_datasets.values())
 
 
 @given(infos())
@@ -43,10 +48,10 @@ def test_edges_at_an_end_point_are_its_relations(info: FieldLineageInfo) -> None
 
 
 @given(infos())
-def test_every_edge_is_told_once(info: FieldLineageInfo) -> None:
-    found = list(field_relations.iter_edges(info.field_map))
-    assert len(set(found)) == len(found)
-    assert set(found) == {
+def test_every_edge_is_yielded_once(info: FieldLineageInfo) -> None:
+    actual = list(field_relations.iter_edges(info.field_map))
+    assert len(set(actual)) == len(actual)
+    assert set(actual) == {
         edge
         for backward in (True, False)
         for end_point in FEW_END_POINTS
@@ -55,13 +60,13 @@ def test_every_edge_is_told_once(info: FieldLineageInfo) -> None:
 
 
 def test_ends_that_are_related_nobody_knows_how() -> None:
-    one, other = FEW_END_POINTS[:2]
-    info = lineage.build_lineage([Read("r", "", one, "", (Field("x"),)), Write("w", "", other, "", ())])
-    assert list(field_relations.iter_edges(info.field_map)) == [FieldEdge(one, None, other, None, None)]
+    first, other = FEW_END_POINTS[:2]
+    info = lineage.build_lineage([Read("r", "", first, "", (Field("x"),)), Write("w", "", other, "", ())])
+    assert list(field_relations.iter_edges(info.field_map)) == [FieldEdge(first, None, other, None, None)]
 
 
 def test_nothing_ends_where_nothing_is_written() -> None:
-    one, other = FEW_END_POINTS[:2]
-    info = lineage.build_lineage([Read("r", "", one, "", ()), Write("w", "", one, "", ())])
+    first, other = FEW_END_POINTS[:2]
+    info = lineage.build_lineage([Read("r", "", first, "", ()), Write("w", "", first, "", ())])
     assert list(field_relations.edges_into(info.field_map, other)) == []
     assert list(field_relations.edges_out_of(info.field_map, other)) == []

@@ -1,4 +1,4 @@
-"""Is the graph of a field every path by hand, and do its graph cells name the same operations?"""
+"""The graph of a field is every naive path; its graph cells have the same operations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ A, B, C = FEW_END_POINTS
 
 def written_fields(operations: Iterable[Operation]) -> set[DatasetField]:
     return {
-        DatasetField(operation.destination, taken.name)
+        DatasetField(operation.destination, input_field.name)
         for operation in operations
         if isinstance(operation, Write)
-        for taken in operation.inputs
-        if naive.is_direct(taken)
+        for input_field in operation.inputs
+        if naive.is_direct(input_field)
     }
 
 
@@ -43,100 +43,102 @@ def read_fields(operations: tuple[Operation, ...]) -> set[DatasetField]:
         DatasetField(operation.source, name)
         for operation in operations
         if isinstance(operation, Read)
-        for name in naive.made_by(operations, operation)
+        for name in naive.outputs_of_operation(operations, operation)
     }
 
 
-def kept(paths: Iterable[naive.Path], *, indirect: bool) -> list[naive.Path]:
+def allowed_paths(paths: Iterable[naive.Path], *, indirect: bool) -> list[naive.Path]:
     """The paths without an indirect step, unless those are wanted too."""
     return [path for path in paths if indirect or all(step.direct for step in path)]
 
 
-def writes_taking(
+def consuming_writes(
     operations: Iterable[Operation], node: NodeId, *, indirect: bool
 ) -> Iterator[tuple[Write, InputField]]:
     for operation in operations:
         if isinstance(operation, Write):
-            for taken in operation.inputs:
-                if naive.node_of(taken) == node and (indirect or naive.is_direct(taken)):
-                    yield operation, taken
+            for input_field in operation.inputs:
+                if naive.node_of(input_field) == node and (indirect or naive.is_direct(input_field)):
+                    yield operation, input_field
 
 
 def connections(paths: Iterable[naive.Path]) -> dict[tuple[NodeId, NodeId, str], Influence]:
     """Every step once; direct where one of its inputs is."""
-    found: dict[tuple[NodeId, NodeId, str], Influence] = {}
+    actual: dict[tuple[NodeId, NodeId, str], Influence] = {}
     for step in sorted((step for path in paths for step in path), key=lambda step: step.direct):
-        found[step[:3]] = Influence.DIRECT if step.direct else Influence.INDIRECT
-    return found
+        actual[step[:3]] = Influence.DIRECT if step.direct else Influence.INDIRECT
+    return actual
 
 
-def asked_backward(operations: tuple[Operation, ...], target: DatasetField) -> dict[NodeId, list[Write]]:
+def start_writes(operations: tuple[Operation, ...], target: DatasetField) -> dict[NodeId, list[Write]]:
     """The nodes that Writes take as the destination field, each with those Writes."""
-    asked: dict[NodeId, list[Write]] = {}
+    writes_by_node: dict[NodeId, list[Write]] = {}
     for operation in operations:
         if isinstance(operation, Write) and operation.destination == target.dataset:
-            for taken in operation.inputs:
-                if taken.name == target.name and naive.is_direct(taken):
-                    asked.setdefault(naive.node_of(taken), []).append(operation)
-    return asked
+            for input_field in operation.inputs:
+                if input_field.name == target.name and naive.is_direct(input_field):
+                    writes_by_node.setdefault(naive.node_of(input_field), []).append(operation)
+    return writes_by_node
 
 
-def asked_forward(operations: tuple[Operation, ...], origin: DatasetField) -> list[NodeId]:
+def start_nodes(operations: tuple[Operation, ...], origin: DatasetField) -> list[NodeId]:
     """The nodes of a source field."""
     return [
         (operation.name, origin.name)
         for operation in operations
         if isinstance(operation, Read)
         and operation.source == origin.dataset
-        and origin.name in naive.made_by(operations, operation)
+        and origin.name in naive.outputs_of_operation(operations, operation)
     ]
 
 
 @given(operation_sets(), st.booleans())
 def test_backward_is_every_path_into_the_field(operations: tuple[Operation, ...], indirect: bool) -> None:
     for target in written_fields(operations):
-        asked = asked_backward(operations, target)
-        paths = kept(
-            (path for node in asked for path in naive.paths_into(operations, node)), indirect=indirect
+        writes_by_node = start_writes(operations, target)
+        paths = allowed_paths(
+            (path for node in writes_by_node for path in naive.paths_into(operations, node)),
+            indirect=indirect,
         )
-        found = operation_graph.upstream_graph(operations, target, indirect=indirect)
-        assert found.connections == connections(paths)
-        nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
-        assert found.nodes.keys() == nodes
-        writes = {write.name for taken in asked.values() for write in taken}
-        assert found.operations.keys() == {origin for origin, _ in nodes} | writes
-        for node in found.nodes.values():
-            assert node.destinations == ({target.dataset} if node.id in asked else frozenset())
+        actual = operation_graph.upstream_graph(operations, target, indirect=indirect)
+        assert actual.connections == connections(paths)
+        nodes = {*writes_by_node, *(node for path in paths for step in path for node in step[:2])}
+        assert actual.nodes.keys() == nodes
+        writes = {write.name for input_field in writes_by_node.values() for write in input_field}
+        assert actual.operations.keys() == {origin for origin, _ in nodes} | writes
+        for node in actual.nodes.values():
+            assert node.destinations == ({target.dataset} if node.id in writes_by_node else frozenset())
 
 
 @given(operation_sets(), st.booleans())
 def test_forward_is_every_path_from_the_field(operations: tuple[Operation, ...], indirect: bool) -> None:
     for origin in read_fields(operations):
-        asked = asked_forward(operations, origin)
-        paths = kept(
-            (path for node in asked for path in naive.paths_from(operations, node)), indirect=indirect
+        writes_by_node = start_nodes(operations, origin)
+        paths = allowed_paths(
+            (path for node in writes_by_node for path in naive.paths_from(operations, node)),
+            indirect=indirect,
         )
-        found = operation_graph.downstream_graph(operations, origin, indirect=indirect)
-        assert found.connections == connections(paths)
-        nodes = {*asked, *(node for path in paths for step in path for node in step[:2])}
-        assert found.nodes.keys() == nodes
+        actual = operation_graph.downstream_graph(operations, origin, indirect=indirect)
+        assert actual.connections == connections(paths)
+        nodes = {*writes_by_node, *(node for path in paths for step in path for node in step[:2])}
+        assert actual.nodes.keys() == nodes
         reached = {origin for origin, _ in nodes}
         for node in nodes:
-            taking = list(writes_taking(operations, node, indirect=indirect))
-            reached.update(write.name for write, _ in taking)
-            written = {write.destination for write, taken in taking if naive.is_direct(taken)}
-            assert found.nodes[node].destinations == written
-            reached.update(drops_taking(operations, node, indirect=indirect))
-        assert found.operations.keys() == reached
+            consuming = list(consuming_writes(operations, node, indirect=indirect))
+            reached.update(write.name for write, _ in consuming)
+            written = {write.destination for write, input_field in consuming if naive.is_direct(input_field)}
+            assert actual.nodes[node].destinations == written
+            reached.update(consuming_drops(operations, node, indirect=indirect))
+        assert actual.operations.keys() == reached
 
 
-def drops_taking(operations: tuple[Operation, ...], node: NodeId, *, indirect: bool) -> set[str]:
+def consuming_drops(operations: tuple[Operation, ...], node: NodeId, *, indirect: bool) -> set[str]:
     return {
         operation.name
         for operation in operations
-        if isinstance(operation, Transform) and not naive.made_by(operations, operation)
-        for taken in operation.inputs
-        if naive.node_of(taken) == node and (indirect or naive.is_direct(taken))
+        if isinstance(operation, Transform) and not naive.outputs_of_operation(operations, operation)
+        for input_field in operation.inputs
+        if naive.node_of(input_field) == node and (indirect or naive.is_direct(input_field))
     }
 
 
@@ -144,7 +146,7 @@ def drops_taking(operations: tuple[Operation, ...], node: NodeId, *, indirect: b
 def test_nodes_say_what_made_them_and_of_which_type(operations: tuple[Operation, ...]) -> None:
     by_name = {operation.name: operation for operation in operations}
     graphs = [operation_graph.upstream_graph(operations, field) for field in written_fields(operations)]
-    for node in (node for found in graphs for node in found.nodes.values()):
+    for node in (node for actual in graphs for node in actual.nodes.values()):
         maker = by_name[node.id[0]]
         assert node.source == (maker.source if isinstance(maker, Read) else None)
         types = {output.type for output in outputs_of(maker) if output.name == node.id[1]}
@@ -156,9 +158,12 @@ def test_graph_cells_name_the_operations_of_the_walk(operations: tuple[Operation
     info = lineage.build_lineage(operations)
     assert info.backward.keys() == written_fields(operations)
     assert info.forward.keys() == read_fields(operations)
-    for walk, cells in ((operation_graph.upstream_graph, info.backward), (operation_graph.downstream_graph, info.forward)):
+    for walk, cells in (
+        (operation_graph.upstream_graph, info.backward),
+        (operation_graph.downstream_graph, info.forward),
+    ):
         for field, bits in cells.items():
-            assert named(info, bits) == walk(operations, field).operations
+            assert operations_of_bits(info, bits) == walk(operations, field).operations
 
 
 @given(operation_sets(), st.booleans())
@@ -166,13 +171,18 @@ def test_the_operations_of_a_graph_cell_are_enough_to_walk(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     info = lineage.build_lineage(operations)
-    for walk, cells in ((operation_graph.upstream_graph, info.backward), (operation_graph.downstream_graph, info.forward)):
+    for walk, cells in (
+        (operation_graph.upstream_graph, info.backward),
+        (operation_graph.downstream_graph, info.forward),
+    ):
         for field, bits in cells.items():
-            some = named(info, bits).values()
-            assert walk(some, field, indirect=indirect) == walk(operations, field, indirect=indirect)
+            operations_in_set = operations_of_bits(info, bits).values()
+            assert walk(operations_in_set, field, indirect=indirect) == walk(
+                operations, field, indirect=indirect
+            )
 
 
-def named(info: lineage.FieldLineageInfo, bits: int) -> dict[str, Operation]:
+def operations_of_bits(info: lineage.FieldLineageInfo, bits: int) -> dict[str, Operation]:
     return {op.name: op for number, op in enumerate(info.operations) if bits >> number & 1}
 
 
@@ -183,16 +193,20 @@ def test_no_graph_of_a_field_that_nobody_names(walk: Callable[..., OperationGrap
 
 
 @given(operation_sets(), st.integers(0, 8))
-def test_connections_are_bounded_and_what_is_left_out_is_told(
+def test_connections_are_bounded_and_truncation_is_reported(
     operations: tuple[Operation, ...], connections_max: int
 ) -> None:
     for target in written_fields(operations):
-        whole = operation_graph.upstream_graph(operations, target)
-        some = operation_graph.upstream_graph(operations, target, connections_max=connections_max)
-        assert len(some.connections) == min(len(whole.connections), connections_max)
-        assert some.truncated == (len(whole.connections) > connections_max)
-        assert some.connections.items() <= whole.connections.items() or some.truncated
-        assert some.nodes.keys() <= whole.nodes.keys()
+        full = operation_graph.upstream_graph(operations, target)
+        operations_in_set = operation_graph.upstream_graph(
+            operations, target, connections_max=connections_max
+        )
+        assert len(operations_in_set.connections) == min(len(full.connections), connections_max)
+        assert operations_in_set.truncated == (len(full.connections) > connections_max)
+        assert (
+            operations_in_set.connections.items() <= full.connections.items() or operations_in_set.truncated
+        )
+        assert operations_in_set.nodes.keys() <= full.nodes.keys()
 
 
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
@@ -211,9 +225,9 @@ def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
-    found = operation_graph.upstream_graph(operations, DatasetField(B, "f0"), connections_max=50_000)
-    assert found.truncated
-    assert len(found.connections) == 50_000
+    actual = operation_graph.upstream_graph(operations, DatasetField(B, "f0"), connections_max=50_000)
+    assert actual.truncated
+    assert len(actual.connections) == 50_000
     info = lineage.build_lineage(operations)
     assert set(info.backward.values()) == set(info.forward.values()) == {2**502 - 1}
 
@@ -230,12 +244,12 @@ NEWER, OLDER, OLDEST = "aaaaaaaa" + "0" * 24, "bbbbbbbb" + "0" * 24, "cccccccc" 
 
 
 def test_merging_keeps_one_of_identical_operations() -> None:
-    one = operation_graph.upstream_graph(renaming(B, "same"), DatasetField(B, "y"))
+    left = operation_graph.upstream_graph(renaming(B, "same"), DatasetField(B, "y"))
     other = operation_graph.upstream_graph(
         [*renaming(B, "same"), Transform("idle", "", (), ())], DatasetField(B, "y")
     )
-    assert operation_graph.merge([(NEWER, one), (OLDER, other)]) == one
-    assert operation_graph.merge([(NEWER, one)]) == one
+    assert operation_graph.merge([(NEWER, left), (OLDER, other)]) == left
+    assert operation_graph.merge([(NEWER, left)]) == left
     assert operation_graph.merge([]) == OperationGraph({}, {}, {})
 
 
@@ -243,8 +257,8 @@ def test_merging_gives_the_newest_the_plain_name() -> None:
     texts = ["new", "old", "oldest", "old"]
     graphs = [operation_graph.upstream_graph(renaming(B, text), DatasetField(B, "y")) for text in texts]
     merged = operation_graph.merge(list(zip([NEWER, OLDER, OLDEST, "d" * 32], graphs, strict=True)))
-    said = {name: operation.description for name, operation in merged.operations.items()}
-    assert said == {
+    descriptions = {name: operation.description for name, operation in merged.operations.items()}
+    assert descriptions == {
         "read": "",
         "write": "",
         "rename": "new",
@@ -252,23 +266,28 @@ def test_merging_gives_the_newest_the_plain_name() -> None:
         "rename@cccccccc": "oldest",
     }
     assert merged.connections == {
-        (("read", "x"), (name, "y"), name): Influence.DIRECT for name in said if name.startswith("rename")
+        (("read", "x"), (name, "y"), name): Influence.DIRECT
+        for name in descriptions
+        if name.startswith("rename")
     }
     assert merged.nodes["rename@bbbbbbbb", "y"].id == ("rename@bbbbbbbb", "y")
 
 
 def test_merging_joins_the_destinations_of_a_node() -> None:
-    graphs = [operation_graph.downstream_graph(renaming(end_point, ""), DatasetField(A, "x")) for end_point in (B, C)]
+    graphs = [
+        operation_graph.downstream_graph(renaming(end_point, ""), DatasetField(A, "x"))
+        for end_point in (B, C)
+    ]
     merged = operation_graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
     assert merged.nodes["rename", "y"].destinations == {B, C}
     assert merged.operations.keys() == {"read", "rename", "write", "write@bbbbbbbb"}
 
 
-def test_merging_tells_what_any_of_them_left_out() -> None:
-    whole = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"))
+def test_merging_reports_truncation_of_any_graph() -> None:
+    full = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"))
     cut = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"), connections_max=0)
-    assert (whole.truncated, cut.truncated) == (False, True)
-    assert operation_graph.merge([(NEWER, whole), (OLDER, cut)]).truncated
+    assert (full.truncated, cut.truncated) == (False, True)
+    assert operation_graph.merge([(NEWER, full), (OLDER, cut)]).truncated
 
 
 @given(operation_sets(), operation_sets())
@@ -279,7 +298,7 @@ def test_merging_loses_nothing_and_adds_nothing(
         graphs = [operation_graph.upstream_graph(operations, target) for operations in (newer, older)]
         merged = operation_graph.merge([(NEWER, graphs[0]), (OLDER, graphs[1])])
         assert graphs[0].operations.items() <= merged.operations.items()
-        identities = {identity(operation) for found in graphs for operation in found.operations.values()}
+        identities = {identity(operation) for actual in graphs for operation in actual.operations.values()}
         assert {identity(operation) for operation in merged.operations.values()} == identities
         assert len(merged.operations) == len(identities)
 

@@ -1,4 +1,4 @@
-"""Is every fault told, each at its place, and is nothing said of operations that make no lineage?"""
+"""Validation: every error is reported with its path, and only for invalid lineage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_valid_operations_are_sorted_by_name_and_kept_whole(operations: tuple[Op
 
 
 @pytest.mark.parametrize(
-    ("operations", "at", "says"),
+    ("operations", "error_path", "says"),
     [
         ([WRITE, transform("read")], "operations", "no READ"),
         ([READ, transform("t", "read")], "operations", "no WRITE"),
@@ -55,15 +55,15 @@ def test_valid_operations_are_sorted_by_name_and_kept_whole(operations: tuple[Op
     ],
     ids=["no read", "no write", "name twice", "unknown origin", "origin is a write", "self", "cycle"],
 )
-def test_a_fault_is_told_at_its_place(operations: list[Operation], at: str, says: str) -> None:
-    ((place, detail),) = faults(operations)
-    assert place == at
+def test_an_error_is_reported_with_its_path(operations: list[Operation], error_path: str, says: str) -> None:
+    ((path, detail),) = faults(operations)
+    assert path == error_path
     assert says in detail
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     operations = [transform("a", "b"), transform("b", "a"), transform("b", "x", "y"), transform("c", "c")]
-    assert sorted(at for at, _ in faults(operations)) == [
+    assert sorted(error_path for error_path, _ in faults(operations)) == [
         "operations",
         "operations",
         "operations.0",
@@ -75,42 +75,42 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_nothing_at_all_has_no_read_and_no_write() -> None:
-    assert [at for at, _ in faults([])] == ["operations", "operations"]
+    assert [error_path for error_path, _ in faults([])] == ["operations", "operations"]
 
 
 @given(operation_sets(), st.data())
 def test_an_unknown_origin_anywhere_is_refused(
     operations: tuple[Operation, ...], data: st.DataObject
 ) -> None:
-    place = data.draw(st.integers(0, len(operations)))
-    broken = [*operations[:place], transform("\ue000", "\ue001"), *operations[place:]]
+    index = data.draw(st.integers(0, len(operations)))
+    broken = [*operations[:index], transform("\ue000", "\ue001"), *operations[index:]]
     assert faults(broken) == [
-        (f"operations.{place}.inputs.0", "origin '\\ue001' is not an operation of this run")
+        (f"operations.{index}.inputs.0", "origin '\\ue001' is not an operation of this run")
     ]
 
 
 @given(operation_sets())
-def test_unlisted_inputs_are_told_each_at_its_place(operations: tuple[Operation, ...]) -> None:
+def test_undeclared_inputs_are_reported_with_their_paths(operations: tuple[Operation, ...]) -> None:
     listed = {(op.name, output.name) for op in operations for output in outputs_of(op)}
     expected = [
-        f"operations.{number}.inputs.{place}"
+        f"operations.{number}.inputs.{index}"
         for number, operation in enumerate(operations)
-        for place, taken in enumerate(inputs_of(operation))
-        if (taken.origin, taken.name) not in listed
+        for index, input_field in enumerate(inputs_of(operation))
+        if (input_field.origin, input_field.name) not in listed
     ]
     assert [fault.path for fault in lineage.undeclared_inputs(operations)] == expected
 
 
 @given(operation_sets())
 def test_with_unlisted_outputs_every_input_is_listed(operations: tuple[Operation, ...]) -> None:
-    every = lineage.declare_missing_outputs(operations)
-    assert every.keys() == {operation.name for operation in operations}
-    assert list(lineage.undeclared_inputs(list(every.values()))) == []
+    declared = lineage.declare_missing_outputs(operations)
+    assert declared.keys() == {operation.name for operation in operations}
+    assert list(lineage.undeclared_inputs(list(declared.values()))) == []
     for operation in operations:
-        listing = every[operation.name]
+        listing = declared[operation.name]
         listed = [field.name for field in outputs_of(operation)]
         assert outputs_of(listing)[: len(listed)] == outputs_of(operation)
         added = {field.name for field in outputs_of(listing)[len(listed) :]}
-        assert added == naive.made_by(operations, operation) - set(listed)
+        assert added == naive.outputs_of_operation(operations, operation) - set(listed)
         if not added:
             assert listing == operation

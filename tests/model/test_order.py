@@ -1,4 +1,4 @@
-"""Do operations stand in an order that could have run, and are cycles found as by hand?"""
+"""Topological order and cycles, compared with a naive closure."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ from fll_hbase.model.operations import InputField, Operation, Transform, inputs_
 @st.composite
 def tangles(draw: st.DrawFn) -> list[Operation]:
     """Transforms that take from any of them, themselves included, and from what is not there."""
-    known = draw(st.lists(names, min_size=1, max_size=7, unique=True))
-    origins = st.lists(st.sampled_from([*known, "nobody at all"]), max_size=3)
+    candidates = draw(st.lists(names, min_size=1, max_size=7, unique=True))
+    origins = st.lists(st.sampled_from([*candidates, "nobody at all"]), max_size=3)
     return [
         Transform(name, "", tuple(InputField(origin, "x") for origin in draw(origins)), (Field("x"),))
-        for name in known
+        for name in candidates
     ]
 
 
 def reached(operations: list[Operation]) -> dict[str, set[str]]:
     """Per operation all that feeds it, over any number of steps: a fixed point by hand."""
-    known = {operation.name for operation in operations}
+    candidates = {operation.name for operation in operations}
     feeds = {
-        operation.name: {taken.origin for taken in inputs_of(operation)} & known for operation in operations
+        operation.name: {input_field.origin for input_field in inputs_of(operation)} & candidates
+        for operation in operations
     }
-    for _ in known:
-        feeds = {name: found.union(*(feeds[origin] for origin in found)) for name, found in feeds.items()}
+    for _ in candidates:
+        feeds = {
+            name: reachable.union(*(feeds[origin] for origin in reachable))
+            for name, reachable in feeds.items()
+        }
     return feeds
 
 
@@ -41,9 +45,11 @@ def test_every_operation_stands_after_its_origins(
 ) -> None:
     ordered = topology.sort_operations(operations)
     assert sorted(operation.name for operation in ordered) == sorted(op.name for op in operations)
-    place = {operation.name: number for number, operation in enumerate(ordered)}
+    position = {operation.name: number for number, operation in enumerate(ordered)}
     for operation in operations:
-        assert all(place[taken.origin] < place[operation.name] for taken in inputs_of(operation))
+        assert all(
+            position[input_field.origin] < position[operation.name] for input_field in inputs_of(operation)
+        )
     assert topology.sort_operations(data.draw(st.permutations(operations))) == ordered
 
 
@@ -51,11 +57,14 @@ def test_every_operation_stands_after_its_origins(
 def test_origins_that_are_not_given_are_ignored(
     operations: tuple[Operation, ...], data: st.DataObject
 ) -> None:
-    some = data.draw(st.lists(st.sampled_from(operations), unique_by=lambda operation: operation.name))
-    place = {operation.name: number for number, operation in enumerate(topology.sort_operations(some))}
-    assert place.keys() == {operation.name for operation in some}
-    for operation in some:
-        assert all(place.get(taken.origin, -1) < place[operation.name] for taken in inputs_of(operation))
+    subset = data.draw(st.lists(st.sampled_from(operations), unique_by=lambda operation: operation.name))
+    position = {operation.name: number for number, operation in enumerate(topology.sort_operations(subset))}
+    assert position.keys() == {operation.name for operation in subset}
+    for operation in subset:
+        assert all(
+            position.get(input_field.origin, -1) < position[operation.name]
+            for input_field in inputs_of(operation)
+        )
 
 
 def test_where_the_order_is_free_it_is_by_name() -> None:
@@ -72,9 +81,9 @@ def test_cycles_are_the_operations_that_feed_one_another(operations: list[Operat
         for name in feeds
         if name in feeds[name]
     }
-    found = list(topology.cycles(topology.operation_origins(operations)))
-    assert len(found) == len(set(found))
-    assert set(found) == expected
+    reachable = list(topology.cycles(topology.operation_origins(operations)))
+    assert len(reachable) == len(set(reachable))
+    assert set(reachable) == expected
 
 
 @given(tangles())
@@ -86,8 +95,8 @@ def test_a_cycle_has_no_order(operations: list[Operation]) -> None:
     with pytest.raises(InvalidLineage) as caught:
         topology.sort_operations(operations)
     assert [fault.path for fault in caught.value.errors] == ["operations"] * len(cycles)
-    for names_, fault in zip(cycles, caught.value.errors, strict=True):
-        assert all(repr(name) in fault.detail for name in names_)
+    for cycle_names, fault in zip(cycles, caught.value.errors, strict=True):
+        assert all(repr(name) in fault.detail for name in cycle_names)
 
 
 def test_ten_thousand_operations_are_no_recursion() -> None:

@@ -1,4 +1,4 @@
-"""Do recorded runs survive the way into cells and back, and is what no cell holds refused by name?"""
+"""Recorded runs survive encoding into cells and back; oversized and corrupt cells are refused."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CHECKSUM = "79655ecae1889b9a7c9d61af2fd3489b"
 
 def stored(puts: Iterable[Put]) -> dict[bytes, Row]:
     """The rows that the puts come to."""
-    found: dict[bytes, Row] = {}
+    rows: dict[bytes, Row] = {}
     for put in puts:
-        found.setdefault(put.row, {})[put.column] = Cell(put.value, 0)
-    return found
+        rows.setdefault(put.row, {})[put.column] = Cell(put.value, 0)
+    return rows
 
 
 def data_row(info: FieldLineageInfo) -> Row:
@@ -47,7 +47,9 @@ def data_row(info: FieldLineageInfo) -> Row:
 def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
     row = data_row(info)
     assert content_rows.decode_field_map(row) == info.field_map
-    assert content_rows.decode_endpoints(info.checksum, row) == ContentEndpoints(info.checksum, info.sources, info.destinations)
+    assert content_rows.decode_endpoints(info.checksum, row) == ContentEndpoints(
+        info.checksum, info.sources, info.destinations
+    )
     names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
     assert names == [operation.name for operation in info.operations]
     operations = [content_rows.decode_operation(row[layout.operation_column(name)]) for name in names]
@@ -75,29 +77,33 @@ def zipped(length: int) -> list[Operation]:
 
     So every set of operations behind a field is every other one of them.
     """
-    made = tuple(Field(f"f{number:03}") for number in range(length))
-    operations: list[Operation] = [Read("r", "", A, "", made)]
+    wide_outputs = tuple(Field(f"f{number:03}") for number in range(length))
+    operations: list[Operation] = [Read("r", "", A, "", wide_outputs)]
     for number in range(length):
         origin = f"t{number - 2:04}" if number > 1 else "r"
         operations.append(Transform(f"t{number:04}", "", (InputField(origin, "x"),), (Field("x"),)))
-    every = tuple(InputField("r", field.name) for field in made)
-    operations[1] = replace(operations[1], inputs=every)
-    last, before = f"t{length - 1:04}", f"t{length - 2:04}"
+    wide_inputs = tuple(InputField("r", field.name) for field in wide_outputs)
+    operations[1] = replace(operations[1], inputs=wide_inputs)
+    last, previous = f"t{length - 1:04}", f"t{length - 2:04}"
     return [
         *operations,
-        Write("w", "", B, "", (InputField(before, "x"),)),
+        Write("w", "", B, "", (InputField(previous, "x"),)),
         Write("w2", "", A, "", (InputField(last, "x"),)),
     ]
 
 
-@pytest.mark.parametrize(("length", "kept"), [(40, True), (300, False), (600, False)])
-def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(length: int, kept: bool) -> None:
+@pytest.mark.parametrize(("length", "stored_cells"), [(40, True), (300, False), (600, False)])
+def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(
+    length: int, stored_cells: bool
+) -> None:
     info = lineage.build_lineage(zipped(length))
     row = data_row(info)
     graphs = [content_rows.encode_ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
     operations = [cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)]
-    assert (sum(map(len, graphs)) <= sum(map(len, operations))) == kept
-    assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (len(graphs) if kept else 0)
+    assert (sum(map(len, graphs)) <= sum(map(len, operations))) == stored_cells
+    assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (
+        len(graphs) if stored_cells else 0
+    )
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
@@ -119,16 +125,16 @@ def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
 
 
 @given(program_runs, infos(transforms_max=0))
-def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
-    truth = CommittedRun(info.checksum, run)
-    value = run_rows.encode_run(truth)
-    assert run_rows.decode_run(run.run, value) == truth
+def test_a_commit_record_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
+    committed = CommittedRun(info.checksum, run)
+    value = run_rows.encode_run(committed)
+    assert run_rows.decode_run(run.run, value) == committed
     assert (
         run_rows.decode_head(value)
-        == run_rows.decode_head(run_rows.encode_head(truth))
+        == run_rows.decode_head(run_rows.encode_head(committed))
         == (info.checksum, run.start_ms, run.state)
     )
-    assert run_rows.is_head_only(run_rows.encode_head(truth))
+    assert run_rows.is_head_only(run_rows.encode_head(committed))
     assert not run_rows.is_head_only(value)
 
 
@@ -136,12 +142,12 @@ def test_a_truth_reads_back(run: ProgramRun, info: FieldLineageInfo) -> None:
     st.binary(max_size=30)
     | st.from_regex(rb"[a-f0-9]{2}\|[0-9]{1,3}\|(COMPLETE|FAIL)(\|[a-c%|]{0,3}){4,6}", fullmatch=True)
 )
-def test_any_other_truth_is_corrupt_and_nothing_else(value: bytes) -> None:
+def test_any_other_commit_record_is_corrupt_and_nothing_else(value: bytes) -> None:
     try:
-        truth = run_rows.decode_run("run", value)
+        committed = run_rows.decode_run("run", value)
     except CorruptRow:
         return
-    assert run_rows.decode_run("run", run_rows.encode_run(truth)) == truth
+    assert run_rows.decode_run("run", run_rows.encode_run(committed)) == committed
 
 
 GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
@@ -160,7 +166,7 @@ GOOD = f"{CHECKSUM}|5|COMPLETE|ns|app|1|spark|nightly".encode()
         GOOD.replace(CHECKSUM[:2].encode(), b"\xff"),
     ],
 )
-def test_a_malformed_truth_is_corrupt(value: bytes) -> None:
+def test_a_malformed_commit_record_is_corrupt(value: bytes) -> None:
     assert run_rows.decode_run("run", GOOD).checksum == CHECKSUM
     with pytest.raises(CorruptRow):
         run_rows.decode_run("run", value)
@@ -192,9 +198,10 @@ def test_the_same_document_again_is_the_same_cell() -> None:
     assert len(run_row((1, b"one"), (1, b"one"))) == 1
 
 
-def test_the_truth_is_that_of_the_greatest_count() -> None:
+def test_the_commit_record_of_the_greatest_count_counts() -> None:
     puts = [
-        run_rows.commit_put(KEY, count, value) for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
+        run_rows.commit_put(KEY, count, value)
+        for count, value in ((2, b"two"), (11, b"eleven"), (10, b"ten"))
     ]
     row = stored(puts)[KEY]
     assert run_rows.commit_value(row) == b"eleven"
@@ -209,30 +216,34 @@ def test_a_document_column_without_a_number_is_corrupt() -> None:
 @given(recorded_runs)
 def test_references_and_index_name_every_end_of_the_run(recorded: RecordedRun) -> None:
     run, info = recorded.run, recorded.info
-    truth, ends = CommittedRun(info.checksum, run), content_rows.encode_content(info).endpoints
+    committed, ends = CommittedRun(info.checksum, run), content_rows.encode_content(info).endpoints
     directed = {
         *((Direction.BACKWARD, e) for e in info.destinations),
         *((Direction.FORWARD, e) for e in info.sources),
     }
     tail = layout.reference_tail(run.start_ms, run.run)
-    references = list(run_rows.reference_puts(truth, ends, program=run_rows.encode_program(truth.run)))
+    references = list(
+        run_rows.reference_puts(committed, ends, program=run_rows.encode_program(committed.run))
+    )
     assert {put.row for put in references} == {
         layout.reference_prefix(*directed_end) + tail for directed_end in directed
     }
     kind = layout.FAILED_REFERENCE if run.state in (State.FAIL, State.ABORT) else layout.REFERENCE
     assert {put.column for put in references} == {kind + info.checksum.encode()}
-    index = list(run_rows.index_puts(truth, ends))
+    index = list(run_rows.index_puts(committed, ends))
     day = layout.index_tail(day_of(run.start_ms), info.checksum)
-    assert {put.row for put in index} == {layout.index_prefix(*directed_end) + day for directed_end in directed}
-    witness = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
-    assert {put[1:] for put in index} == {(witness, tail)}
+    assert {put.row for put in index} == {
+        layout.index_prefix(*directed_end) + day for directed_end in directed
+    }
+    sample_column = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
+    assert {put[1:] for put in index} == {(sample_column, tail)}
     assert len(index) == len(references) == len(directed)
 
 
 @given(infos(), infos())
 @settings(max_examples=60)
-def test_catalogue_cells_say_the_same_in_any_order(one: FieldLineageInfo, other: FieldLineageInfo) -> None:
-    first, second = content_rows.encode_content(one).catalogue, content_rows.encode_content(other).catalogue
+def test_catalogue_cells_say_the_same_in_any_order(left: FieldLineageInfo, other: FieldLineageInfo) -> None:
+    first, second = content_rows.encode_content(left).catalogue, content_rows.encode_content(other).catalogue
     assert stored([*first, *second]) == stored([*second, *first])
 
 
@@ -244,15 +255,17 @@ def test_unique_keeps_the_last_put_of_a_cell() -> None:
 @given(infos(), infos())
 @settings(max_examples=60)
 def test_content_is_the_same_only_where_every_operation_is(
-    one: FieldLineageInfo, other: FieldLineageInfo
+    left: FieldLineageInfo, other: FieldLineageInfo
 ) -> None:
-    row, content = data_row(one), content_rows.encode_content(one)
+    row, content = data_row(left), content_rows.encode_content(left)
     assert content_rows.has_same_operations(row, content)
     assert content_rows.has_same_operations(row, content_rows.encode_content(other)) == (
-        one.operations == other.operations
+        left.operations == other.operations
     )
-    column = layout.operation_column(one.operations[0].name)
-    assert not content_rows.has_same_operations({key: cell for key, cell in row.items() if key != column}, content)
+    column = layout.operation_column(left.operations[0].name)
+    assert not content_rows.has_same_operations(
+        {key: cell for key, cell in row.items() if key != column}, content
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,10 +285,10 @@ def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
 
 
 def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
-    said = json.loads(data_row(lineage.build_lineage(copying()))[layout.FIELD_MAP].value)
-    said["flows"][0][0] = 9
+    stored_map = json.loads(data_row(lineage.build_lineage(copying()))[layout.FIELD_MAP].value)
+    stored_map["flows"][0][0] = 9
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.decode_field_map({layout.FIELD_MAP: Cell(json.dumps(said).encode(), 0)})
+        content_rows.decode_field_map({layout.FIELD_MAP: Cell(json.dumps(stored_map).encode(), 0)})
     with pytest.raises(CorruptRow, match="field map"):
         content_rows.decode_field_map({})
 
@@ -293,7 +306,9 @@ def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None
     with pytest.raises(CorruptRow, match="operation names"):
         content_rows.decode_operation_names(Cell(value, 0))
     with pytest.raises(CorruptRow, match="list of end points"):
-        content_rows.decode_endpoints(CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)})
+        content_rows.decode_endpoints(
+            CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)}
+        )
 
 
 OVERSIZED = "x" * (run_rows.CELL_BYTES_MAX + 1)

@@ -1,4 +1,4 @@
-"""Does the field map say what every path by hand says, and forward what backward says?"""
+"""Field maps equal the naive lineage; forward is the inverse of backward."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ MANY = 10**9
 A, B, C = FEW_END_POINTS
 
 
-def asked(info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY) -> DatasetLineageSet:
-    return field_relations.dataset_relations(info.field_map, end_point, backward=backward, pairs_max=pairs_max)
+def relations_of(
+    info: FieldLineageInfo, end_point: Dataset, *, backward: bool, pairs_max: int = MANY
+) -> DatasetLineageSet:
+    return field_relations.dataset_relations(
+        info.field_map, end_point, backward=backward, pairs_max=pairs_max
+    )
 
 
-def all_asked(info: FieldLineageInfo, *, backward: bool) -> Iterator[DatasetLineage]:
+def all_relations(info: FieldLineageInfo, *, backward: bool) -> Iterator[DatasetLineage]:
     for end_point in FEW_END_POINTS:
-        yield from asked(info, end_point, backward=backward).by_datasets.values()
+        yield from relations_of(info, end_point, backward=backward).by_datasets.values()
 
 
 def fields_of(field_map: FieldMap, bits: int) -> set[DatasetField]:
@@ -39,20 +43,25 @@ def fields_of(field_map: FieldMap, bits: int) -> set[DatasetField]:
 
 @given(operation_sets())
 def test_the_field_map_is_the_sum_of_all_paths(operations: tuple[Operation, ...]) -> None:
-    field_map, said = lineage.build_lineage(operations).field_map, naive.said(operations)
+    field_map, naive_lineage = lineage.build_lineage(operations).field_map, naive.naive_lineage(operations)
     direct, indirect = set(), set()
     for flow in field_map.entries:
         targets = [DatasetField(flow.destination, name) for name in flow.fields]
         direct.update(product(fields_of(field_map, flow.direct), targets))
         indirect.update(product(fields_of(field_map, flow.indirect), targets))
         assert not flow.direct & flow.indirect
-    assert direct == said.direct
-    assert indirect - direct == said.indirect - said.direct
-    assert set(field_map.generated) == said.generated
-    assert fields_of(field_map, field_map.dropped_direct) == said.dropped_direct
-    assert fields_of(field_map, field_map.dropped_indirect) == said.dropped_indirect - said.dropped_direct
-    whole = {(field, to) for to, bits in field_map.dataset_wide for field in fields_of(field_map, bits)}
-    assert whole == said.whole
+    assert direct == naive_lineage.direct
+    assert indirect - direct == naive_lineage.indirect - naive_lineage.direct
+    assert set(field_map.generated) == naive_lineage.generated
+    assert fields_of(field_map, field_map.dropped_direct) == naive_lineage.dropped_direct
+    assert (
+        fields_of(field_map, field_map.dropped_indirect)
+        == naive_lineage.dropped_indirect - naive_lineage.dropped_direct
+    )
+    dataset_wide_pairs = {
+        (field, to) for to, bits in field_map.dataset_wide for field in fields_of(field_map, bits)
+    }
+    assert dataset_wide_pairs == naive_lineage.dataset_wide
 
 
 @given(operation_sets())
@@ -62,31 +71,42 @@ def test_the_field_map_names_all_ends_and_all_fields_read(operations: tuple[Oper
     writes = [operation for operation in operations if isinstance(operation, Write)]
     assert field_map.sources == tuple(sorted({read.source for read in reads}))
     assert field_map.destinations == tuple(sorted({write.destination for write in writes}))
-    read_fields = {DatasetField(read.source, f) for read in reads for f in naive.made_by(operations, read)}
+    read_fields = {
+        DatasetField(read.source, f) for read in reads for f in naive.outputs_of_operation(operations, read)
+    }
     assert field_map.fields == tuple(sorted(read_fields))
-    assert set(field_map.read_without_fields) == {read.source for read in reads if not naive.made_by(operations, read)}
-    assert set(field_map.written_without_fields) == {write.destination for write in writes if not write.inputs}
+    assert set(field_map.read_without_fields) == {
+        read.source for read in reads if not naive.outputs_of_operation(operations, read)
+    }
+    assert set(field_map.written_without_fields) == {
+        write.destination for write in writes if not write.inputs
+    }
 
 
 @given(infos())
 def test_forward_is_the_inverse_of_backward(info: FieldLineageInfo) -> None:
-    backward = {rel for rel in all_asked(info, backward=True) if rel.source is not None}
-    forward = {rel for rel in all_asked(info, backward=False) if rel.destination is not None}
+    backward = {rel for rel in all_relations(info, backward=True) if rel.source is not None}
+    forward = {rel for rel in all_relations(info, backward=False) if rel.destination is not None}
     assert backward == forward
 
 
 @given(infos(), few_end_points)
 def test_relations_of_an_end_point_are_those_of_its_paths(info: FieldLineageInfo, end_point: Dataset) -> None:
-    said = naive.said(info.operations)
-    for ends, relation in asked(info, end_point, backward=True).by_datasets.items():
+    naive_lineage = naive.naive_lineage(info.operations)
+    for ends, relation in relations_of(info, end_point, backward=True).by_datasets.items():
         assert ends == (relation.source, end_point)
         if relation.source is None:
-            assert relation.direct == {(None, f.name) for f in said.generated if f.dataset == end_point}
+            assert relation.direct == {
+                (None, f.name) for f in naive_lineage.generated if f.dataset == end_point
+            }
             continue
-        assert relation.direct == names_of(said.direct, relation)
-        assert relation.indirect - relation.direct == names_of(said.indirect, relation) - relation.direct
+        assert relation.direct == names_of(naive_lineage.direct, relation)
+        assert (
+            relation.indirect - relation.direct
+            == names_of(naive_lineage.indirect, relation) - relation.direct
+        )
         assert relation.dataset_wide == {
-            f.name for f, to in said.whole if (f.dataset, to) == (relation.source, end_point)
+            f.name for f, to in naive_lineage.dataset_wide if (f.dataset, to) == (relation.source, end_point)
         }
 
 
@@ -99,14 +119,16 @@ def names_of(pairs: Iterable[naive.FieldPair], relation: DatasetLineage) -> set[
 
 
 @given(infos(), few_end_points)
-def test_drops_are_told_forward_alone(info: FieldLineageInfo, end_point: Dataset) -> None:
-    said = naive.said(info.operations)
-    dropped = {field.name for field in said.dropped_direct if field.dataset == end_point}
-    perhaps = {field.name for field in said.dropped_indirect if field.dataset == end_point} - dropped
-    found = asked(info, end_point, backward=False).by_datasets.get((end_point, None), DatasetLineage(end_point, None))
-    assert found.direct == {(name, None) for name in dropped}
-    assert found.indirect == {(name, None) for name in perhaps}
-    assert all(ends[1] is not None for ends in asked(info, end_point, backward=True).by_datasets)
+def test_drops_are_reported_forward_alone(info: FieldLineageInfo, end_point: Dataset) -> None:
+    naive_lineage = naive.naive_lineage(info.operations)
+    dropped = {field.name for field in naive_lineage.dropped_direct if field.dataset == end_point}
+    perhaps = {field.name for field in naive_lineage.dropped_indirect if field.dataset == end_point} - dropped
+    actual = relations_of(info, end_point, backward=False).by_datasets.get(
+        (end_point, None), DatasetLineage(end_point, None)
+    )
+    assert actual.direct == {(name, None) for name in dropped}
+    assert actual.indirect == {(name, None) for name in perhaps}
+    assert all(ends[1] is not None for ends in relations_of(info, end_point, backward=True).by_datasets)
 
 
 @given(infos(), few_end_points, st.booleans())
@@ -119,10 +141,10 @@ def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
         for source, to in product(field_map.sources, field_map.destinations)
         if source in field_map.read_without_fields or to in field_map.written_without_fields
     }
-    relations = asked(info, end_point, backward=backward).by_datasets
+    relations = relations_of(info, end_point, backward=backward).by_datasets
     for ends, relation in relations.items():
-        said_something = bool(relation.direct or relation.indirect or relation.dataset_wide)
-        assert relation.unknown != said_something
+        is_stated = bool(relation.direct or relation.indirect or relation.dataset_wide)
+        assert relation.unknown != is_stated
         assert not relation.unknown or ends in untold
     assert {ends for ends in untold if ends[1 if backward else 0] == end_point} <= relations.keys()
 
@@ -130,15 +152,19 @@ def test_a_relation_is_unknown_only_where_it_has_nothing_to_say(
 @given(infos(), infos(), infos(), few_end_points, st.booleans())
 @settings(max_examples=60)
 def test_merging_relations_is_union(
-    one: FieldLineageInfo, two: FieldLineageInfo, three: FieldLineageInfo, end_point: Dataset, backward: bool
+    first: FieldLineageInfo,
+    two: FieldLineageInfo,
+    three: FieldLineageInfo,
+    end_point: Dataset,
+    backward: bool,
 ) -> None:
-    a, b, c = (asked(info, end_point, backward=backward) for info in (one, two, three))
+    a, b, c = (relations_of(info, end_point, backward=backward) for info in (first, two, three))
     assert a.merge(b) == b.merge(a)
     assert a.merge(b).merge(c) == a.merge(b.merge(c))
     assert a.merge(a) == a
     assert a.merge(DatasetLineageSet({})) == a
     for ends, relation in a.merge(b).by_datasets.items():
-        parts = [found.by_datasets[ends] for found in (a, b) if ends in found.by_datasets]
+        parts = [actual.by_datasets[ends] for actual in (a, b) if ends in actual.by_datasets]
         assert relation.direct == frozenset().union(*(part.direct for part in parts))
         assert relation.indirect == frozenset().union(*(part.indirect for part in parts))
         assert relation.dataset_wide == frozenset().union(*(part.dataset_wide for part in parts))
@@ -149,29 +175,29 @@ def test_merging_relations_is_union(
 def test_without_indirect_only_direct_pairs_are_left(
     info: FieldLineageInfo, end_point: Dataset, backward: bool
 ) -> None:
-    found = asked(info, end_point, backward=backward)
-    left = found.without_indirect().by_datasets
-    assert left.keys() == {ends for ends, rel in found.by_datasets.items() if rel.direct or rel.unknown}
+    actual = relations_of(info, end_point, backward=backward)
+    left = actual.without_indirect().by_datasets
+    assert left.keys() == {ends for ends, rel in actual.by_datasets.items() if rel.direct or rel.unknown}
     for ends, relation in left.items():
         assert (relation.direct, relation.unknown) == (
-            found.by_datasets[ends].direct,
-            found.by_datasets[ends].unknown,
+            actual.by_datasets[ends].direct,
+            actual.by_datasets[ends].unknown,
         )
         assert not relation.indirect | relation.dataset_wide
 
 
 @given(infos(), few_end_points, st.booleans(), st.integers(0, 6))
-def test_pairs_are_bounded_and_what_is_left_out_is_told(
+def test_pairs_are_bounded_and_truncation_is_reported(
     info: FieldLineageInfo, end_point: Dataset, backward: bool, pairs_max: int
 ) -> None:
-    whole = asked(info, end_point, backward=backward)
-    some = asked(info, end_point, backward=backward, pairs_max=pairs_max)
-    assert count(some) <= pairs_max
-    for ends, relation in some.by_datasets.items():
-        assert relation.direct <= whole.by_datasets[ends].direct
-        assert relation.indirect <= whole.by_datasets[ends].indirect
-    assert some.truncated or some == whole
-    assert not whole.truncated
+    dataset_wide_pairs = relations_of(info, end_point, backward=backward)
+    bounded = relations_of(info, end_point, backward=backward, pairs_max=pairs_max)
+    assert count(bounded) <= pairs_max
+    for ends, relation in bounded.by_datasets.items():
+        assert relation.direct <= dataset_wide_pairs.by_datasets[ends].direct
+        assert relation.indirect <= dataset_wide_pairs.by_datasets[ends].indirect
+    assert bounded.truncated or bounded == dataset_wide_pairs
+    assert not dataset_wide_pairs.truncated
 
 
 def count(relations: DatasetLineageSet) -> int:
@@ -180,24 +206,26 @@ def count(relations: DatasetLineageSet) -> int:
 
 def test_a_truncated_answer_stays_truncated_when_merged() -> None:
     info = lineage.build_lineage(all_to_all(1, 3))
-    cut = asked(info, B, backward=True, pairs_max=8)
+    cut = relations_of(info, B, backward=True, pairs_max=8)
     assert cut.truncated
     assert count(cut) == 8
     assert cut.merge(DatasetLineageSet({})).truncated
     assert DatasetLineageSet({}).merge(cut).truncated
-    assert not asked(info, B, backward=True, pairs_max=9).truncated
+    assert not relations_of(info, B, backward=True, pairs_max=9).truncated
 
 
 def test_a_read_wired_to_a_write_maps_each_field_to_itself() -> None:
-    taken = (InputField("r", "x"), InputField("r", "y"))
-    info = lineage.build_lineage([Read("r", "", A, "", (Field("x"), Field("y"))), Write("w", "", B, "", taken)])
-    assert asked(info, B, backward=True).by_datasets[A, B].direct == {("x", "x"), ("y", "y")}
+    input_fields = (InputField("r", "x"), InputField("r", "y"))
+    info = lineage.build_lineage(
+        [Read("r", "", A, "", (Field("x"), Field("y"))), Write("w", "", B, "", input_fields)]
+    )
+    assert relations_of(info, B, backward=True).by_datasets[A, B].direct == {("x", "x"), ("y", "y")}
 
 
 def test_a_transform_couples_every_output_with_every_input() -> None:
     info = lineage.build_lineage(all_to_all(1, 3))
     names = ["f0", "f1", "f2"]
-    assert asked(info, B, backward=True).by_datasets[A, B].direct == set(product(names, names))
+    assert relations_of(info, B, backward=True).by_datasets[A, B].direct == set(product(names, names))
 
 
 def test_one_indirect_step_makes_the_whole_way_indirect() -> None:
@@ -213,7 +241,7 @@ def test_one_indirect_step_makes_the_whole_way_indirect() -> None:
             Write("w", "", B, "", (InputField("f", "z"), InputField("r", "x", Influence.INDIRECT, "sort"))),
         ]
     )
-    relation = asked(info, B, backward=True).by_datasets[A, B]
+    relation = relations_of(info, B, backward=True).by_datasets[A, B]
     assert relation.direct == {("y", "z")}
     assert relation.indirect == {("x", "z")}
     assert relation.dataset_wide == {"x"}
@@ -227,7 +255,7 @@ def test_a_drop_whose_output_is_taken_unlisted_is_no_drop() -> None:
             Write("w", "", B, "", (InputField("t", "unlisted"),)),
         ]
     )
-    assert set(asked(info, A, backward=False).by_datasets) == {(A, B)}
+    assert set(relations_of(info, A, backward=False).by_datasets) == {(A, B)}
 
 
 def test_a_field_dropped_directly_and_indirectly_is_dropped_directly() -> None:
@@ -244,7 +272,7 @@ def test_a_field_dropped_directly_and_indirectly_is_dropped_directly() -> None:
             Write("w", "", B, "", ()),
         ]
     )
-    dropped = asked(info, A, backward=False).by_datasets[A, None]
+    dropped = relations_of(info, A, backward=False).by_datasets[A, None]
     assert (dropped.direct, dropped.indirect) == ({("x", None)}, {("y", None)})
 
 
@@ -257,13 +285,15 @@ def test_a_dropped_generated_field_has_no_pair() -> None:
             Write("w", "", B, "", (InputField("r", "x"), InputField("g", "made"))),
         ]
     )
-    assert asked(info, A, backward=False).by_datasets.keys() == {(A, B)}
-    assert asked(info, B, backward=True).by_datasets[None, B].direct == {(None, "made")}
+    assert relations_of(info, A, backward=False).by_datasets.keys() == {(A, B)}
+    assert relations_of(info, B, backward=True).by_datasets[None, B].direct == {(None, "made")}
 
 
 def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     info = lineage.build_lineage(chain(10_000))
-    assert asked(info, B, backward=True).by_datasets == {(A, B): DatasetLineage(A, B, direct=frozenset({("x", "x")}))}
+    assert relations_of(info, B, backward=True).by_datasets == {
+        (A, B): DatasetLineage(A, B, direct=frozenset({("x", "x")}))
+    }
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
@@ -271,7 +301,7 @@ def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     (flow,) = info.field_map.entries
     assert flow.direct == 2**100 - 1
     assert len(flow.fields) == 100
-    assert len(asked(info, A, backward=False).by_datasets[A, B].direct) == 10_000
+    assert len(relations_of(info, A, backward=False).by_datasets[A, B].direct) == 10_000
 
 
 def test_what_no_memory_could_sum_up_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Does the simple view keep the ends of the full graph, and all that stands on any way between?"""
+"""Simple views have the ends of the full graph and all transforms between; derivation signatures."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from fll_hbase.model.datasets import DatasetField, Field
 from fll_hbase.model.operation_graph import NodeId, OperationGraph, OperationPath
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write, inputs_of
 
-from .test_graph import asked_backward, asked_forward, read_fields, written_fields
+from .test_graph import read_fields, start_nodes, start_writes, written_fields
 
 A, B, C = FEW_END_POINTS
 
 
-def paths(found: OperationGraph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
+def paths(graph: OperationGraph, start: NodeId, end: NodeId) -> Iterator[list[tuple[str, Influence]]]:
     """Every path through the connections of a full graph, as operations and influences."""
     if start == end:
         yield []
-    for (one, other, operation), influence in found.connections.items():
-        if one == start:
-            for rest in paths(found, other, end):
+    for (left, other, operation), influence in graph.connections.items():
+        if left == start:
+            for rest in paths(graph, other, end):
                 yield [(operation, influence), *rest]
 
 
-def way(found: OperationGraph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
+def way(graph: OperationGraph, start: NodeId, end: NodeId) -> tuple[set[str], Influence] | None:
     """All operations on any path, and whether one path is direct from end to end; None without a path."""
-    between = list(paths(found, start, end))
+    between = list(paths(graph, start, end))
     if not between:
         return None
     direct = any(all(influence is Influence.DIRECT for _, influence in path) for path in between)
@@ -40,20 +40,25 @@ def way(found: OperationGraph, start: NodeId, end: NodeId) -> tuple[set[str], In
     return operations, Influence.DIRECT if direct else Influence.INDIRECT
 
 
-def expected(full: OperationGraph, starts: set[NodeId], ends: set[NodeId]) -> dict[tuple[NodeId, NodeId], object]:
-    found = {(s, e): way(full, s, e) for s in starts for e in ends if s != e}
-    return {between: said for between, said in found.items() if said}
+def expected(
+    full: OperationGraph, starts: set[NodeId], ends: set[NodeId]
+) -> dict[tuple[NodeId, NodeId], object]:
+    graph = {(s, e): way(full, s, e) for s in starts for e in ends if s != e}
+    return {between: expected_path for between, expected_path in graph.items() if expected_path}
 
 
-def told(simple: OperationGraph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
-    return {ends: (set(found.operations), found.influence) for ends, found in simple.paths.items()}
+def path_sets(simple: OperationGraph) -> dict[tuple[NodeId, NodeId], tuple[set[str], Influence]]:
+    return {ends: (set(graph.operations), graph.influence) for ends, graph in simple.paths.items()}
 
 
 def could_have_run(operations: Mapping[str, Operation], names: tuple[str, ...]) -> bool:
     ran: set[str] = set()
     for name in names:
         ran.add(name)
-        if any(taken.origin in names and taken.origin not in ran for taken in inputs_of(operations[name])):
+        if any(
+            input_field.origin in names and input_field.origin not in ran
+            for input_field in inputs_of(operations[name])
+        ):
             return False
     return True
 
@@ -65,13 +70,13 @@ def test_simple_backward_keeps_sources_and_all_on_any_way(
     for target in written_fields(operations):
         full = operation_graph.upstream_graph(operations, target, indirect=indirect)
         simple = simple_view.upstream_simple_view(operations, target, indirect=indirect)
-        asked = set(asked_backward(operations, target))
+        targets = set(start_writes(operations, target))
         sources = {node.id for node in full.nodes.values() if node.source}
-        assert told(simple) == expected(full, sources, asked)
-        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in sources | asked}
+        assert path_sets(simple) == expected(full, sources, targets)
+        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in sources | targets}
         assert simple.operations == full.operations
         assert not simple.connections
-        assert all(could_have_run(simple.operations, found.operations) for found in simple.paths.values())
+        assert all(could_have_run(simple.operations, graph.operations) for graph in simple.paths.values())
 
 
 @given(operation_sets(), st.booleans())
@@ -81,13 +86,13 @@ def test_simple_forward_keeps_destinations_and_all_on_any_way(
     for origin in read_fields(operations):
         full = operation_graph.downstream_graph(operations, origin, indirect=indirect)
         simple = simple_view.downstream_simple_view(operations, origin, indirect=indirect)
-        asked = set(asked_forward(operations, origin))
+        targets = set(start_nodes(operations, origin))
         written = {node.id for node in full.nodes.values() if node.destinations}
-        assert told(simple) == expected(full, asked, written)
-        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in written | asked}
+        assert path_sets(simple) == expected(full, targets, written)
+        assert simple.nodes == {node_id: full.nodes[node_id] for node_id in written | targets}
         assert simple.operations == full.operations
         assert not simple.connections
-        assert all(could_have_run(simple.operations, found.operations) for found in simple.paths.values())
+        assert all(could_have_run(simple.operations, graph.operations) for graph in simple.paths.values())
 
 
 def test_a_field_that_was_only_used_to_filter_is_there_without_indirect_steps_too() -> None:
@@ -114,7 +119,11 @@ def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     ends = ("t0", "x"), ("t9998", "x")
     back = simple_view.upstream_simple_view(operations, DatasetField(B, "x"))
     forth = simple_view.downstream_simple_view(operations, DatasetField(A, "x"))
-    assert back.paths == forth.paths == {ends: OperationPath(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
+    assert (
+        back.paths
+        == forth.paths
+        == {ends: OperationPath(tuple(f"t{n}" for n in range(1, 9_999)), Influence.DIRECT)}
+    )
     assert simple_view.derivation_signature(operations, DatasetField(B, "x"))
 
 
@@ -122,12 +131,15 @@ def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     operations = all_to_all(500, 100)
     simple = simple_view.upstream_simple_view(operations, DatasetField(B, "f0"))
     assert len(simple.paths) == 100
-    assert {len(found.operations) for found in simple.paths.values()} == {500}
+    assert {len(graph.operations) for graph in simple.paths.values()} == {500}
     assert len(simple_view.downstream_simple_view(operations, DatasetField(A, "f0")).paths) == 100
 
 
 def test_merging_ways_keeps_an_order_that_could_have_run() -> None:
-    newer, older = OperationPath(("a", "c", "d"), Influence.INDIRECT), OperationPath(("a", "b", "c", "e"), Influence.DIRECT)
+    newer, older = (
+        OperationPath(("a", "c", "d"), Influence.INDIRECT),
+        OperationPath(("a", "b", "c", "e"), Influence.DIRECT),
+    )
     assert newer.merge(older) == OperationPath(("a", "b", "c", "d", "e"), Influence.DIRECT)
     assert newer.merge(newer) == newer
 
@@ -138,7 +150,9 @@ def test_a_signature_ignores_the_order_of_operations(
 ) -> None:
     shuffled = data.draw(st.permutations(operations))
     for target in written_fields(operations):
-        assert simple_view.derivation_signature(shuffled, target) == simple_view.derivation_signature(operations, target)
+        assert simple_view.derivation_signature(shuffled, target) == simple_view.derivation_signature(
+            operations, target
+        )
 
 
 @given(operation_sets())
@@ -147,9 +161,13 @@ def test_a_signature_changes_with_what_leads_into_the_field_alone(operations: tu
         signature = simple_view.derivation_signature(operations, target)
         leading = operation_graph.upstream_graph(operations, target).operations
         for operation in operations:
-            changed = simple_view.derivation_signature(with_other(operations, operation.name, said_otherwise), target)
+            changed = simple_view.derivation_signature(
+                with_other(operations, operation.name, with_other_description), target
+            )
             assert (changed != signature) == (operation.name in leading)
-            beside = simple_view.derivation_signature(with_other(operations, operation.name, with_a_column_more), target)
+            beside = simple_view.derivation_signature(
+                with_other(operations, operation.name, with_a_column_more), target
+            )
             assert beside == signature
 
 
@@ -159,7 +177,7 @@ def with_other(
     return [change(operation) if operation.name == name else operation for operation in operations]
 
 
-def said_otherwise(operation: Operation) -> Operation:
+def with_other_description(operation: Operation) -> Operation:
     return replace(operation, description=operation.description + "!")
 
 
@@ -170,15 +188,15 @@ def with_a_column_more(operation: Operation) -> Operation:
     return replace(operation, outputs=(*operation.outputs, Field("a column beside it")))
 
 
-def more(taken: InputField) -> InputField:
-    return InputField(taken.origin, "a column beside it")
+def more(input_field: InputField) -> InputField:
+    return InputField(input_field.origin, "a column beside it")
 
 
-def making(*taken: InputField, end_point: object = A) -> list[Operation]:
+def making(*input_field: InputField, end_point: object = A) -> list[Operation]:
     assert end_point in FEW_END_POINTS
     return [
         Read("r", "", A if end_point is A else C, "", (Field("x"), Field("y"))),
-        Transform("t", "", taken, (Field("z"),)),
+        Transform("t", "", input_field, (Field("z"),)),
         Write("w", "", B, "", (InputField("t", "z"),)),
     ]
 
@@ -188,7 +206,7 @@ X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("left", "other", "same"),
     [
         (making(X, Y), making(Y, X), True),
         (making(X, X), making(X), True),
@@ -200,6 +218,8 @@ X_FILTERS = InputField("r", "x", Influence.INDIRECT, "filter")
     ],
     ids=["order", "twice", "other field", "one more", "influence", "direct wins", "end point"],
 )
-def test_what_makes_a_way_another(one: list[Operation], other: list[Operation], same: bool) -> None:
+def test_what_makes_a_way_another(left: list[Operation], other: list[Operation], same: bool) -> None:
     target = DatasetField(B, "z")
-    assert (simple_view.derivation_signature(one, target) == simple_view.derivation_signature(other, target)) == same
+    assert (
+        simple_view.derivation_signature(left, target) == simple_view.derivation_signature(other, target)
+    ) == same

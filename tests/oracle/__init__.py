@@ -1,1 +1,1 @@
-"""What would the contract answer: a slow, independent reading of it, to compare the server with."""
+"""Oracle: a slow, independent implementation of the contract to compare the server with."""

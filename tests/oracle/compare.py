@@ -1,4 +1,4 @@
-"""Do two answers say the same, as far as the contract fixes them?"""
+"""Comparison of two answers, as far as the contract determines them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def differences(oracle: Oracle, ask: Ask, status: int, body: Any, truncated: boo
     if wrong:
         return wrong
     if ask.kind == "fields":
-        due_body = {"fields": [_choose(each, body["fields"]) for each in due_body["fields"]]}
-    said, due = normal(ask.kind, body), normal(ask.kind, due_body)
-    return "" if said == due else f"said {_text(said)}\n due {_text(due)}"
+        due_body = {"fields": [_choose(entry, body["fields"]) for entry in due_body["fields"]]}
+    actual, due = normal(ask.kind, body), normal(ask.kind, due_body)
+    return "" if actual == due else f"actual {_text(actual)}\n due {_text(due)}"
 
 
 def _text(body: Any) -> str:
@@ -43,14 +43,14 @@ def normal(kind: str, body: Any) -> Any:
     if kind == "runs":
         return [_without(run, {"version"}) for run in body["runs"]]
     if kind == "endpoints":
-        return [_without(each, {"description"}) for each in body["endpoints"]]
+        return [_without(entry, {"description"}) for entry in body["endpoints"]]
     return body
 
 
-def _choose(due: Json, said: list[Json]) -> Json:
+def _choose(due: Json, actual: list[Json]) -> Json:
     """A field with the type that the server says, where that is one of those that may stand there."""
-    told = [each.get("type") for each in said if each["name"] == due["name"]]
-    return {**due, "type": told[0]} if told and told[0] in due.get("type", []) else due
+    types = [entry.get("type") for entry in actual if entry["name"] == due["name"]]
+    return {**due, "type": types[0]} if types and types[0] in due.get("type", []) else due
 
 
 def _without(item: Json, members: set[str]) -> Json:
@@ -65,18 +65,18 @@ def _any_order(connection: Json) -> Json:
 
 
 def _path(path: Json) -> Json:
-    told = [
+    types = [
         {**o, "inputs": sorted(set(o["inputs"])), "outputs": sorted(o["outputs"])} for o in path["operations"]
     ]
-    return {**path, "operations": sorted(told, key=lambda operation: operation["name"])}
+    return {**path, "operations": sorted(types, key=lambda operation: operation["name"])}
 
 
 def _order_faults(oracle: Oracle, ask: Ask, body: Any) -> str:
     """Where operations stand in an order that could not have run."""
     if ask.kind == "detailed" and ("view", "simple") in ask.options:
         options = {**dict(ask.options), "view": "detailed"}
-        whole = Ask(**{**_members(ask), "options": tuple(options.items())}).expected(oracle)[1]
-        feeds = _feeds(whole["connections"])
+        complete = Ask(**{**_members(ask), "options": tuple(options.items())}).expected(oracle)[1]
+        feeds = _feeds(complete["connections"])
         orders = [connection["operations"] for connection in body["connections"]]
     elif ask.kind == "first":
         feeds, orders = set(), []
@@ -97,16 +97,16 @@ def _members(ask: Ask) -> Json:
 
 def _feeds(connections: list[Json]) -> set[tuple[str, str]]:
     return {
-        (one["operation"], two["operation"])
-        for one in connections
+        (link["operation"], two["operation"])
+        for link in connections
         for two in connections
-        if one["to"] == two["from"]
+        if link["to"] == two["from"]
     }
 
 
 def _backwards(order: list[str], feeds: set[tuple[str, str]]) -> str:
-    for place, name in enumerate(order):
-        for earlier in order[:place]:
+    for position, name in enumerate(order):
+        for earlier in order[:position]:
             if (name, earlier) in feeds:
                 return f"{earlier!r} stands before {name!r}, which feeds it, in {order}"
     return ""

@@ -1,4 +1,4 @@
-"""What does one document say: its operations, its faults and its warnings, in the operations form."""
+"""Contents of one document: its operations, errors and warnings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Operation:
         """What makes two operations one: type, name, description, end point, inputs, outputs."""
         lists: tuple[Any, ...] = (self.inputs, self.outputs)
         if readings.IDENTITY_IGNORES_ORDER:
-            lists = tuple(frozenset(each) for each in lists)
+            lists = tuple(frozenset(item) for item in lists)
         return (self.type, self.name, self.description, self.end_points, *lists)
 
 
@@ -81,20 +81,20 @@ Content = tuple[Operation, ...]
 
 def read_content(document: Json, namespace: str) -> Content:
     """The operations of a document in the operations form; nothing is checked."""
-    return tuple(_operation(each, namespace) for each in document["operations"])
+    return tuple(_operation(item, namespace) for item in document["operations"])
 
 
 def _operation(raw: Json, namespace: str) -> Operation:
-    place = raw.get({"READ": "source", "WRITE": "destination"}.get(raw["type"], ""))
-    found = (EndPoint(place.get("namespace", namespace), place["name"]),) if place else ()
+    endpoint = raw.get({"READ": "source", "WRITE": "destination"}.get(raw["type"], ""))
+    datasets_found = (EndPoint(endpoint.get("namespace", namespace), endpoint["name"]),) if endpoint else ()
     return Operation(
         type=raw["type"],
         name=raw["name"],
         description=raw.get("description", ""),
-        end_points=found,
-        end_point_description=(place or {}).get("description", ""),
-        inputs=tuple(_input(each) for each in raw.get("inputs", ())),
-        outputs=tuple(_output(each) for each in raw.get("outputs", ())),
+        end_points=datasets_found,
+        end_point_description=(endpoint or {}).get("description", ""),
+        inputs=tuple(_input(item) for item in raw.get("inputs", ())),
+        outputs=tuple(_output(item) for item in raw.get("outputs", ())),
     )
 
 
@@ -106,15 +106,15 @@ def _output(raw: str | Json) -> tuple[str, str | None]:
     return (raw, None) if isinstance(raw, str) else (raw["name"], raw.get("type"))
 
 
-def of_type(content: Content, kind: str) -> list[Operation]:
+def operations_of_type(content: Content, kind: str) -> list[Operation]:
     """The operations of one type."""
     return [operation for operation in content if operation.type == kind]
 
 
 def outputs_of(content: Content, operation: Operation) -> set[str]:
     """The fields an operation makes: those it lists, and those that others take from it unlisted."""
-    taken = {i.name for other in content for i in other.inputs if i.origin == operation.name}
-    return taken | {name for name, _ in operation.outputs}
+    used = {i.name for other in content for i in other.inputs if i.origin == operation.name}
+    return used | {name for name, _ in operation.outputs}
 
 
 def type_of(content: Content, node: Node) -> str | None:
@@ -128,8 +128,10 @@ def type_of(content: Content, node: Node) -> str | None:
 def faults(content: Content) -> list[Json]:
     """Why the document is refused with 422: `at` (as near as the contract says) and `fault`."""
     types = {operation.type for operation in content}
-    found = [{"at": "operations", "fault": f"no {each}"} for each in ("READ", "WRITE") if each not in types]
-    return found + _repeated(content) + _bad_origins(content) + _cycles(content)
+    datasets_found = [
+        {"at": "operations", "fault": f"no {item}"} for item in ("READ", "WRITE") if item not in types
+    ]
+    return datasets_found + _repeated(content) + _bad_origins(content) + _cycles(content)
 
 
 def _repeated(content: Content) -> list[Json]:
@@ -141,10 +143,10 @@ def _repeated(content: Content) -> list[Json]:
 def _bad_origins(content: Content) -> list[Json]:
     good = {operation.name for operation in content if operation.type != "WRITE"}
     return [
-        {"at": f"operations.{number}.inputs.{place}", "fault": "bad origin"}
+        {"at": f"operations.{number}.inputs.{index}", "fault": "bad origin"}
         for number, operation in enumerate(content)
-        for place, each in enumerate(operation.inputs)
-        if each.origin not in good
+        for index, item in enumerate(operation.inputs)
+        if item.origin not in good
     ]
 
 
@@ -163,19 +165,21 @@ def warnings(content: Content) -> list[Json]:
     """Inputs that their origin does not list, by their place."""
     listed = {(o.name, name) for o in content for name, _ in o.outputs}
     return [
-        {"at": f"operations.{number}.inputs.{place}"}
+        {"at": f"operations.{number}.inputs.{index}"}
         for number, operation in enumerate(content)
-        for place, each in enumerate(operation.inputs)
-        if each.node not in listed
+        for index, item in enumerate(operation.inputs)
+        if item.node not in listed
     ]
 
 
-def unknown_members(value: Any, place: str = "") -> Iterator[Json]:
+def unknown_members(value: Any, parent: str = "") -> Iterator[Json]:
     """Members that no shape of the contract has, by their place."""
-    named = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, each in named:
-        at = f"{place}.{name}".lstrip(".")
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for name, item in members:
+        path = f"{parent}.{name}".lstrip(".")
         if isinstance(value, dict) and name not in DOCUMENT | RUN | OPERATION:
-            yield {"at": at}
+            yield {"at": path}
         else:
-            yield from unknown_members(each, at)
+            yield from unknown_members(item, path)

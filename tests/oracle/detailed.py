@@ -1,4 +1,4 @@
-"""What is the detailed answer over several contents: nodes, operations, connections, both views."""
+"""Field answers over several contents: nodes, operations, connections, both views."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def _connection(part: Part, step: Step) -> Json:
 
 
 def _operations(parts: list[Part]) -> list[Json]:
-    found = [
+    matches = [
         {"name": part.names[o.name], "description": o.description, "type": o.type}
         for part in parts
         for o in part.graph.operations
     ]
-    return _sorted_once(found, ("name",))
+    return _sorted_once(matches, ("name",))
 
 
 def _sorted_once(items: list[Json], members: Sequence[str]) -> list[Json]:
@@ -104,14 +104,14 @@ def _sorted_once(items: list[Json], members: Sequence[str]) -> list[Json]:
 
 
 def _nodes(question: Question, parts: list[Part], chosen: Any) -> list[Json]:
-    found: dict[str, Json] = {}
+    matches: dict[str, Json] = {}
     written: dict[str, set[EndPoint]] = {}
     for part in parts:
         for node in chosen(part):
             name = node_id(part, node)
-            found.setdefault(name, _node(part, node, name))
+            matches.setdefault(name, _node(part, node, name))
             written.setdefault(name, set()).update(_written(question, part, node))
-    return [{**found[name], **_destinations(sorted(written[name]))} for name in sorted(found)]
+    return [{**matches[name], **_destinations(sorted(written[name]))} for name in sorted(matches)]
 
 
 def _node(part: Part, node: Node, name: str) -> Json:
@@ -136,7 +136,7 @@ def _destinations(end_points: list[EndPoint]) -> Json:
         return {}
     answer: Json = {"destinationEndPoint": end_points[0].json()}
     if len(end_points) > 1:
-        answer["destinationEndPoints"] = [each.json() for each in end_points]
+        answer["destinationEndPoints"] = [entry.json() for entry in end_points]
     return answer
 
 
@@ -169,8 +169,8 @@ def _ends(question: Question, graph: FieldGraph) -> list[tuple[Node, Node]]:
 
 def _between(steps: frozenset[Step], low: Node, high: Node) -> set[str]:
     """The transforms on any way from one node to the other."""
-    after = reached(steps, [low])
-    return {s.operation for s in steps if s.start in after and high in reached(steps, [s.stop])}
+    downstream = reached(steps, [low])
+    return {s.operation for s in steps if s.start in downstream and high in reached(steps, [s.stop])}
 
 
 def _ran(names: list[str]) -> Json:

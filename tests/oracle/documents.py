@@ -1,4 +1,4 @@
-"""Which documents and histories to try: seeded, small, and full of corners."""
+"""Random documents and histories: seeded, small, and full of corner cases."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class Documents:
     def __init__(self, random: Random, end_points: int = 4, fields: int = 4) -> None:
         self.random = random
         pool = [(namespace, name) for namespace in NAMESPACES for name in END_POINTS]
-        self.places = random.sample(pool, end_points)
+        self.datasets = random.sample(pool, end_points)
         self.fields = random.sample(FIELDS, fields)
         self.parts: dict[tuple[str, str], Json] = {}
         self.number = 0
 
     def history(self, length: int) -> list[tuple[str, Json]]:
         """(namespace, document) one after the other: new runs, resends, replacements, refused ones."""
-        told: list[tuple[str, Json]] = []
-        while len(told) < length:
-            told.append(self._next(told))
-        return told
+        history_documents: list[tuple[str, Json]] = []
+        while len(history_documents) < length:
+            history_documents.append(self._next(history_documents))
+        return history_documents
 
-    def _next(self, told: list[tuple[str, Json]]) -> tuple[str, Json]:
+    def _next(self, history_documents: list[tuple[str, Json]]) -> tuple[str, Json]:
         dice = self.random.random()
-        if told and dice < 0.25:
-            return self.again(*self.random.choice(told))
+        if history_documents and dice < 0.25:
+            return self.again(*self.random.choice(history_documents))
         if dice < 0.31:
             return self.namespace(), self.invalid()
         if dice < 0.40:
@@ -82,7 +82,7 @@ class Documents:
         elif dice < 0.4 and operation.get("inputs"):
             operation["inputs"].pop()
         elif dice < 0.5 and "source" in operation:
-            operation["source"] = self.place()
+            operation["source"] = self.random_dataset()
 
     def run(self) -> Json:
         """A new run, many of them in one millisecond."""
@@ -96,17 +96,19 @@ class Documents:
         self.number += 1
         return f"{self.random.choice(['run', 'r/', 'é|', '😀'])}{self.number}"
 
-    def place(self, *, described: bool = True) -> Json:
+    def random_dataset(self, *, described: bool = True) -> Json:
         """An end point, the namespace sometimes left to the default."""
-        namespace, name = self.random.choice(self.places)
-        place = {"namespace": namespace, "name": name} if self.random.random() < 0.9 else {"name": name}
+        namespace, name = self.random.choice(self.datasets)
+        random_dataset = (
+            {"namespace": namespace, "name": name} if self.random.random() < 0.9 else {"name": name}
+        )
         if described and self.random.random() < 0.2:
-            place["description"] = self.random.choice(DESCRIPTIONS)
-        return place
+            random_dataset["description"] = self.random.choice(DESCRIPTIONS)
+        return random_dataset
 
     def document(self) -> Json:
         """A run in the operations form: 1–3 reads, 0–6 transforms, 1–3 writes, no cycle."""
-        made: list[Json] = []
+        built: list[Json] = []
         names = set()
         for kind, pool, least, most in (
             ("READ", READS, 1, 3),
@@ -116,11 +118,11 @@ class Documents:
             for name in self.random.sample(pool, min(self.random.randint(least, most), len(pool))):
                 if name not in names:
                     names.add(name)
-                    made.append(self._operation(kind, name, made))
-        if not any(each["type"] == "WRITE" for each in made):
-            made.append(self._operation("WRITE", "last", made))
-        self.random.shuffle(made)
-        return self._odd({"run": self.run(), "operations": made})
+                    built.append(self._operation(kind, name, built))
+        if not any(item["type"] == "WRITE" for item in built):
+            built.append(self._operation("WRITE", "last", built))
+        self.random.shuffle(built)
+        return self._odd({"run": self.run(), "operations": built})
 
     def _odd(self, document: Json) -> Json:
         """Now and then a member that nobody knows, or the one that repeats the path's namespace."""
@@ -131,19 +133,19 @@ class Documents:
             operation["colour"] = "red"
         if 0.06 < dice < 0.09:
             document["run"]["colour"] = None
-        for each in operation.get("inputs", [])[: 0.09 < dice < 0.12]:
-            each["colour"] = {}
+        for item in operation.get("inputs", [])[: 0.09 < dice < 0.12]:
+            item["colour"] = {}
         return document
 
     def _operation(self, kind: str, name: str, earlier: list[Json]) -> Json:
         """A new operation, or the one of that name as an earlier document had it, where it fits."""
-        before = self.parts.get((kind, name))
-        origins = {each["name"] for each in earlier if each["type"] != "WRITE"}
-        if before and self.random.random() < 0.6 and _origins(before) <= origins:
-            return copy.deepcopy(before)
-        made = getattr(self, f"_{kind.lower()}")(name, earlier)
-        self.parts[kind, name] = copy.deepcopy(made)
-        return made
+        previous = self.parts.get((kind, name))
+        origins = {item["name"] for item in earlier if item["type"] != "WRITE"}
+        if previous and self.random.random() < 0.6 and _origins(previous) <= origins:
+            return copy.deepcopy(previous)
+        built = getattr(self, f"_{kind.lower()}")(name, earlier)
+        self.parts[kind, name] = copy.deepcopy(built)
+        return built
 
     def _described(self, kind: str, name: str) -> Json:
         head = {"type": kind, "name": name}
@@ -152,7 +154,7 @@ class Documents:
 
     def _read(self, name: str, _earlier: list[Json]) -> Json:
         outputs = self._outputs(least=0 if self.random.random() < 0.15 else 1)
-        return {**self._described("READ", name), "source": self.place(), "outputs": outputs}
+        return {**self._described("READ", name), "source": self.random_dataset(), "outputs": outputs}
 
     def _transform(self, name: str, earlier: list[Json]) -> Json:
         outputs = self._outputs(least=0) if self.random.random() < 0.85 else []
@@ -161,7 +163,7 @@ class Documents:
 
     def _write(self, name: str, earlier: list[Json]) -> Json:
         inputs = self._inputs(earlier) if self.random.random() < 0.88 else []
-        return {**self._described("WRITE", name), "destination": self.place(), "inputs": inputs}
+        return {**self._described("WRITE", name), "destination": self.random_dataset(), "inputs": inputs}
 
     def _outputs(self, least: int) -> list[str | Json]:
         count = self.random.randint(least, min(3, len(self.fields)))
@@ -174,15 +176,15 @@ class Documents:
 
     def _inputs(self, earlier: list[Json]) -> list[Json]:
         """Some fields of earlier operations, now and then unlisted, indirect, or both ways."""
-        nodes = [(each["name"], _name(o)) for each in earlier for o in each.get("outputs", ())]
-        origins = [each["name"] for each in earlier if each["type"] != "WRITE"]
+        nodes = [(item["name"], _name(o)) for item in earlier for o in item.get("outputs", ())]
+        origins = [item["name"] for item in earlier if item["type"] != "WRITE"]
         chosen = self.random.sample(nodes, self.random.randint(0, min(4, len(nodes))))
         if self.random.random() < 0.12:
             chosen.append((self.random.choice(origins), self.random.choice(self.fields)))
-        found = []
+        names_found = []
         for origin, name in dict.fromkeys(chosen):
-            found += self._influences({"origin": origin, "name": name})
-        return found
+            names_found += self._influences({"origin": origin, "name": name})
+        return names_found
 
     def _influences(self, plain: Json) -> list[Json]:
         dice = self.random.random()
@@ -201,16 +203,16 @@ class Documents:
             operation = self._first_operation(alive, first=number == 0)
             alive += [_name(output) for output in operation["outputs"]]
             operations.append(operation)
-        destination = self.place()
+        destination = self.random_dataset()
         if self.random.random() < 0.3 and alive:
             destination["fields"] = sorted(set(self.random.choices(alive, k=2)))
         return {"run": self.run(), "destination": destination, "operations": operations}
 
-    def _first_operation(self, made: list[str], *, first: bool) -> Json:
-        fields = self.random.sample(sorted(set(made)), self.random.randint(0, min(2, len(set(made)))))
+    def _first_operation(self, built: list[str], *, first: bool) -> Json:
+        fields = self.random.sample(sorted(set(built)), self.random.randint(0, min(2, len(set(built)))))
         inputs: list[Json] = [{"field": {"name": name}} for name in fields]
         if first or self.random.random() < 0.2:
-            inputs += [{"source": self.place()} for _ in range(self.random.choice([1, 1, 1, 2]))]
+            inputs += [{"source": self.random_dataset()} for _ in range(self.random.choice([1, 1, 1, 2]))]
         self.random.shuffle(inputs)
         name = self.random.choice(["read", "parse", "write", "drop", "create"])
         outputs = self._outputs(least=1) if first or self.random.random() < 0.75 else []
@@ -229,7 +231,7 @@ class Documents:
 
 
 def _origins(operation: Json) -> set[str]:
-    return {each["origin"] for each in operation.get("inputs", ())}
+    return {item["origin"] for item in operation.get("inputs", ())}
 
 
 def _name(output: str | Json) -> str:
@@ -263,7 +265,7 @@ def _unknown_origin(document: Json) -> Json:
 
 
 def _write_origin(document: Json) -> Json:
-    writes = [each["name"] for each in document["operations"] if each["type"] == "WRITE"]
+    writes = [item["name"] for item in document["operations"] if item["type"] == "WRITE"]
     return _added(document, _transform_of("after", writes[0])) if writes else _unknown_origin(document)
 
 

@@ -1,11 +1,11 @@
-"""How was one field made, or what became of it: the part of one run's operations around a field."""
+"""Field graphs: the part of one run's operations upstream or downstream of a field."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from . import readings
-from .content import Content, EndPoint, Node, Operation, of_type, outputs_of
+from .content import Content, EndPoint, Node, Operation, operations_of_type, outputs_of
 from .relations import Step, is_drop, reached, steps_of
 
 
@@ -23,16 +23,16 @@ class FieldGraph:
 def written_nodes(content: Content, end_point: EndPoint, field: str) -> set[Node]:
     """The nodes that some WRITE to the end point takes as this field."""
     return {
-        each.node
-        for write in of_type(content, "WRITE")
-        for each in write.inputs
-        if write.end_point == end_point and each.name == field and not each.indirect
+        item.node
+        for write in operations_of_type(content, "WRITE")
+        for item in write.inputs
+        if write.end_point == end_point and item.name == field and not item.indirect
     }
 
 
 def read_nodes(content: Content, end_point: EndPoint, field: str) -> set[Node]:
     """The nodes that stand for this field of the end point as it was read."""
-    reads = [read for read in of_type(content, "READ") if read.end_point == end_point]
+    reads = [read for read in operations_of_type(content, "READ") if read.end_point == end_point]
     return {(read.name, field) for read in reads if field in outputs_of(content, read)}
 
 
@@ -41,9 +41,9 @@ def backward(content: Content, end_point: EndPoint, field: str, indirect: bool =
     starts = written_nodes(content, end_point, field)
     steps = steps_of(content, indirect)
     nodes = reached([Step(s.stop, s.start, s.operation, s.indirect) for s in steps], starts)
-    sources = {read.name for read in of_type(content, "READ")}
+    sources = {read.name for read in operations_of_type(content, "READ")}
     origins = {origin for origin, _ in nodes}
-    writes = [w for w in of_type(content, "WRITE") if w.end_point == end_point]
+    writes = [w for w in operations_of_type(content, "WRITE") if w.end_point == end_point]
     takers = {w.name for w in writes for i in w.inputs if i.name == field and not i.indirect}
     return FieldGraph(
         starts=frozenset(starts),
@@ -80,7 +80,7 @@ def destinations(content: Content, node: Node, indirect: bool) -> set[EndPoint]:
     influenced = indirect and readings.INFLUENCED_WRITE_IS_DESTINATION
     return {
         write.end_point
-        for write in of_type(content, "WRITE")
-        for each in write.inputs
-        if each.node == node and (not each.indirect or influenced)
+        for write in operations_of_type(content, "WRITE")
+        for item in write.inputs
+        if item.node == node and (not item.indirect or influenced)
     }

@@ -1,4 +1,4 @@
-"""What does a document in the first design's form say, in operations of the second."""
+"""Documents of the first design, converted to operations of the second."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Translation:
 
     def unique(self, name: str) -> str:
         """The name, or with `#2`, `#3`, … when it was used before."""
-        number, found = 1, name
-        while found in self.used:
+        number, free_name = 1, name
+        while free_name in self.used:
             number += 1
-            found = f"{name}#{number}"
-        self.used.add(found)
-        return found
+            free_name = f"{name}#{number}"
+        self.used.add(free_name)
+        return free_name
 
     def add(self, number: int, raw: Json) -> None:
         """One operation of the first design, as one or more of the second."""
-        sources = [each["source"] for each in raw["inputs"] if "source" in each]
-        fields = [each["field"]["name"] for each in raw["inputs"] if "field" in each]
+        sources = [item["source"] for item in raw["inputs"] if "source" in item]
+        fields = [item["field"]["name"] for item in raw["inputs"] if "field" in item]
         name = self.unique(raw["name"])
         if len(sources) == 1 and not fields:
             self._read(name, raw.get("description", ""), sources[0], raw["outputs"])
@@ -43,18 +43,18 @@ class Translation:
         self.operations.append({**read, "outputs": outputs})
 
     def _transform(self, number: int, name: str, raw: Json, sources: list[Json], fields: list[str]) -> None:
-        inputs = [{"origin": self._made(field, number), "name": field} for field in fields]
+        inputs = [{"origin": self._generate(field, number), "name": field} for field in fields]
         for source in sources:
             read = self.unique(f"{name}.read")
             self._read(read, raw.get("description", ""), source, raw["outputs"])
-            names = [each if isinstance(each, str) else each["name"] for each in raw["outputs"]]
-            inputs += [{"origin": read, "name": each} for each in names]
+            names = [item if isinstance(item, str) else item["name"] for item in raw["outputs"]]
+            inputs += [{"origin": read, "name": item} for item in names]
         head = {"type": "TRANSFORM", "name": name, "description": raw.get("description", "")}
         self.operations.append({**head, "inputs": inputs, "outputs": raw["outputs"]})
         if not raw["outputs"]:
             self.alive = [field for field in self.alive if field not in fields]
 
-    def _made(self, field: str, number: int) -> str:
+    def _generate(self, field: str, number: int) -> str:
         if field not in self.maker:
             self.faults.append({"at": f"operations.{number}.inputs", "fault": "unknown field"})
         return self.maker.get(field, "")
@@ -66,9 +66,9 @@ class Translation:
             if field not in self.maker:
                 self.faults.append({"at": "destination.fields", "fault": "unknown field"})
         inputs = [{"origin": self.maker.get(field, ""), "name": field} for field in fields]
-        place = {key: value for key, value in destination.items() if key != "fields"}
-        head = {"type": "WRITE", "name": self.unique("write"), "description": place.get("description", "")}
-        self.operations.append({**head, "destination": place, "inputs": inputs})
+        endpoint = {key: value for key, value in destination.items() if key != "fields"}
+        head = {"type": "WRITE", "name": self.unique("write"), "description": endpoint.get("description", "")}
+        self.operations.append({**head, "destination": endpoint, "inputs": inputs})
 
 
 def translate(document: Json) -> tuple[Json, list[Json]]:

@@ -1,4 +1,4 @@
-"""In which ways was a field made: the paths of the first design's question."""
+"""Derivations of a field: the paths query of the first design."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def paths_of(runs: list[Run], end_point: EndPoint, field: str) -> list[Json]:
 
 def _way(graph: FieldGraph) -> Any:
     """Operations by name, type, description and end point, the nodes, and the connections."""
-    told = frozenset((o.name, o.type, o.description, o.end_points) for o in graph.operations)
-    return told, graph.nodes, graph.steps
+    signature = frozenset((o.name, o.type, o.description, o.end_points) for o in graph.operations)
+    return signature, graph.nodes, graph.steps
 
 
 def _path(content: Content, graph: FieldGraph, runs: list[str]) -> Json:
-    return {"operations": [_told(content, o) for o in in_order(graph.operations)], "runs": runs}
+    return {"operations": [_operation_json(content, o) for o in in_order(graph.operations)], "runs": runs}
 
 
-def _told(content: Content, operation: Operation) -> Json:
-    inputs: Iterable[str] = {each.name for each in operation.inputs}
+def _operation_json(content: Content, operation: Operation) -> Json:
+    inputs: Iterable[str] = {input_field.name for input_field in operation.inputs}
     if operation.type == "READ":
         inputs = [operation.end_point.name]
     shown = readings.PATHS_SHOW_UNLISTED
     outputs = sorted(outputs_of(content, operation) if shown else (name for name, _ in operation.outputs))
-    told = {"inputs": sorted(inputs), "outputs": outputs}
-    return {**told, "name": operation.name, "description": operation.description}
+    signature = {"inputs": sorted(inputs), "outputs": outputs}
+    return {**signature, "name": operation.name, "description": operation.description}
 
 
 def in_order(operations: Iterable[Operation]) -> list[Operation]:
@@ -47,7 +47,7 @@ def in_order(operations: Iterable[Operation]) -> list[Operation]:
     left, order = sorted(operations, key=lambda o: o.name), []
     while left:
         waiting = {operation.name for operation in left}
-        ready = next(o for o in left if not any(each.origin in waiting for each in o.inputs))
+        ready = next(o for o in left if not any(input_field.origin in waiting for input_field in o.inputs))
         order.append(ready)
         left.remove(ready)
     return order

@@ -1,4 +1,4 @@
-"""Which end points feed which, hop by hop: the entries of the high-level question."""
+"""Dataset lineage hop by hop: the entries of the dataset-level query."""
 
 from __future__ import annotations
 
@@ -7,55 +7,63 @@ from collections.abc import Iterable
 from .content import EndPoint, Json
 from .relations import Claim
 
-Said = list[frozenset[Claim]]  # what each run of the window says
+ClaimsByRun = list[frozenset[Claim]]  # what each run of the window says
 DIRECTIONS = ("backward", "forward")
 
 
-def walk(said: Said, asked: EndPoint, *, hops: int, direction: str, indirect: bool) -> list[Json]:
+def walk(
+    claim_sets: ClaimsByRun, dataset: EndPoint, *, hops: int, direction: str, indirect: bool
+) -> list[Json]:
     """All entries within so many hops, each direction by itself, in the contract's order."""
     entries = [
         entry
         for way in DIRECTIONS
         if direction in (way, "both")
-        for entry in _walk_one_way(said, asked, hops, way, indirect)[0]
+        for entry in _walk_one_way(claim_sets, dataset, hops, way, indirect)[0]
     ]
     return sorted(entries, key=_order)
 
 
-def cap_reached(said: Said, asked: EndPoint, hops: int, direction: str, indirect: bool) -> bool:
+def cap_reached(
+    claim_sets: ClaimsByRun, dataset: EndPoint, hops: int, direction: str, indirect: bool
+) -> bool:
     """Whether end points were found that so many hops left unasked."""
     ways = [way for way in DIRECTIONS if direction in (way, "both")]
-    return any(_walk_one_way(said, asked, hops, way, indirect)[1] for way in ways)
+    return any(_walk_one_way(claim_sets, dataset, hops, way, indirect)[1] for way in ways)
 
 
 def _walk_one_way(
-    said: Said, asked: EndPoint, hops: int, way: str, indirect: bool
+    claim_sets: ClaimsByRun, dataset: EndPoint, hops: int, way: str, indirect: bool
 ) -> tuple[list[Json], set[EndPoint]]:
     entries: list[Json] = []
     done: set[EndPoint] = set()
-    front = {asked}
+    front = {dataset}
     for level in range(1, hops + 1):
         done |= front
-        found: set[EndPoint] = set()
+        reached: set[EndPoint] = set()
         for end_point in front:
-            for source, destination in _neighbours(said, end_point, way):
-                entry = _entry(said, source, destination, indirect)
+            for source, destination in _neighbours(claim_sets, end_point, way):
+                entry = _entry(claim_sets, source, destination, indirect)
                 if entry:
                     entries.append({**entry, "level": level, "direction": way})
-                    found |= {source, destination} - {None}
-        front = found - done
+                    reached |= {source, destination} - {None}
+        front = reached - done
     return entries, front
 
 
-def _neighbours(said: Said, end_point: EndPoint, way: str) -> set[tuple[EndPoint | None, EndPoint | None]]:
+def _neighbours(
+    claim_sets: ClaimsByRun, end_point: EndPoint, way: str
+) -> set[tuple[EndPoint | None, EndPoint | None]]:
     """The (source, destination) that stand one hop backward or forward of the end point."""
-    ends = {(claim.source, claim.destination) for run in said for claim in run}
+    ends = {(claim.source, claim.destination) for run in claim_sets for claim in run}
     return {(s, d) for s, d in ends if end_point == (d if way == "backward" else s)}
 
 
-def _entry(said: Said, source: EndPoint | None, destination: EndPoint | None, indirect: bool) -> Json:
+def _entry(
+    claim_sets: ClaimsByRun, source: EndPoint | None, destination: EndPoint | None, indirect: bool
+) -> Json:
     """One (source, destination) merged over the runs; empty when nothing is left to say."""
-    claims = {c for run in said for c in run if (c.source, c.destination) == (source, destination)}
+    claims = {c for run in claim_sets for c in run if (c.source, c.destination) == (source, destination)}
     direct = {c.pair for c in claims if c.pair and not c.indirect}
     only_indirect = {c.pair for c in claims if c.pair and c.indirect} - direct if indirect else set()
     unknown = any(claim.pair is None for claim in claims)
@@ -66,9 +74,9 @@ def _entry(said: Said, source: EndPoint | None, destination: EndPoint | None, in
     return {**ends, "fieldmap": sorted(pairs, key=_pair_order)} | ({"unknown": True} if unknown else {})
 
 
-def entries_once(said: Iterable[Claim]) -> list[Json]:
+def entries_once(claim_sets: Iterable[Claim]) -> list[Json]:
     """What one document says: each (source, destination) once, forward, generated ones backward."""
-    runs = [frozenset(said)]
+    runs = [frozenset(claim_sets)]
     entries = []
     for source, destination in {(claim.source, claim.destination) for claim in runs[0]}:
         way = "forward" if source else "backward"

@@ -1,4 +1,4 @@
-"""Which runs are there, and what was ever seen: recording, resending, replacing."""
+"""Recorded runs and catalogue: recording, resending, replacing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .content import (
     EndPoint,
     Json,
     faults,
-    of_type,
+    operations_of_type,
     outputs_of,
     read_content,
     type_of,
@@ -49,10 +49,10 @@ class Run:
         return self.member("state") in LEFT_OUT
 
     def reads(self, end_point: EndPoint) -> bool:
-        return any(read.end_point == end_point for read in of_type(self.content, "READ"))
+        return any(read.end_point == end_point for read in operations_of_type(self.content, "READ"))
 
     def writes(self, end_point: EndPoint) -> bool:
-        return any(write.end_point == end_point for write in of_type(self.content, "WRITE"))
+        return any(write.end_point == end_point for write in operations_of_type(self.content, "WRITE"))
 
 
 def read_document(namespace: str, document: Json) -> tuple[Content, list[Json], list[Json]]:
@@ -83,12 +83,12 @@ class History:
     def record(self, run: Run) -> str:
         """`recorded`, `replaced` or `same`."""
         name = str(run.member("run"))
-        before = self.runs.get(name)
-        if before and _sameness(before) == _sameness(run):
+        previous = self.runs.get(name)
+        if previous and _sameness(previous) == _sameness(run):
             return "same"
         self.runs[name] = run
         self.ever.append(run)
-        return "replaced" if before else "recorded"
+        return "replaced" if previous else "recorded"
 
     def window(self, start_ms: int, end_ms: int, failed: bool) -> list[Run]:
         """The standing runs that started in the window (start in, end out), newest first."""
@@ -96,36 +96,36 @@ class History:
         chosen = (run for run in inside if failed or not run.failed())
         return sorted(chosen, key=lambda run: run.age)
 
-    def known(self) -> dict[EndPoint, dict[str, Json]]:
+    def known_endpoints(self) -> dict[EndPoint, dict[str, Json]]:
         """Every end point ever seen, with its fields: whether read, whether written, and `types`.
 
         The types are all that some run ever said: which one shows when they differ is not fixed.
         """
-        found: dict[EndPoint, dict[str, Json]] = {}
+        endpoints: dict[EndPoint, dict[str, Json]] = {}
         for run in self.ever:
-            _see(found, run.content)
-        return found
+            _see(endpoints, run.content)
+        return endpoints
 
 
 def _sameness(run: Run) -> tuple[object, ...]:
-    place = run.namespace if readings.SAME_NEEDS_NAMESPACE else ""
-    return (run.checksum, run.members, place)
+    scope = run.namespace if readings.SAME_NEEDS_NAMESPACE else ""
+    return (run.checksum, run.members, scope)
 
 
-def _see(found: dict[EndPoint, dict[str, Json]], content: Content) -> None:
-    for read in of_type(content, "READ"):
-        fields = found.setdefault(read.end_point, {})
+def _see(endpoints: dict[EndPoint, dict[str, Json]], content: Content) -> None:
+    for read in operations_of_type(content, "READ"):
+        fields = endpoints.setdefault(read.end_point, {})
         for name in outputs_of(content, read):
             _see_field(fields, name, "read", type_of(content, (read.name, name)))
-    for write in of_type(content, "WRITE"):
-        fields = found.setdefault(write.end_point, {})
-        for each in write.inputs:
-            if not each.indirect:
-                _see_field(fields, each.name, "written", type_of(content, each.node))
+    for write in operations_of_type(content, "WRITE"):
+        fields = endpoints.setdefault(write.end_point, {})
+        for item in write.inputs:
+            if not item.indirect:
+                _see_field(fields, item.name, "written", type_of(content, item.node))
 
 
-def _see_field(fields: dict[str, Json], name: str, how: str, kind: str | None) -> None:
+def _see_field(fields: dict[str, Json], name: str, role: str, kind: str | None) -> None:
     seen = fields.setdefault(name, {"name": name, "read": False, "written": False, "types": set()})
-    seen[how] = True
+    seen[role] = True
     if kind is not None:
         seen["types"].add(kind)

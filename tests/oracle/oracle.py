@@ -1,4 +1,4 @@
-"""What does the server answer, after these documents: every question of the contract, by brute force."""
+"""Answers of the contract to every query, by brute force over the recorded documents."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Oracle:
     ) -> tuple[int, Any, bool]:
         """Status, body, and whether the cap left something unasked (`Truncated: true`)."""
         end_point = EndPoint(namespace, name)
-        if end_point not in self.history.known():
+        if end_point not in self.history.known_endpoints():
             return 404, None, False
-        said = [claims(run.content) for run in self.history.window(start_ms, end_ms, failed)]
+        claims_by_run = [claims(run.content) for run in self.history.window(start_ms, end_ms, failed)]
         hops = min(level, self.level_max)
-        body = walk(said, end_point, hops=hops, direction=direction, indirect=indirect)
-        capped = level > self.level_max and cap_reached(said, end_point, hops, direction, indirect)
+        body = walk(claims_by_run, end_point, hops=hops, direction=direction, indirect=indirect)
+        capped = level > self.level_max and cap_reached(claims_by_run, end_point, hops, direction, indirect)
         return 200, body, capped
 
     def detailed(
@@ -86,7 +86,7 @@ class Oracle:
     ) -> Answer:
         """Status and body of one field's lineage in one level."""
         end_point = EndPoint(namespace, name)
-        if field not in self.history.known().get(end_point, {}):
+        if field not in self.history.known_endpoints().get(end_point, {}):
             return NOT_FOUND
         question = Question(end_point, field, direction, indirect)
         runs = self.history.window(start_ms, end_ms, failed)
@@ -100,7 +100,7 @@ class Oracle:
     ) -> Answer:
         """Status and body of the first design's question."""
         end_point = EndPoint(namespace, name)
-        if field not in self.history.known().get(end_point, {}):
+        if field not in self.history.known_endpoints().get(end_point, {}):
             return NOT_FOUND
         runs = self.history.window(start_ms, end_ms, failed)
         times = {"startTimeInSeconds": start_ms / 1000, "endTimeInSeconds": end_ms / 1000}
@@ -109,19 +109,21 @@ class Oracle:
     def runs(self, namespace: str, name: str, start_ms: int, end_ms: int) -> Answer:
         """Status and body of the runs of an end point, failed ones too."""
         end_point = EndPoint(namespace, name)
-        if end_point not in self.history.known():
+        if end_point not in self.history.known_endpoints():
             return NOT_FOUND
         runs = self.history.window(start_ms, end_ms, failed=True)
         return 200, {"runs": [_run(r, end_point) for r in runs if r.reads(end_point) or r.writes(end_point)]}
 
     def namespaces(self) -> Answer:
         """The namespaces of the end points ever seen."""
-        return 200, {"namespaces": sorted({each.namespace for each in self.history.known()})}
+        return 200, {"namespaces": sorted({item.namespace for item in self.history.known_endpoints()})}
 
     def end_points(self, namespace: str, prefix: str = "") -> Answer:
         """The end points of a namespace, without their descriptions (see `description`)."""
-        known = (each for each in self.history.known() if each.namespace == namespace)
-        return 200, {"endpoints": [each.json() for each in sorted(known) if each.name.startswith(prefix)]}
+        known_endpoints = (item for item in self.history.known_endpoints() if item.namespace == namespace)
+        return 200, {
+            "endpoints": [item.json() for item in sorted(known_endpoints) if item.name.startswith(prefix)]
+        }
 
     def descriptions(self, namespace: str, name: str) -> set[str]:
         """Every description that some run ever gave an end point: the contract does not say which shows."""
@@ -131,10 +133,10 @@ class Oracle:
     def fields(self, namespace: str, name: str, prefix: str = "") -> Answer:
         """The fields of an end point; `type` is a list of what may stand there, for the driver to choose."""
         end_point = EndPoint(namespace, name)
-        if end_point not in self.history.known():
+        if end_point not in self.history.known_endpoints():
             return NOT_FOUND
-        fields = self.history.known()[end_point]
-        return 200, {"fields": [_field(fields[each]) for each in sorted(fields) if each.startswith(prefix)]}
+        fields = self.history.known_endpoints()[end_point]
+        return 200, {"fields": [_field(fields[item]) for item in sorted(fields) if item.startswith(prefix)]}
 
 
 def _in_any_order(content: Content) -> set[Operation]:
@@ -158,5 +160,5 @@ def _run(run: Run, end_point: EndPoint) -> Json:
     ways = {"backward": run.writes(end_point), "forward": run.reads(end_point)}
     direction = "both" if all(ways.values()) else next(way for way, holds in ways.items() if holds)
     names = ("run", "application", "program", "type", "startTime", "state")
-    told = {name: run.member(name) for name in names}
-    return {**told, "namespace": run.namespace, "checksum": run.checksum, "direction": direction}
+    members = {name: run.member(name) for name in names}
+    return {**members, "namespace": run.namespace, "checksum": run.checksum, "direction": direction}

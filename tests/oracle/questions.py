@@ -1,4 +1,4 @@
-"""Which questions to ask after a history: paths and queries, and what the oracle answers to each."""
+"""Random queries after a history, with the oracle's answers."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Ask:
 
     def expected(self, oracle: Oracle) -> tuple[int, Any, bool]:
         """What the oracle answers: status, body, and whether `Truncated: true` is due."""
-        place = (self.namespace, self.name)
+        dataset = (self.namespace, self.name)
         window = (self.start_ms, self.end_ms)
         options = {name: _value(value) for name, value in self.options}
         if self.kind == "high":
-            return oracle.high_level(*place, *window, **options)
+            return oracle.high_level(*dataset, *window, **options)
         answers = {
-            "detailed": lambda: oracle.detailed(*place, self.field, *window, **options),
-            "first": lambda: oracle.first_design(*place, self.field, *window, **options),
-            "runs": lambda: oracle.runs(*place, *window),
-            "fields": lambda: oracle.fields(*place, **options),
+            "detailed": lambda: oracle.detailed(*dataset, self.field, *window, **options),
+            "first": lambda: oracle.first_design(*dataset, self.field, *window, **options),
+            "runs": lambda: oracle.runs(*dataset, *window),
+            "fields": lambda: oracle.fields(*dataset, **options),
             "endpoints": lambda: oracle.end_points(self.namespace, **options),
             "namespaces": oracle.namespaces,
         }
@@ -86,18 +86,18 @@ class Questions:
         self.random = random
         self.documents = documents
 
-    def some(self, count: int) -> list[Ask]:
+    def sample_asks(self, count: int) -> list[Ask]:
         """The catalogue's questions once, and so many others."""
         fixed = [Ask("namespaces"), *(Ask("endpoints", namespace) for namespace in NAMESPACES)]
-        return fixed + [self.one() for _ in range(count)]
+        return fixed + [self.random_ask() for _ in range(count)]
 
-    def one(self) -> Ask:
+    def random_ask(self) -> Ask:
         kind = self.random.choices(["high", "detailed", "first", "runs", "fields"], [4, 6, 3, 1, 1])[0]
         field = self.random.choice(self.documents.fields if self.random.random() < 0.97 else FIELDS)
-        return Ask(kind, *self._place(), field, *self._window(), tuple(self._options(kind).items()))
+        return Ask(kind, *self._random_dataset(), field, *self._window(), tuple(self._options(kind).items()))
 
-    def _place(self) -> tuple[str, str]:
-        namespace, name = self.random.choice(self.documents.places)
+    def _random_dataset(self) -> tuple[str, str]:
+        namespace, name = self.random.choice(self.documents.datasets)
         if self.random.random() < 0.05:
             return self.random.choice(NAMESPACES), self.random.choice(END_POINTS)
         return namespace, name
@@ -118,4 +118,6 @@ class Questions:
             maybe["indirect"] = ["true", "false"]
         if kind in ("high", "detailed", "first"):
             maybe["failed"] = ["false", "true"]
-        return {name: self.random.choice(few) for name, few in maybe.items() if self.random.random() < 0.7}
+        return {
+            name: self.random.choice(values) for name, values in maybe.items() if self.random.random() < 0.7
+        }

@@ -1,4 +1,4 @@
-"""How is the contract read where its words leave a choice? Each choice once, with the words it rests on.
+"""Interpretations of the contract where its text leaves a choice, each with the text it is based on.
 
 The switches below are those where two readings are both defensible; the value is the reading in use, and
 turning one shows at once which answers hang on it. The rest of this list are readings without a switch.

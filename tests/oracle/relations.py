@@ -1,4 +1,4 @@
-"""What does one run say about its end points: field pairs, drops, generated fields, unknowns."""
+"""Dataset relations of one run: field pairs, drops, generated fields, unknowns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from . import readings
-from .content import Content, EndPoint, Input, Json, Node, Operation, of_type, outputs_of
+from .content import Content, EndPoint, Input, Json, Node, Operation, operations_of_type, outputs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,47 +50,47 @@ class Claim:
 def steps_of(content: Content, indirect: bool = True) -> list[Step]:
     """Every transform's coupling of every input with every output; without `indirect`, direct ones alone."""
     return [
-        Step(each.node, (transform.name, output), transform.name, each.indirect)
-        for transform in of_type(content, "TRANSFORM")
-        for each in transform.inputs
+        Step(item.node, (transform.name, output), transform.name, item.indirect)
+        for transform in operations_of_type(content, "TRANSFORM")
+        for item in transform.inputs
         for output in outputs_of(content, transform)
-        if not each.indirect or (indirect and not is_direct_too(transform, each))
+        if not item.indirect or (indirect and not is_direct_too(transform, item))
     ]
 
 
-def is_direct_too(operation: Operation, each: Input) -> bool:
+def is_direct_too(operation: Operation, item: Input) -> bool:
     """Whether an operation takes the same field directly as well: then it is no *only* indirect one."""
     return not readings.BOTH_INFLUENCES_SHOWN and any(
-        other.node == each.node and not other.indirect for other in operation.inputs
+        other.node == item.node and not other.indirect for other in operation.inputs
     )
 
 
 def reached(steps: Iterable[Step], starts: Iterable[Node]) -> set[Node]:
     """The nodes that some way leads to, the starts themselves included."""
-    found, steps = set(starts), list(steps)
+    visited, steps = set(starts), list(steps)
     while True:
-        more = {step.stop for step in steps if step.start in found} - found
+        more = {step.stop for step in steps if step.start in visited} - visited
         if not more:
-            return found
-        found |= more
+            return visited
+        visited |= more
 
 
 @cache
 def claims(content: Content) -> frozenset[Claim]:
     """Everything one run says between end points."""
-    said = set(_pairs(content)) | set(_drops(content))
-    said = {claim for claim in said if not _said_directly(claim, said)}
-    return frozenset(said.union(_generated(content, said), _unknown(content, said)))
+    claimed = set(_pairs(content)) | set(_drops(content))
+    claimed = {claim for claim in claimed if not _is_direct(claim, claimed)}
+    return frozenset(claimed.union(_generated(content, claimed), _unknown(content, claimed)))
 
 
-def _said_directly(claim: Claim, said: set[Claim]) -> bool:
+def _is_direct(claim: Claim, claimed: set[Claim]) -> bool:
     direct = Claim(claim.source, claim.destination, claim.pair, False)
-    return claim.indirect and direct in said
+    return claim.indirect and direct in claimed
 
 
 def _ways(content: Content) -> Iterator[tuple[EndPoint, str, Node, bool]]:
     """(source, its field, a node behind which it stands, whether only indirectly)."""
-    for read in of_type(content, "READ"):
+    for read in operations_of_type(content, "READ"):
         for field in outputs_of(content, read):
             start = (read.name, field)
             directly = reached(steps_of(content, indirect=False), [start])
@@ -100,12 +100,12 @@ def _ways(content: Content) -> Iterator[tuple[EndPoint, str, Node, bool]]:
 
 def _pairs(content: Content) -> Iterator[Claim]:
     for source, field, node, indirect in _ways(content):
-        for write in of_type(content, "WRITE"):
-            for each in write.inputs:
-                if each.node == node and each.indirect:
+        for write in operations_of_type(content, "WRITE"):
+            for item in write.inputs:
+                if item.node == node and item.indirect:
                     yield Claim(source, write.end_point, Pair(field, "*", dataset=True), True)
-                elif each.node == node:
-                    yield Claim(source, write.end_point, Pair(field, each.name), indirect)
+                elif item.node == node:
+                    yield Claim(source, write.end_point, Pair(field, item.name), indirect)
 
 
 def is_drop(content: Content, operation: Operation) -> bool:
@@ -115,26 +115,26 @@ def is_drop(content: Content, operation: Operation) -> bool:
 
 def _drops(content: Content) -> Iterator[Claim]:
     for source, field, node, indirect in _ways(content):
-        for drop in of_type(content, "TRANSFORM"):
-            for each in drop.inputs:
-                if is_drop(content, drop) and each.node == node:
-                    yield Claim(source, None, Pair(field, None), indirect or each.indirect)
+        for drop in operations_of_type(content, "TRANSFORM"):
+            for item in drop.inputs:
+                if is_drop(content, drop) and item.node == node:
+                    yield Claim(source, None, Pair(field, None), indirect or item.indirect)
 
 
-def _generated(content: Content, said: set[Claim]) -> Iterator[Claim]:
+def _generated(content: Content, claimed: set[Claim]) -> Iterator[Claim]:
     """Destination fields that no source field leads into directly."""
-    for write in of_type(content, "WRITE"):
-        for field in {each.name for each in write.inputs if not each.indirect}:
-            into = [c for c in said if c.destination == write.end_point and not c.indirect]
+    for write in operations_of_type(content, "WRITE"):
+        for field in {item.name for item in write.inputs if not item.indirect}:
+            into = [c for c in claimed if c.destination == write.end_point and not c.indirect]
             if not any(c.pair and c.pair.stop == field and not c.pair.dataset for c in into):
                 yield Claim(None, write.end_point, Pair(None, field))
 
 
-def _unknown(content: Content, said: set[Claim]) -> Iterator[Claim]:
+def _unknown(content: Content, claimed: set[Claim]) -> Iterator[Claim]:
     """Where a READ has no fields or a WRITE no inputs, and the run has no pair between the two."""
-    known = {(claim.source, claim.destination) for claim in said}
-    for read in of_type(content, "READ"):
-        for write in of_type(content, "WRITE"):
+    related = {(claim.source, claim.destination) for claim in claimed}
+    for read in operations_of_type(content, "READ"):
+        for write in operations_of_type(content, "WRITE"):
             bare = not outputs_of(content, read) or not write.inputs
-            if bare and (read.end_point, write.end_point) not in known:
+            if bare and (read.end_point, write.end_point) not in related:
                 yield Claim(read.end_point, write.end_point, None)

@@ -1,4 +1,4 @@
-"""Does the oracle say what the contract's own examples and small hand-made cases say?"""
+"""The oracle agrees with the contract's own examples and small cases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write(name: str, destination: str, *inputs: str | Json) -> Json:
 
 
 def refs(inputs: Any) -> list[Json]:
-    return [ref(each) if isinstance(each, str) else each for each in inputs]
+    return [ref(item) if isinstance(item, str) else item for item in inputs]
 
 
 def ref(text: str) -> Json:
@@ -44,9 +44,12 @@ def filtered(text: str) -> Json:
     return {**ref(text), "influence": "indirect", "kind": "filter"}
 
 
-def told(*operations: Json, run_: Json | None = None) -> Oracle:
+def oracle_of(*operations: Json, run_members: Json | None = None) -> Oracle:
     oracle = Oracle()
-    assert oracle.record("ns1", {"run": run_ or run(), "operations": list(operations)}, CHECKSUM)[0] == 201
+    assert (
+        oracle.record("ns1", {"run": run_members or run(), "operations": list(operations)}, CHECKSUM)[0]
+        == 201
+    )
     return oracle
 
 
@@ -72,7 +75,7 @@ WORKED = [
 
 
 def test_worked_example_high_level() -> None:
-    _, body, truncated = told(*WORKED).high_level("ns1", "user_data", *ALL)
+    _, body, truncated = oracle_of(*WORKED).high_level("ns1", "user_data", *ALL)
     tail = {"level": 1, "direction": "forward"}
     names = [{"from": "body", "to": "first_name"}, {"from": "body", "to": "last_name"}]
     dropped = [{"from": "offset", "to": None}]
@@ -85,7 +88,7 @@ def test_worked_example_high_level() -> None:
 
 def test_worked_example_detailed() -> None:
     written = {"id": "parse.first_name", "label": "first_name", "destinationEndPoint": end("people")}
-    status, body = told(*WORKED).detailed("ns1", "people", "first_name", *ALL)
+    status, body = oracle_of(*WORKED).detailed("ns1", "people", "first_name", *ALL)
     assert status == 200
     assert body == {
         "nodes": [written, {"id": "read.body", "label": "body", "sourceEndPoint": end("user_data")}],
@@ -102,7 +105,7 @@ def test_worked_example_detailed() -> None:
 
 def test_worked_example_dry_run() -> None:
     document = {"run": run(), "operations": WORKED}
-    oracle = told(*WORKED)
+    oracle = oracle_of(*WORKED)
     _, body = Oracle().dry_run("ns1", document, CHECKSUM)
     assert body["lineage"] == oracle.high_level("ns1", "user_data", *ALL)[1]
     assert body["warnings"] == []
@@ -138,7 +141,7 @@ def pipeline() -> Oracle:
 
 def test_pipeline_detailed() -> None:
     _, body = pipeline().detailed("myns", "mytableds", "id", *ALL)
-    steps = [(each["from"], each["to"], each["operation"]) for each in body["connections"]]
+    steps = [(item["from"], item["to"], item["operation"]) for item in body["connections"]]
     assert steps == [
         ("concat.name", "create.id", "create"),
         ("parse.first_name", "concat.name", "concat"),
@@ -146,12 +149,12 @@ def test_pipeline_detailed() -> None:
         ("read.body", "parse.first_name", "parse"),
         ("read.body", "parse.last_name", "parse"),
     ]
-    assert [each["name"] for each in body["operations"]] == ["concat", "create", "parse", "read", "write"]
+    assert [item["name"] for item in body["operations"]] == ["concat", "create", "parse", "read", "write"]
 
 
 def test_pipeline_simple() -> None:
     _, body = pipeline().detailed("myns", "mytableds", "id", *ALL, view="simple")
-    assert [each["id"] for each in body["nodes"]] == ["create.id", "read.body"]
+    assert [item["id"] for item in body["nodes"]] == ["create.id", "read.body"]
     ran = ["parse", "concat", "create"]
     ends = {"from": "read.body", "to": "create.id"}
     assert body["connections"] == [{**ends, "operation": "parse, concat, create", "operations": ran}]
@@ -159,14 +162,14 @@ def test_pipeline_simple() -> None:
 
 def test_pipeline_writes_what_lives() -> None:
     _, body = pipeline().fields("myns", "mytableds")
-    assert [each["name"] for each in body["fields"]] == ["age", "body", "id", "name"]
+    assert [item["name"] for item in body["fields"]] == ["age", "body", "id", "name"]
 
 
 def test_pipeline_as_the_first_design_asked() -> None:
     _, body = pipeline().first_design("myns", "mytableds", "id", 0, 2000)
     (path,) = body["paths"]
     assert (body["startTimeInSeconds"], body["endTimeInSeconds"], path["runs"]) == (0, 2, ["1"])
-    assert [each["name"] for each in path["operations"]] == ["read", "parse", "concat", "create", "write"]
+    assert [item["name"] for item in path["operations"]] == ["read", "parse", "concat", "create", "write"]
     assert path["operations"][0]["inputs"] == ["user_data"]
     assert path["operations"][-1]["outputs"] == []
 
@@ -175,19 +178,19 @@ def test_repeated_names_and_the_write_are_made_unique() -> None:
     oracle = Oracle()
     late = first("write", [field("name"), {"source": {"name": "more"}}], "write")
     oracle.record("ns1", {**PIPELINE, "operations": [*PIPELINE["operations"], late]}, CHECKSUM)
-    (run_,) = oracle.history.runs.values()
-    names = [operation.name for operation in run_.content]
+    (run_members,) = oracle.history.runs.values()
+    names = [operation.name for operation in run_members.content]
     assert names == ["read", "parse", "concat", "drop", "drop#2", "create", "write.read", "write", "write#2"]
 
 
 def test_unknown_field_of_the_first_design_is_refused() -> None:
     document = {**PIPELINE, "operations": [*PIPELINE["operations"], first("x", [field("never")], "y")]}
     status, body = Oracle().record("ns1", document)
-    assert (status, [each["fault"] for each in body["errors"]]) == (422, ["unknown field"])
+    assert (status, [item["fault"] for item in body["errors"]]) == (422, ["unknown field"])
 
 
 def test_drop_beside_use() -> None:
-    oracle = told(read("r", "s", "a"), transform("drop", ["r.a"]), write("w", "d", "r.a"))
+    oracle = oracle_of(read("r", "s", "a"), transform("drop", ["r.a"]), write("w", "d", "r.a"))
     assert high(oracle, "s") == [
         (1, "forward", "s", None, [{"from": "a", "to": None}]),
         (1, "forward", "s", "d", [{"from": "a", "to": "a"}]),
@@ -197,7 +200,7 @@ def test_drop_beside_use() -> None:
 
 def test_dropped_generated_field_has_no_pair() -> None:
     generate, drop = transform("g", [], "x"), transform("drop", ["g.x"])
-    oracle = told(read("r", "s", "a"), generate, drop, write("w", "d", "r.a"))
+    oracle = oracle_of(read("r", "s", "a"), generate, drop, write("w", "d", "r.a"))
     assert high(oracle, "s") == [(1, "forward", "s", "d", [{"from": "a", "to": "a"}])]
 
 
@@ -211,7 +214,7 @@ def test_unlisted_output_is_no_drop_but_a_warning() -> None:
 
 def test_generated_with_indirect_beside_it() -> None:
     generate = transform("g", [filtered("r.a")], "x")
-    oracle = told(read("r", "s", "a"), generate, write("w", "d", "g.x"))
+    oracle = oracle_of(read("r", "s", "a"), generate, write("w", "d", "g.x"))
     assert high(oracle, "d") == [
         (1, "backward", None, "d", [{"from": None, "to": "x"}]),
         (1, "backward", "s", "d", [{"from": "a", "to": "x", "influence": "indirect"}]),
@@ -223,22 +226,24 @@ def test_generated_with_indirect_beside_it() -> None:
 
 
 def test_indirect_only_where_no_way_is_direct() -> None:
-    oracle = told(read("r", "s", "a"), transform("t", ["r.a", filtered("r.a")], "b"), write("w", "d", "t.b"))
+    oracle = oracle_of(
+        read("r", "s", "a"), transform("t", ["r.a", filtered("r.a")], "b"), write("w", "d", "t.b")
+    )
     assert high(oracle, "d") == [(1, "backward", "s", "d", [{"from": "a", "to": "b"}])]
     _, body = oracle.detailed("ns1", "d", "b", *ALL)
-    assert [each.get("influence") for each in body["connections"]] == [None]
+    assert [item.get("influence") for item in body["connections"]] == [None]
 
 
 def test_whole_data_set_influence() -> None:
-    oracle = told(read("r", "s", "a", "*"), write("w", "d", "r.*", filtered("r.a")))
-    whole = {"from": "a", "to": "*", "influence": "indirect", "scope": "dataset"}
-    assert high(oracle, "d") == [(1, "backward", "s", "d", [{"from": "*", "to": "*"}, whole])]
+    oracle = oracle_of(read("r", "s", "a", "*"), write("w", "d", "r.*", filtered("r.a")))
+    wildcard = {"from": "a", "to": "*", "influence": "indirect", "scope": "dataset"}
+    assert high(oracle, "d") == [(1, "backward", "s", "d", [{"from": "*", "to": "*"}, wildcard])]
     assert high(oracle, "d", indirect=False) == [(1, "backward", "s", "d", [{"from": "*", "to": "*"}])]
     assert oracle.detailed("ns1", "d", "*", *ALL)[1]["connections"] == []
 
 
 def test_indirect_drop() -> None:
-    oracle = told(read("r", "s", "a"), transform("drop", [filtered("r.a")]), write("w", "d"))
+    oracle = oracle_of(read("r", "s", "a"), transform("drop", [filtered("r.a")]), write("w", "d"))
     dropped = {"from": "a", "to": None, "influence": "indirect"}
     assert high(oracle, "s") == [(1, "forward", "s", None, [dropped]), (1, "forward", "s", "d", [])]
     assert high(oracle, "s", indirect=False) == [(1, "forward", "s", "d", [])]
@@ -246,14 +251,14 @@ def test_indirect_drop() -> None:
 
 @pytest.mark.parametrize("name", ["s", "d"])
 def test_unknown(name: str) -> None:
-    oracle = told(read("r", "s"), read("r2", "s2", "a"), write("w", "d", "r2.a"))
+    oracle = oracle_of(read("r", "s"), read("r2", "s2", "a"), write("w", "d", "r2.a"))
     _, body, _ = oracle.high_level("ns1", name, *ALL)
     assert [e["unknown"] for e in body if e["source"] == end("s")] == [True]
-    assert all("unknown" not in each for each in body if each["source"] == end("s2"))
+    assert all("unknown" not in item for item in body if item["source"] == end("s2"))
 
 
 def test_cycle_between_end_points_ends_the_walk() -> None:
-    oracle = told(read("r", "a", "x"), write("w", "b", "r.x"))
+    oracle = oracle_of(read("r", "a", "x"), write("w", "b", "r.x"))
     document = {"run": run(2), "operations": [read("r", "b", "x"), write("w", "a", "r.x")]}
     oracle.record("ns1", document, OLDER)
     pair = [{"from": "x", "to": "x"}]
@@ -279,27 +284,27 @@ def test_the_cap_says_so(level: int, length: int, truncated: bool) -> None:
 
 
 def test_older_namesakes_are_renamed() -> None:
-    oracle = told(*WORKED, run_=run(2))
+    oracle = oracle_of(*WORKED, run_members=run(2))
     changed = [{**WORKED[0], "description": "otherwise"}, *WORKED[1:]]
     oracle.record("ns1", {"run": run(1), "operations": changed}, OLDER)
     _, body = oracle.detailed("ns1", "people", "last_name", *ALL)
-    assert [each["name"] for each in body["operations"]] == ["parse", "read", "read@fedcba98", "store"]
-    assert [each["from"] for each in body["connections"]] == ["read.body", "read@fedcba98.body"]
+    assert [item["name"] for item in body["operations"]] == ["parse", "read", "read@fedcba98", "store"]
+    assert [item["from"] for item in body["connections"]] == ["read.body", "read@fedcba98.body"]
     assert body["checksums"] == [CHECKSUM, OLDER]
 
 
 def test_forward_lists_drops_dead_ends_and_every_destination() -> None:
     operations = [read("r", "s", "a%.b"), transform("t", ["r.a%.b"], "dead"), transform("drop", ["t.dead"])]
-    oracle = told(*operations, write("w1", "d2", "r.a%.b"), write("w2", "d1", "r.a%.b"))
+    oracle = oracle_of(*operations, write("w1", "d2", "r.a%.b"), write("w2", "d1", "r.a%.b"))
     _, body = oracle.detailed("ns1", "s", "a%.b", *ALL, direction="forward")
-    assert [each["id"] for each in body["nodes"]] == ["r.a%25%2Eb", "t.dead"]
+    assert [item["id"] for item in body["nodes"]] == ["r.a%25%2Eb", "t.dead"]
     assert body["nodes"][0]["destinationEndPoint"] == end("d1")
     assert body["nodes"][0]["destinationEndPoints"] == [end("d1"), end("d2")]
-    assert [each["name"] for each in body["operations"]] == ["drop", "r", "t", "w1", "w2"]
+    assert [item["name"] for item in body["operations"]] == ["drop", "r", "t", "w1", "w2"]
 
 
 def test_same_replaced_and_failed() -> None:
-    oracle = told(*WORKED)
+    oracle = oracle_of(*WORKED)
     document = {"run": run(), "operations": WORKED}
     assert oracle.record("ns1", document, CHECKSUM) == (
         200,
@@ -314,7 +319,7 @@ def test_same_replaced_and_failed() -> None:
 
 
 def test_unknown_names_are_404_known_ones_are_empty() -> None:
-    oracle = told(*WORKED)
+    oracle = oracle_of(*WORKED)
     assert oracle.high_level("ns1", "never", *ALL)[0] == 404
     assert oracle.detailed("ns1", "people", "never", *ALL)[0] == 404
     assert oracle.high_level("ns1", "people", 1001, 2000) == (200, [], False)
@@ -335,5 +340,5 @@ def test_unknown_names_are_404_known_ones_are_empty() -> None:
 def test_refused(operations: list[Json], faults: list[str]) -> None:
     oracle = Oracle()
     status, body = oracle.record("ns1", {"run": run(), "operations": operations})
-    assert (status, [each["fault"] for each in body["errors"]]) == (422, faults)
+    assert (status, [item["fault"] for item in body["errors"]]) == (422, faults)
     assert not oracle.history.ever

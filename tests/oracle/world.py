@@ -1,4 +1,4 @@
-"""What do the server and the oracle say to the same history: both, side by side."""
+"""Server and oracle with the same history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .history import read_document
 from .oracle import Oracle
 from .questions import Ask
 
-Told = list[tuple[str, Json]]
+History = list[tuple[str, Json]]
 
 
 class World:
@@ -34,23 +34,23 @@ class World:
         """Tell both; what differs between their answers, or nothing."""
         url = f"/v3/namespaces/{quote(namespace, safe='')}/lineage"
         dry = self.client.post(f"{url}?dryRun=true", json=document)
-        said = self.client.post(url, json=document)
-        checksum = said.get_json().get("checksum", "")
+        response = self.client.post(url, json=document)
+        checksum = response.get_json().get("checksum", "")
         wrong = self._dry_run(namespace, document, checksum, dry)
         due = self.oracle.record(namespace, document, checksum)
-        return wrong or _recorded(said.status_code, said.get_json(), *due)
+        return wrong or _recorded(response.status_code, response.get_json(), *due)
 
-    def _dry_run(self, namespace: str, document: Json, checksum: str, said: Any) -> str:
+    def _dry_run(self, namespace: str, document: Json, checksum: str, response: Any) -> str:
         status, due = self.oracle.dry_run(namespace, document, checksum)
-        body = said.get_json()
-        if status != 200 or said.status_code != 200:
-            return _recorded(said.status_code, body, status, due)
+        body = response.get_json()
+        if status != 200 or response.status_code != 200:
+            return _recorded(response.status_code, body, status, due)
         got = {
             **body,
             "operations": Oracle.operations(namespace, body),
-            "warnings": _places(body["warnings"]),
+            "warnings": _warning_paths(body["warnings"]),
         }
-        due = {**due, "warnings": _places(due["warnings"])}
+        due = {**due, "warnings": _warning_paths(due["warnings"])}
         if got != due:
             return f"dry run said {_text(got)}\n due {_text(due)}"
         return self._one_to_one(read_document(namespace, document)[0], checksum)
@@ -58,14 +58,14 @@ class World:
     def _one_to_one(self, content: Content, checksum: str) -> str:
         """One content has one checksum, another content another."""
         key = frozenset(content)
-        known = self.checksums.setdefault(key, checksum), self.contents.setdefault(checksum, key)
-        return "" if known == (checksum, key) else f"checksum {checksum}, but also {known}"
+        first_seen = self.checksums.setdefault(key, checksum), self.contents.setdefault(checksum, key)
+        return "" if first_seen == (checksum, key) else f"checksum {checksum}, but also {first_seen}"
 
     def ask(self, ask: Ask) -> str:
         """Ask both; what differs between their answers, or nothing."""
-        said = self.client.get(ask.url)
-        truncated = said.headers.get("Truncated") == "true"
-        return differences(self.oracle, ask, said.status_code, said.get_json(), truncated)
+        response = self.client.get(ask.url)
+        truncated = response.headers.get("Truncated") == "true"
+        return differences(self.oracle, ask, response.status_code, response.get_json(), truncated)
 
 
 def _recorded(status: int, body: Json, due_status: int, due: Json) -> str:
@@ -73,58 +73,58 @@ def _recorded(status: int, body: Json, due_status: int, due: Json) -> str:
         return f"status {status} {_text(body)}, due {due_status} {_text(due)}"
     if status == 422:
         return _faults(body["errors"], due["errors"])
-    body, due = ({**each, "warnings": _places(each.get("warnings", []))} for each in (body, due))
+    body, due = ({**item, "warnings": _warning_paths(item.get("warnings", []))} for item in (body, due))
     return "" if body == due else f"said {_text(body)}\n due {_text(due)}"
 
 
-def _faults(said: list[Json], due: list[Json]) -> str:
+def _faults(response: list[Json], due: list[Json]) -> str:
     """Each fault due is named at its place or within, and nothing else is."""
-    missing = [each for each in due if not any(_within(s["at"], each["at"]) for s in said)]
-    more = [each for each in said if not any(_within(each["at"], d["at"]) for d in due)]
+    missing = [item for item in due if not any(_within(s["at"], item["at"]) for s in response)]
+    more = [item for item in response if not any(_within(item["at"], d["at"]) for d in due)]
     return f"not named {missing}, named without reason {more}" if missing or more else ""
 
 
-def _within(place: str, outer: str) -> bool:
-    return f"{place}.".startswith(f"{outer}.")
+def _within(path: str, outer: str) -> bool:
+    return f"{path}.".startswith(f"{outer}.")
 
 
-def _places(warned: list[Json]) -> list[str]:
-    return sorted(each["at"] for each in warned)
+def _warning_paths(warned: list[Json]) -> list[str]:
+    return sorted(item["at"] for item in warned)
 
 
 def _text(body: Any) -> str:
-    return json.dumps(body, ensure_ascii=False, sort_keys=True, default=lambda each: sorted(map(str, each)))
+    return json.dumps(body, ensure_ascii=False, sort_keys=True, default=lambda item: sorted(map(str, item)))
 
 
-def tell(told: Told, level_max: int) -> tuple[World, str]:
+def record_history(recorded: History, level_max: int) -> tuple[World, str]:
     """A world that was told a history, and the first difference in the answers to that."""
     world = World(level_max)
-    for number, (namespace, document) in enumerate(told):
+    for number, (namespace, document) in enumerate(recorded):
         wrong = world.record(namespace, document)
         if wrong:
             return world, f"document {number}: {wrong}"
     return world, ""
 
 
-def differs(told: Told, ask: Ask | None, level_max: int) -> str:
+def differs(recorded: History, ask: Ask | None, level_max: int) -> str:
     """What differs after a history: in recording it, or in one question."""
-    world, wrong = tell(told, level_max)
+    world, wrong = record_history(recorded, level_max)
     return wrong if wrong or ask is None else world.ask(ask)
 
 
-def fewest(told: Told, ask: Ask | None, level_max: int) -> Told:
+def fewest(recorded: History, ask: Ask | None, level_max: int) -> History:
     """A history that is as short as leaving documents out makes it, and differs still."""
-    for number in range(len(told) - 1, -1, -1):
-        less = told[:number] + told[number + 1 :]
+    for number in range(len(recorded) - 1, -1, -1):
+        less = recorded[:number] + recorded[number + 1 :]
         if differs(less, ask, level_max):
-            told = less
-    return told
+            recorded = less
+    return recorded
 
 
-def report(seed: int, told: Told, ask: Ask | None, level_max: int) -> str:
+def report(seed: int, recorded: History, ask: Ask | None, level_max: int) -> str:
     """The seed, the shortest history, the question, and what differs."""
-    told = fewest(told, ask, level_max)
+    recorded = fewest(recorded, ask, level_max)
     lines = [f"seed {seed}, level_max {level_max}"]
-    lines += [f"POST {namespace!r} {_text(document)}" for namespace, document in told]
+    lines += [f"POST {namespace!r} {_text(document)}" for namespace, document in recorded]
     lines += [f"GET {ask.url}" if ask else "(recording)"]
-    return "\n".join([*lines, differs(told, ask, level_max)])
+    return "\n".join([*lines, differs(recorded, ask, level_max)])

@@ -1,1 +1,1 @@
-"""Events of a real agent, and what must come of them."""
+"""Events of a real agent and the lineage expected of them."""

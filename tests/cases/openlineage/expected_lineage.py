@@ -1,4 +1,4 @@
-"""What do events say: each run's field lineage by the words of OpenLineage, in the plainest way.
+"""Field lineage of each run, computed from its events in the plainest way.
 
 An oracle: it shares no line with the code it judges. The rules, and where they come from:
 
@@ -28,8 +28,8 @@ Ends: TypeAlias = tuple[Name | None, Name | None]
 Edge: TypeAlias = tuple[Name, str, str]
 """A source field, and the field of an output that was made from it."""
 
-OF_ROWS = {"FILTER", "JOIN", "GROUP_BY", "SORT"}
-WHOLE, DIRECT, INDIRECT = "*", "direct", "indirect"
+ROW_KINDS = {"FILTER", "JOIN", "GROUP_BY", "SORT"}
+WHOLE_DATASET, DIRECT, INDIRECT = "*", "direct", "indirect"
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Related:
 
     direct: set[tuple[str | None, str]] = field(default_factory=set)
     indirect: set[tuple[str, str]] = field(default_factory=set)
-    whole: set[str] = field(default_factory=set)
+    dataset_fields: set[str] = field(default_factory=set)
     unknown: bool = False
 
     def pairs(self) -> set[tuple[str | None, str, str]]:
@@ -46,7 +46,7 @@ class Related:
         return (
             {(*pair, DIRECT) for pair in self.direct}
             | {(*pair, INDIRECT) for pair in self.indirect - self.direct}
-            | {(start, WHOLE, WHOLE) for start in self.whole}
+            | {(start, WHOLE_DATASET, WHOLE_DATASET) for start in self.dataset_fields}
         )
 
 
@@ -72,29 +72,29 @@ class Facet:
     fields: set[str] = field(default_factory=set)
     direct: set[Edge] = field(default_factory=set)
     indirect: set[Edge] = field(default_factory=set)
-    whole: set[tuple[Name, str]] = field(default_factory=set)
+    dataset_fields: set[tuple[Name, str]] = field(default_factory=set)
 
-    def taken(self) -> set[Name]:
+    def inputs(self) -> set[Name]:
         """The inputs of which a field was taken."""
-        return {edge[0] for edge in (*self.direct, *self.indirect, *self.whole)}
+        return {edge[0] for edge in (*self.direct, *self.indirect, *self.dataset_fields)}
 
 
-def runs(told: Iterable[Event]) -> list[Run]:
+def runs(events_given: Iterable[Event]) -> list[Run]:
     """All runs that the events tell of."""
-    return [_run(run, of_run) for run, of_run in by_run(told).items()]
+    return [_run(run, run_events_list) for run, run_events_list in by_run(events_given).items()]
 
 
-def merged(of: Iterable[Run]) -> dict[Ends, Related]:
+def merged(runs_merged: Iterable[Run]) -> dict[Ends, Related]:
     """What several runs say together."""
-    found: dict[Ends, Related] = {}
-    for run in of:
+    merged_relations: dict[Ends, Related] = {}
+    for run in runs_merged:
         for ends, related in run.related.items():
-            sum_ = found.setdefault(ends, Related())
-            sum_.direct |= related.direct
-            sum_.indirect |= related.indirect
-            sum_.whole |= related.whole
-            sum_.unknown |= related.unknown
-    return found
+            relation = merged_relations.setdefault(ends, Related())
+            relation.direct |= related.direct
+            relation.indirect |= related.indirect
+            relation.dataset_fields |= related.dataset_fields
+            relation.unknown |= related.unknown
+    return merged_relations
 
 
 def time_ms(event: Event) -> int:
@@ -109,48 +109,48 @@ def name_of(dataset: dict[str, Any]) -> Name:
     return dataset["namespace"], name
 
 
-def _run(run: str, told: Sequence[Event]) -> Run:
-    told = sorted(told, key=time_ms)
-    starts = [time_ms(event) for event in told if event["eventType"] == "START"]
+def _run(run: str, events_given: Sequence[Event]) -> Run:
+    events_given = sorted(events_given, key=time_ms)
+    starts = [time_ms(event) for event in events_given if event["eventType"] == "START"]
     lists: dict[str, set[Name]] = {"inputs": set(), "outputs": set()}
     facets: dict[Name, Facet] = {}
-    for event in told:
-        said: dict[Name, Facet] = {}
-        for which, dataset in datasets(event):
-            lists[which].add(name_of(dataset))
+    for event in events_given:
+        facets_by_name: dict[Name, Facet] = {}
+        for role, dataset in datasets(event):
+            lists[role].add(name_of(dataset))
             change = dataset.get("facets", {}).get("lifecycleStateChange", {})
             if change.get("previousIdentifier"):
                 lists["inputs"].add(name_of(change["previousIdentifier"]))
-            facet = _facet(dataset) if which == "outputs" else None
+            facet = _facet(dataset) if role == "outputs" else None
             if facet is not None:
-                said[name_of(dataset)] = facet
-        facets |= said
-    kinds = {event["eventType"] for event in told}
-    found = Run(
+                facets_by_name[name_of(dataset)] = facet
+        facets |= facets_by_name
+    kinds = {event["eventType"] for event in events_given}
+    merged_relations = Run(
         run,
-        min(starts or map(time_ms, told)),
+        min(starts or map(time_ms, events_given)),
         bool(kinds & {"FAIL", "ABORT"}),
-        lists["inputs"] | {name for facet in facets.values() for name in facet.taken()},
+        lists["inputs"] | {name for facet in facets.values() for name in facet.inputs()},
         lists["outputs"],
     )
-    _relate(found, facets)
-    return found
+    _relate(merged_relations, facets)
+    return merged_relations
 
 
 def _relate(run: Run, facets: dict[Name, Facet]) -> None:
-    taken = {name for facet in facets.values() for name in facet.taken()}
+    inputs = {name for facet in facets.values() for name in facet.inputs()}
     for output in run.outputs:
         facet = facets.get(output, Facet())
         for source, start, end in facet.direct:
             run.between(source, output).direct.add((start, end))
         for source, start, end in facet.indirect:
             run.between(source, output).indirect.add((start, end))
-        for source, start in facet.whole:
-            run.between(source, output).whole.add(start)
+        for source, start in facet.dataset_fields:
+            run.between(source, output).dataset_fields.add(start)
         for name in facet.fields - {end for _, _, end in facet.direct}:
             run.between(None, output).direct.add((None, name))
-        silent = not facet.fields and not facet.whole
-        for source in run.sources if silent else run.sources - taken:
+        silent = not facet.fields and not facet.dataset_fields
+        for source in run.sources if silent else run.sources - inputs:
             run.between(source, output).unknown = True
 
 
@@ -166,28 +166,29 @@ def _facet(dataset: dict[str, Any]) -> Facet | None:
     return None
 
 
-def _column_lineage(said: dict[str, Any]) -> Facet:
-    found = Facet(set(said["fields"]))
+def _column_lineage(facets_by_name: dict[str, Any]) -> Facet:
+    merged_relations = Facet(set(facets_by_name["fields"]))
     shaping: list[set[tuple[Name, str, str]]] = []
-    for name, column in said["fields"].items():
+    for name, column in facets_by_name["fields"].items():
         rows: set[tuple[Name, str, str]] = set()
-        for taken in column["inputFields"]:
-            source = taken["namespace"], taken["name"]
-            for transformation in taken["transformations"]:
+        for inputs in column["inputFields"]:
+            source = inputs["namespace"], inputs["name"]
+            for transformation in inputs["transformations"]:
                 if transformation["type"] == "DIRECT":
-                    found.direct.add((source, taken["field"], name))
-                elif transformation["subtype"] in OF_ROWS:
-                    rows.add((source, taken["field"], transformation["subtype"]))
+                    merged_relations.direct.add((source, inputs["field"], name))
+                elif transformation["subtype"] in ROW_KINDS:
+                    rows.add((source, inputs["field"], transformation["subtype"]))
                 else:
-                    found.indirect.add((source, taken["field"], name))
+                    merged_relations.indirect.add((source, inputs["field"], name))
         shaping.append(rows)
     everywhere: set[tuple[Name, str, str]] = set()
-    if "dataset" not in said and len(shaping) > 1:
+    if "dataset" not in facets_by_name and len(shaping) > 1:
         everywhere = set.intersection(*shaping)
-    for name, rows in zip(said["fields"], shaping, strict=True):
-        found.indirect |= {(source, start, name) for source, start, _ in rows - everywhere}
-    found.whole = {(source, start) for source, start, _ in everywhere}
-    found.whole |= {
-        ((taken["namespace"], taken["name"]), taken["field"]) for taken in said.get("dataset", ())
+    for name, rows in zip(facets_by_name["fields"], shaping, strict=True):
+        merged_relations.indirect |= {(source, start, name) for source, start, _ in rows - everywhere}
+    merged_relations.dataset_fields = {(source, start) for source, start, _ in everywhere}
+    merged_relations.dataset_fields |= {
+        ((inputs["namespace"], inputs["name"]), inputs["field"])
+        for inputs in facets_by_name.get("dataset", ())
     }
-    return found
+    return merged_relations

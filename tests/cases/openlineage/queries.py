@@ -1,4 +1,4 @@
-"""What does a server answer, in the oracle's words."""
+"""Answers of a server in the oracle's terms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from flask.testing import FlaskClient
 
-from .said import DIRECT, INDIRECT, WHOLE, Ends, Name, Related
+from .expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Ends, Name, Related
 
 Pairs = set[tuple[str | None, str, str]]
 Answer = dict[Ends, tuple[Pairs, bool]]
@@ -21,15 +21,15 @@ def lineage(client: FlaskClient, name: Name, start_ms: int, stop_ms: int, direct
     answer = client.get(f"{path}?{window}&direction={direction}&failed=true")
     assert answer.status_code == 200, answer.text
     assert "Truncated" not in answer.headers
-    found: Answer = {}
+    lineage_by_field: Answer = {}
     for entry in answer.json:
         assert (entry["direction"], entry["level"]) == (direction, 1)
         ends = _name(entry["source"]), _name(entry["destination"])
-        assert ends not in found
+        assert ends not in lineage_by_field
         pairs = {(pair["from"], pair["to"], _influence(pair)) for pair in entry["fieldmap"]}
         assert len(pairs) == len(entry["fieldmap"])
-        found[ends] = pairs, entry.get("unknown", False)
-    return found
+        lineage_by_field[ends] = pairs, entry.get("unknown", False)
+    return lineage_by_field
 
 
 def due(related: dict[Ends, Related], name: Name, direction: str) -> Answer:
@@ -46,12 +46,12 @@ def seconds(milliseconds: int) -> str:
     return f"{milliseconds // 1000}.{milliseconds % 1000:03}"
 
 
-def _name(said: dict[str, Any] | None) -> Name | None:
-    return None if said is None else (said["namespace"], said["name"])
+def _name(item: dict[str, Any] | None) -> Name | None:
+    return None if item is None else (item["namespace"], item["name"])
 
 
 def _influence(pair: dict[str, Any]) -> str:
     if pair.get("scope") == "dataset":
         assert (pair["to"], pair["influence"]) == ("*", "indirect")
-        return WHOLE
+        return WHOLE_DATASET
     return INDIRECT if pair.get("influence") == "indirect" else DIRECT

@@ -1,4 +1,4 @@
-"""Which events are there, and how do they come to a server."""
+"""The recorded events, and the ways in which they are sent to a server."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from flask.testing import FlaskClient
 
 Event: TypeAlias = dict[str, Any]
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 BATCH_EVENTS = 400
 
 
 def events() -> list[Event]:
     """All events, in the order in which they arrived."""
-    with gzip.open(HERE / "events.ndjson.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(FOLDER / "events.ndjson.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def expected() -> list[dict[str, Any]]:
     """The lineage worked out by hand, an item for each field of an output."""
-    said: list[dict[str, Any]] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
-    return said
+    cases: list[dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    return cases
 
 
 def post(client: FlaskClient, sent: Sequence[Event]) -> None:
@@ -44,12 +44,12 @@ def datasets(event: Event) -> Iterator[tuple[str, Event]]:
             yield name, dataset
 
 
-def by_run(told: Iterable[Event]) -> dict[str, list[Event]]:
+def by_run(events_given: Iterable[Event]) -> dict[str, list[Event]]:
     """The events of each run."""
-    found: dict[str, list[Event]] = {}
-    for event in told:
-        found.setdefault(event["run"]["runId"], []).append(event)
-    return found
+    events_by_run: dict[str, list[Event]] = {}
+    for event in events_given:
+        events_by_run.setdefault(event["run"]["runId"], []).append(event)
+    return events_by_run
 
 
 def _batches(sent: Sequence[Event]) -> Iterator[Sequence[Event]]:

@@ -1,4 +1,4 @@
-"""Is what the events say what is answered, in whatever order and however often they come?"""
+"""Answers agree with the events, in whatever order and however often they are sent."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-from . import asked, said
+from . import expected_lineage, queries
+from .expected_lineage import Run
 from .recorded import Event, events, post
-from .said import Run
 
 HOUR_MS = 3_600_000
 
 SENT = {
-    "in order": lambda told: told,
-    "shuffled": lambda told: random.Random(5).sample(told, len(told)),
-    "each twice": lambda told: random.Random(6).sample(told * 2, len(told) * 2),
+    "in order": lambda recorded_events: recorded_events,
+    "shuffled": lambda recorded_events: random.Random(5).sample(recorded_events, len(recorded_events)),
+    "each twice": lambda recorded_events: random.Random(6).sample(
+        recorded_events * 2, len(recorded_events) * 2
+    ),
 }
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Event]:
+def recorded_events() -> list[Event]:
     return events()
 
 
 @pytest.fixture(scope="module")
-def runs(told: list[Event]) -> list[Run]:
-    return said.runs(told)
+def runs(recorded_events: list[Event]) -> list[Run]:
+    return expected_lineage.runs(recorded_events)
 
 
 @pytest.fixture(scope="module", params=SENT, ids=lambda name: name.replace(" ", "-"))
-def client(request: pytest.FixtureRequest, told: list[Event]) -> Iterator[FlaskClient]:
+def client(request: pytest.FixtureRequest, recorded_events: list[Event]) -> Iterator[FlaskClient]:
     store = LineageStore(open_table("sqlite:///:memory:"))
     client = create_app(store).test_client()
-    post(client, SENT[request.param](told))
+    post(client, SENT[request.param](recorded_events))
     yield client
     store.close()
 
 
-def test_the_oracle_knows_all_that_was_recorded(told: list[Event], runs: list[Run]) -> None:
-    assert (len(told), len(runs)) == (2_724, 984)
+def test_the_oracle_knows_all_that_was_recorded(recorded_events: list[Event], runs: list[Run]) -> None:
+    assert (len(recorded_events), len(runs)) == (2_724, 984)
     assert [run.run for run in runs if run.failed] == ["01a1fd8a-0b75-7d2b-a9e6-2d4dac19b76c"]
     assert sum(bool(run.outputs) for run in runs) > 300
     assert all(run.related for run in runs if run.outputs and run.sources)
@@ -54,11 +56,11 @@ def test_the_oracle_knows_all_that_was_recorded(told: list[Event], runs: list[Ru
 def test_every_run_is_answered_as_its_events_say(client: FlaskClient, runs: list[Run]) -> None:
     for run in runs:
         window = run.start_ms, run.start_ms + 1
-        related = said.merged(other for other in runs if other.start_ms == run.start_ms)
+        related = expected_lineage.merged(other for other in runs if other.start_ms == run.start_ms)
         for direction, names in (("backward", run.outputs), ("forward", run.sources)):
             for name in names:
-                found = asked.lineage(client, name, *window, direction)
-                assert found == asked.due(related, name, direction), (run.run, name, direction)
+                actual = queries.lineage(client, name, *window, direction)
+                assert actual == queries.due(related, name, direction), (run.run, name, direction)
 
 
 @pytest.mark.parametrize("direction", ["backward", "forward"])
@@ -70,19 +72,19 @@ def test_a_wider_window_is_all_its_runs_together(
     for start_ms in starts:
         stop_ms = start_ms + hours * HOUR_MS
         within = [run for run in runs if start_ms <= run.start_ms < stop_ms]
-        related = said.merged(within)
+        related = expected_lineage.merged(within)
         touched = {
             name for run in within for name in (run.outputs if direction == "backward" else run.sources)
         }
         for name in touched:
-            found = asked.lineage(client, name, start_ms, stop_ms, direction)
-            assert found == asked.due(related, name, direction), (start_ms, name)
+            actual = queries.lineage(client, name, start_ms, stop_ms, direction)
+            assert actual == queries.due(related, name, direction), (start_ms, name)
 
 
 def test_a_failed_run_is_left_out_unless_asked_for(client: FlaskClient, runs: list[Run]) -> None:
     (failed,) = (run for run in runs if run.failed)
     (output,) = failed.outputs
     path = f"/v3/namespaces/{output[0]}/endpoints/{output[1].replace('/', '%2F')}/fields/lineage"
-    window = f"start={asked.seconds(failed.start_ms)}&end={asked.seconds(failed.start_ms + 1)}"
+    window = f"start={queries.seconds(failed.start_ms)}&end={queries.seconds(failed.start_ms + 1)}"
     assert client.get(f"{path}?{window}").json == []
     assert client.get(f"{path}?{window}&failed=true").json != []

@@ -1,4 +1,4 @@
-"""Is the lineage that the jobs really have answered, wherever the agent told of it?
+"""The answers have the real lineage of the jobs, as far as the agent reported it.
 
 What is left out is the agent's doing, and named here one by one: so a step back shows, and so does a step on.
 """
@@ -17,9 +17,9 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
-from . import asked, said
+from . import expected_lineage, queries
+from .expected_lineage import DIRECT, INDIRECT, WHOLE_DATASET, Name
 from .recorded import by_run, events, expected, post
-from .said import DIRECT, INDIRECT, WHOLE, Name
 
 Edge: TypeAlias = tuple[str, str, str, str]
 """Source, its field, the field made, how it was."""
@@ -31,7 +31,7 @@ DAY_MS = 86_400_000
 FIRST_DAY_MS = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp() * 1000)
 """When the daily jobs ran for their first day."""
 
-OF_OTHERS: dict[str, Name] = {"STOCK": ("file:/metastore_db", "STOCK")}
+FOREIGN_TABLES: dict[str, Name] = {"STOCK": ("file:/metastore_db", "STOCK")}
 
 DAYS = ((0, 16), (17, 33), (34, 49))
 RANK = "retail_daily_customer_rank", "/warehouse/gold/customer_rank"
@@ -43,16 +43,16 @@ SINK = "feat_stream_file", "/warehouse/feat/stream_sink", ()
 CHECKPOINTED = "feat_rdds", "/warehouse/feat/checkpointed", ()
 ROUNDTRIP = "feat_rdds", "/warehouse/feat/rdd_roundtrip", ()
 
-NOT_TOLD: dict[Output, set[Edge]] = {
+MISSING_EDGES: dict[Output, set[Edge]] = {
     # a rank over sums: the agent takes the order within the window for the value
     **{(*RANK, days): {(ENRICHED, "total", "rnk", INDIRECT)} for days in DAYS},
     # the condition of a CASE over sums: likewise
     C_360: {("/warehouse/silver.db/order_lines", "net_eur", "segment", INDIRECT)},
     # the query's text went to the database as it is, and the agent does not read its GROUP BY
-    QUERY: {("STOCK", "product_id", "*", WHOLE)},
+    QUERY: {("STOCK", "product_id", "*", WHOLE_DATASET)},
     # no event names what a stream wrote to files
     SINK: {
-        ("/warehouse/source/payments", "method", "*", WHOLE),
+        ("/warehouse/source/payments", "method", "*", WHOLE_DATASET),
         ("/warehouse/source/payments", "order_id", "order_id", DIRECT),
         ("/warehouse/source/payments", "paid_amount", "dbl", DIRECT),
     },
@@ -61,13 +61,13 @@ NOT_TOLD: dict[Output, set[Edge]] = {
 }
 """Expected, but no event says so."""
 
-SAID_BESIDE: dict[Output, set[Edge]] = {
+EXTRA_EDGES: dict[Output, set[Edge]] = {
     **{(*RANK, days): {(ENRICHED, "total", "rnk", DIRECT)} for days in DAYS},
     C_360: {("/warehouse/silver.db/order_lines", "net_eur", "segment", DIRECT)},
     # of the two runs of this write, one calls the exploded field and the kind kept a filter
     CLICKS: {
-        ("/warehouse/bronze.db/web_events", "items", "*", WHOLE),
-        ("/warehouse/bronze.db/web_events", "kind", "*", WHOLE),
+        ("/warehouse/bronze.db/web_events", "items", "*", WHOLE_DATASET),
+        ("/warehouse/bronze.db/web_events", "kind", "*", WHOLE_DATASET),
     },
 }
 """Not expected, but events say so."""
@@ -82,21 +82,23 @@ def client() -> Iterator[FlaskClient]:
     store.close()
 
 
-def edge_of(field: str, taken: dict[str, Any]) -> Edge:
-    how = WHOLE if field == WHOLE else DIRECT if taken["type"] == "DIRECT" else INDIRECT
-    return taken["dataset"], taken["field"], field, how
+def edge_of(field: str, input_field: dict[str, Any]) -> Edge:
+    influence = (
+        WHOLE_DATASET if field == WHOLE_DATASET else DIRECT if input_field["type"] == "DIRECT" else INDIRECT
+    )
+    return input_field["dataset"], input_field["field"], field, influence
 
 
 @cache
 def outputs() -> dict[Output, set[Edge]]:
     """The edges expected of every output; one that is direct is not told as indirect, too."""
-    found: dict[Output, set[Edge]] = {}
+    actual: dict[Output, set[Edge]] = {}
     for item in expected():
-        edges = found.setdefault((item["job"], item["output_dataset"], tuple(item.get("days", ()))), set())
-        edges |= {edge_of(item["output_field"], taken) for taken in item["inputs"]}
+        edges = actual.setdefault((item["job"], item["output_dataset"], tuple(item.get("days", ()))), set())
+        edges |= {edge_of(item["output_field"], input_field) for input_field in item["inputs"]}
     return {
         output: {edge for edge in edges if edge[3] != INDIRECT or (*edge[:3], DIRECT) not in edges}
-        for output, edges in found.items()
+        for output, edges in actual.items()
     }
 
 
@@ -104,16 +106,16 @@ def outputs() -> dict[Output, set[Edge]]:
 def windows() -> dict[str, tuple[int, int]]:
     """From the first run of a job to its last one."""
     starts: dict[str, list[int]] = {}
-    told = by_run(events())
-    for run in said.runs(events()):
-        for job in {event["job"]["name"].partition(".")[0] for event in told[run.run]}:
+    events_by_run = by_run(events())
+    for run in expected_lineage.runs(events()):
+        for job in {event["job"]["name"].partition(".")[0] for event in events_by_run[run.run]}:
             starts.setdefault(job, []).append(run.start_ms)
-    return {job: (min(found), max(found) + 1) for job, found in starts.items()}
+    return {job: (min(actual), max(actual) + 1) for job, actual in starts.items()}
 
 
 @pytest.mark.parametrize("output", outputs(), ids=lambda output: " ".join(map(str, output)))
-def test_what_the_agent_told_is_answered(client: FlaskClient, output: Output) -> None:
-    due = outputs()[output] - NOT_TOLD.get(output, set()) | SAID_BESIDE.get(output, set())
+def test_the_lineage_of_the_agent_is_answered(client: FlaskClient, output: Output) -> None:
+    due = outputs()[output] - MISSING_EDGES.get(output, set()) | EXTRA_EDGES.get(output, set())
     if output == SINK:
         path = "/v3/namespaces/file/endpoints/%2Fwarehouse%2Ffeat%2Fstream_sink/fields"
         assert client.get(path).status_code == 404
@@ -121,24 +123,24 @@ def test_what_the_agent_told_is_answered(client: FlaskClient, output: Output) ->
     job, name, days = output
     first, last = days or (0, 0)
     window = (FIRST_DAY_MS + first * DAY_MS, FIRST_DAY_MS + (last + 1) * DAY_MS) if days else windows()[job]
-    answer = asked.lineage(client, name_of(name), *window, "backward")
-    found = {
-        (source[1], start, end, how)
+    answer = queries.lineage(client, name_of(name), *window, "backward")
+    actual = {
+        (source[1], start, end, influence)
         for (source, _), (pairs, _) in answer.items()
         if source is not None
-        for start, end, how in pairs
+        for start, end, influence in pairs
     }
-    assert found == due
+    assert actual == due
     unknown = {source for (source, _), (_, unknown) in answer.items() if unknown}
     assert unknown == ({("file", "/warehouse/source/orders")} if output == ROUNDTRIP else set())
 
 
-def test_all_is_as_many_as_it_is_said_to_be() -> None:
+def test_the_number_of_events_is_as_documented() -> None:
     assert len(outputs()) == 43
     assert sum(map(len, outputs().values())) == 409
-    assert sum(map(len, NOT_TOLD.values())) == 9
-    assert sum(map(len, SAID_BESIDE.values())) == 6
+    assert sum(map(len, MISSING_EDGES.values())) == 9
+    assert sum(map(len, EXTRA_EDGES.values())) == 6
 
 
 def name_of(dataset: str) -> Name:
-    return OF_OTHERS.get(dataset, ("file", dataset))
+    return FOREIGN_TABLES.get(dataset, ("file", dataset))
