@@ -34,7 +34,7 @@ def record(client: FlaskClient, document: Any, *, namespace: str = "ns1", **quer
     return client.post(path(namespace, "lineage", **query), json=document)
 
 
-def recorded(client: FlaskClient, *documents: Any, namespace: str = "ns1") -> list[str]:
+def record_new(client: FlaskClient, *documents: Any, namespace: str = "ns1") -> list[str]:
     """Record documents that must be new; their checksums."""
     answers = [record(client, document, namespace=namespace) for document in documents]
     assert [answer.status_code for answer in answers] == [201] * len(answers), answers[-1].text
@@ -67,10 +67,10 @@ def send(
 
 def lineage(client: FlaskClient, name: str, *, namespace: str = "ns1", **query: Any) -> Any:
     """The answer to the high-level question."""
-    return found(client, namespace, "endpoints", name, "fields", "lineage", **{**ALL, **query})
+    return get_json(client, namespace, "endpoints", name, "fields", "lineage", **{**ALL, **query})
 
 
-def found(client: FlaskClient, *segments: str, **query: Any) -> Any:
+def get_json(client: FlaskClient, *segments: str, **query: Any) -> Any:
     """The body of an answer that must be there."""
     answer = client.get(path(*segments, **query))
     assert answer.status_code == 200, answer.text
@@ -85,10 +85,10 @@ def pages(client: FlaskClient, first: str, member: str) -> Iterator[list[Any]]:
         answer = client.get(link)
         assert answer.status_code == 200, answer.text
         yield answer.json[member]
-        link = next_of(answer)
+        link = next_link(answer)
 
 
-def next_of(answer: TestResponse) -> str | None:
+def next_link(answer: TestResponse) -> str | None:
     """Where the next page is."""
     said = answer.headers.get("Link")
     if said is None:
@@ -98,19 +98,19 @@ def next_of(answer: TestResponse) -> str | None:
     return match[1]
 
 
-def nothing_stored(client: FlaskClient) -> bool:
+def is_store_empty(client: FlaskClient) -> bool:
     """Whether no run was ever recorded."""
-    return found(client) == {"namespaces": []}
+    return get_json(client) == {"namespaces": []}
 
 
-def problem(answer: TestResponse, status: int) -> Any:
+def assert_problem(answer: TestResponse, status: int) -> Any:
     """The body of an answer that must be a problem of that status."""
     assert answer.status_code == status, (answer.status_code, answer.text)
     assert answer.mimetype == "application/problem+json"
-    return sound(answer.json, status)
+    return assert_problem_body(answer.json, status)
 
 
-def sound(body: Any, status: int) -> Any:
+def assert_problem_body(body: Any, status: int) -> Any:
     """A problem that must have all its members, and nothing of the inside of the server."""
     assert body["status"] == status
     assert all(isinstance(body[name], str) and body[name] for name in ("type", "title", "detail"))
@@ -123,11 +123,11 @@ def sound(body: Any, status: int) -> Any:
     return body
 
 
-def places(answer: TestResponse, status: int) -> list[str]:
+def error_paths(answer: TestResponse, status: int) -> list[str]:
     """Where the faults of a problem are, sorted."""
-    return sorted(fault["at"] for fault in problem(answer, status)["errors"])
+    return sorted(fault["at"] for fault in assert_problem(answer, status)["errors"])
 
 
-def faults(answer: TestResponse) -> dict[str, str]:
+def errors_by_path(answer: TestResponse) -> dict[str, str]:
     """What a 400 says is wrong, by parameter."""
-    return {fault["at"]: fault["detail"] for fault in problem(answer, 400)["errors"]}
+    return {fault["at"]: fault["detail"] for fault in assert_problem(answer, 400)["errors"]}

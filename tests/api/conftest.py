@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
-from wire import Server
+from raw_http import Server
 
 from api import create_app
 from fll_hbase.config import Settings

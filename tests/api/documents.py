@@ -112,7 +112,7 @@ def writing(name: str, destination: str | Json, *inputs: Json) -> Json:
     return {"type": "WRITE", "name": name, "destination": to, "inputs": list(inputs)}
 
 
-def taken(origin: str, *names: str, **members: Any) -> list[Json]:
+def input_fields(origin: str, *names: str, **members: Any) -> list[Json]:
     """Fields taken from one operation."""
     return [{"origin": origin, "name": name, **members} for name in names]
 
@@ -123,7 +123,7 @@ def copying(
     """A READ wired straight to a WRITE: each field to itself."""
     operations = [
         reading("read", source, *fields),
-        writing("write", destination, *taken("read", *fields)),
+        writing("write", destination, *input_fields("read", *fields)),
     ]
     return {"run": run or globals()["run"](), "operations": operations, **more}
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import ALL, found, lineage, path, problem, record, recorded
+from api_client import ALL, assert_problem, get_json, lineage, path, record, record_new
 from conftest import MakeClient
 from documents import (
     START_MS,
     Json,
     copying,
     first_design,
+    input_fields,
     reading,
     run,
-    taken,
     transforming,
     worked,
     writing,
@@ -32,11 +32,11 @@ def place(name: str) -> Json:
 
 
 def detailed(client: FlaskClient, name: str, field: str, **query: Any) -> Any:
-    return found(client, "ns1", "endpoints", name, "fields", field, "lineage", **{**ALL, **query})
+    return get_json(client, "ns1", "endpoints", name, "fields", field, "lineage", **{**ALL, **query})
 
 
 def ways(client: FlaskClient, name: str, field: str, **query: Any) -> Any:
-    return found(client, "ns1", "datasets", name, "fields", field, "lineage", **{**ALL, **query})
+    return get_json(client, "ns1", "datasets", name, "fields", field, "lineage", **{**ALL, **query})
 
 
 def hops(client: FlaskClient, name: str, **query: Any) -> list[tuple[int, str, str, str]]:
@@ -50,7 +50,7 @@ def hops(client: FlaskClient, name: str, **query: Any) -> list[tuple[int, str, s
 def chain(client: FlaskClient, length: int) -> None:
     """End points e0 to e<length>, each copied into the next."""
     for number in range(length):
-        recorded(client, copying(f"e{number}", f"e{number + 1}", "x", run=run(f"r{number}")))
+        record_new(client, copying(f"e{number}", f"e{number + 1}", "x", run=run(f"r{number}")))
 
 
 class TestTheWorkedExample:
@@ -58,7 +58,7 @@ class TestTheWorkedExample:
 
     @pytest.fixture
     def checksum(self, client: FlaskClient) -> str:
-        (checksum,) = recorded(client, worked())
+        (checksum,) = record_new(client, worked())
         return checksum
 
     @pytest.mark.usefixtures("checksum")
@@ -181,7 +181,7 @@ class TestHighLevel:
         assert hops(client, "e2", level=2, direction="forward") == hops(client, "e2", level=2)[1::2]
 
     def test_cycles_end_the_walk(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x", run=run("1")), copying("b", "a", "x", run=run("2")))
+        record_new(client, copying("a", "b", "x", run=run("1")), copying("b", "a", "x", run=run("2")))
         assert hops(client, "a", level=9) == [
             (1, "a", "b", "forward"),
             (1, "b", "a", "backward"),
@@ -190,12 +190,12 @@ class TestHighLevel:
         ]
 
     def test_ties_sort_backward_first(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "a", "x"))
+        record_new(client, copying("a", "a", "x"))
         assert hops(client, "a", level=9) == [(1, "a", "a", "backward"), (1, "a", "a", "forward")]
 
     def test_an_entry_stands_at_its_smallest_level(self, client: FlaskClient) -> None:
         for number, (source, destination) in enumerate(["ab", "bc", "ac", "cd"]):
-            recorded(client, copying(source, destination, "x", run=run(f"{number}")))
+            record_new(client, copying(source, destination, "x", run=run(f"{number}")))
         assert hops(client, "a", level=9) == [
             (1, "a", "b", "forward"),
             (1, "a", "c", "forward"),
@@ -205,15 +205,15 @@ class TestHighLevel:
 
     def test_runs_of_the_window_are_merged_into_one_entry_a_pair(self, client: FlaskClient) -> None:
         for number, field in enumerate("xyx"):
-            recorded(client, copying("a", "b", field, run=run(f"{number}", start_ms=number * 1000)))
+            record_new(client, copying("a", "b", field, run=run(f"{number}", start_ms=number * 1000)))
         (entry,) = lineage(client, "a")
         assert entry["fieldmap"] == [{"from": "x", "to": "x"}, {"from": "y", "to": "y"}]
         (entry,) = lineage(client, "a", start="1", end="2")
         assert entry["fieldmap"] == [{"from": "y", "to": "y"}]
 
     def test_each_hop_asks_the_same_window(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x", run=run("1", start_ms=5_000)))
-        recorded(client, copying("b", "c", "x", run=run("2", start_ms=1_000)))
+        record_new(client, copying("a", "b", "x", run=run("1", start_ms=5_000)))
+        record_new(client, copying("b", "c", "x", run=run("2", start_ms=1_000)))
         assert hops(client, "a", level=2, start="5", end="6") == [(1, "a", "b", "forward")]
         assert len(hops(client, "a", level=2, start="1", end="6")) == 2
 
@@ -222,10 +222,10 @@ class TestHighLevel:
         whole = {"origin": "read", "name": "day", "influence": "indirect", "kind": "filter"}
         operations = [
             reading("read", "a", "x", "key", "day"),
-            transforming("join", [*taken("read", "x"), key], "x"),
-            writing("write", "b", *taken("join", "x"), whole),
+            transforming("join", [*input_fields("read", "x"), key], "x"),
+            writing("write", "b", *input_fields("join", "x"), whole),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         (entry,) = lineage(client, "b")
         assert entry["fieldmap"] == [
             {"from": "day", "to": "*", "influence": "indirect", "scope": "dataset"},
@@ -238,18 +238,18 @@ class TestHighLevel:
     def test_without_indirect_the_walk_skips_entries_left_empty(self, client: FlaskClient) -> None:
         shaping = [{"origin": "read", "name": "x", "influence": "indirect"}]
         operations = [reading("read", "a", "x"), writing("write", "b", *shaping)]
-        recorded(client, {"run": run("1"), "operations": operations}, copying("b", "c", "x", run=run("2")))
+        record_new(client, {"run": run("1"), "operations": operations}, copying("b", "c", "x", run=run("2")))
         assert len(hops(client, "a", level=2)) == 2
         assert hops(client, "a", level=2, indirect="false") == []
 
     def test_a_field_that_is_direct_somewhere_is_direct(self, client: FlaskClient) -> None:
-        shaping = [{"origin": "read", "name": "x", "influence": "indirect"}, *taken("read", "x")]
+        shaping = [{"origin": "read", "name": "x", "influence": "indirect"}, *input_fields("read", "x")]
         operations = [
             reading("read", "a", "x"),
             transforming("t", shaping, "y"),
-            writing("w", "b", *taken("t", "y")),
+            writing("w", "b", *input_fields("t", "y")),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         assert lineage(client, "b")[0]["fieldmap"] == [{"from": "x", "to": "y"}]
 
     def test_a_generated_field_beside_what_only_shaped_it(self, client: FlaskClient) -> None:
@@ -257,9 +257,9 @@ class TestHighLevel:
         operations = [
             reading("read", "a", "x"),
             transforming("t", shaping, "y"),
-            writing("w", "b", *taken("t", "y")),
+            writing("w", "b", *input_fields("t", "y")),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         generated, shaped = lineage(client, "b")
         assert (generated["source"], generated["fieldmap"]) == (None, [{"from": None, "to": "y"}])
         assert shaped["fieldmap"] == [{"from": "x", "to": "y", "influence": "indirect"}]
@@ -267,8 +267,8 @@ class TestHighLevel:
     def test_end_points_whose_fields_nobody_told_are_unknown_and_walked_through(
         self, client: FlaskClient
     ) -> None:
-        recorded(client, {"run": run("1"), "operations": [reading("r", "a"), writing("w", "b")]})
-        recorded(client, copying("b", "c", "x", run=run("2")))
+        record_new(client, {"run": run("1"), "operations": [reading("r", "a"), writing("w", "b")]})
+        record_new(client, copying("b", "c", "x", run=run("2")))
         unknown, known = lineage(client, "a", level=2)
         assert (unknown["fieldmap"], unknown["unknown"]) == ([], True)
         assert (known["source"]["name"], known["level"]) == ("b", 2)
@@ -278,17 +278,17 @@ class TestHighLevel:
         operations = [
             reading("r", "a", "x"),
             reading("s", "c", "y"),
-            writing("w", "b", *taken("r", "x")),
-            writing("v", "d", *taken("s", "y")),
+            writing("w", "b", *input_fields("r", "x")),
+            writing("v", "d", *input_fields("s", "y")),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         assert hops(client, "a") == [(1, "a", "b", "forward")]
         assert hops(client, "d") == [(1, "c", "d", "backward")]
 
     def test_a_field_dropped_and_used_has_both_pairs(self, client: FlaskClient) -> None:
         document = worked()
-        document["operations"][2]["inputs"] = taken("read", "body")
-        recorded(client, document)
+        document["operations"][2]["inputs"] = input_fields("read", "body")
+        record_new(client, document)
         dropped, used = lineage(client, "user_data")
         assert dropped["fieldmap"] == [{"from": "body", "to": None}]
         assert [pair["from"] for pair in used["fieldmap"]] == ["body", "body"]
@@ -309,10 +309,10 @@ class TestBounds:
 
     def test_the_bound_of_pairs(self, make_client: MakeClient) -> None:
         client = make_client(Settings(pairs_max=5))
-        recorded(client, copying("a", "b", *"uvwxy"))
+        record_new(client, copying("a", "b", *"uvwxy"))
         target = path("ns1", "endpoints", "a", "fields", "lineage", **ALL)
         assert "Truncated" not in client.get(target).headers
-        recorded(client, copying("a", "c", "z", run=run("r2")))
+        record_new(client, copying("a", "c", "z", run=run("r2")))
         answer = client.get(target)
         assert answer.headers["Truncated"] == "true"
         assert sum(len(entry["fieldmap"]) for entry in answer.json) <= 5
@@ -321,13 +321,13 @@ class TestBounds:
         fields = [f"f{number}" for number in range(10)]
         operations = [
             reading("read", "a", *fields),
-            transforming("mix", taken("read", *fields), *fields),
-            transforming("again", taken("mix", *fields), *fields),
-            writing("write", "b", *taken("again", *fields)),
+            transforming("mix", input_fields("read", *fields), *fields),
+            transforming("again", input_fields("mix", *fields), *fields),
+            writing("write", "b", *input_fields("again", *fields)),
         ]
         for most, truncated in ((110, False), (50, True)):
             client = make_client(Settings(connections_max=most))
-            recorded(client, {"run": run(), "operations": operations})
+            record_new(client, {"run": run(), "operations": operations})
             said = detailed(client, "b", "f0")
             assert said["truncated"] is truncated
             assert len(said["connections"]) <= most
@@ -336,8 +336,8 @@ class TestBounds:
         fields = [f"f{number}" for number in range(510)]
         operations = [
             reading("read", "a", *fields),
-            transforming("mix", taken("read", *fields), *fields),
-            writing("write", "b", *taken("mix", *fields)),
+            transforming("mix", input_fields("read", *fields), *fields),
+            writing("write", "b", *input_fields("mix", *fields)),
         ]
         said = record(client, {"run": run(), "operations": operations}, dryRun="true").json
         (entry,) = said["lineage"]
@@ -347,9 +347,9 @@ class TestBounds:
     def test_the_bound_of_runs(self, make_client: MakeClient) -> None:
         client = make_client(Settings(runs_max=2))
         for number in range(2):
-            recorded(client, copying("a", "b", "x", run=run(f"{number}")))
+            record_new(client, copying("a", "b", "x", run=run(f"{number}")))
         assert ways(client, "b", "x")["truncated"] is False
-        recorded(client, copying("a", "b", "x", run=run("2")))
+        record_new(client, copying("a", "b", "x", run=run("2")))
         said = ways(client, "b", "x")
         assert said["truncated"] is True
         assert len(said["paths"][0]["runs"]) == 2
@@ -375,17 +375,17 @@ class TestWhatIsKnown:
         ids="/".join,
     )
     def test_never_seen_is_404(self, client: FlaskClient, segments: tuple[str, ...]) -> None:
-        recorded(client, worked())
-        problem(client.get(path("ns1", *segments)), 404)
-        problem(client.get(path("ns2", *segments)), 404)
+        record_new(client, worked())
+        assert_problem(client.get(path("ns1", *segments)), 404)
+        assert_problem(client.get(path("ns2", *segments)), 404)
 
     def test_case_makes_another_name(self, client: FlaskClient) -> None:
-        recorded(client, worked())
-        problem(client.get(path("ns1", "endpoints", "People", "fields", "lineage")), 404)
-        problem(client.get(path("NS1", "endpoints", "people", "fields", "lineage")), 404)
+        record_new(client, worked())
+        assert_problem(client.get(path("ns1", "endpoints", "People", "fields", "lineage")), 404)
+        assert_problem(client.get(path("NS1", "endpoints", "people", "fields", "lineage")), 404)
 
     def test_nothing_in_the_window_is_empty(self, client: FlaskClient) -> None:
-        recorded(client, worked())
+        record_new(client, worked())
         assert lineage(client, "people", **self.EMPTY_WINDOW) == []
         assert detailed(client, "people", "first_name", **self.EMPTY_WINDOW) == {
             "nodes": [],
@@ -395,29 +395,29 @@ class TestWhatIsKnown:
             "truncated": False,
         }
         assert ways(client, "people", "first_name", **self.EMPTY_WINDOW)["paths"] == []
-        assert found(client, "ns1", "endpoints", "people", "runs", **self.EMPTY_WINDOW) == {"runs": []}
+        assert get_json(client, "ns1", "endpoints", "people", "runs", **self.EMPTY_WINDOW) == {"runs": []}
 
     def test_the_other_direction_of_a_known_field_is_empty(self, client: FlaskClient) -> None:
-        recorded(client, worked())
+        record_new(client, worked())
         assert detailed(client, "user_data", "body")["nodes"] == []
         assert detailed(client, "people", "first_name", direction="forward")["nodes"] == []
         assert ways(client, "user_data", "body")["paths"] == []
 
     def test_known_by_failed_runs_alone(self, client: FlaskClient) -> None:
-        recorded(client, worked(state="FAIL"))
+        record_new(client, worked(state="FAIL"))
         assert lineage(client, "people") == []
         assert detailed(client, "people", "first_name")["checksums"] == []
-        assert found(client, "ns1", "endpoints", "people", "fields")["fields"] != []
+        assert get_json(client, "ns1", "endpoints", "people", "fields")["fields"] != []
 
     def test_known_by_replaced_runs_alone(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x"))
+        record_new(client, copying("a", "b", "x"))
         assert record(client, copying("a", "c", "y")).json["replaced"]
         assert lineage(client, "b") == []
         assert detailed(client, "b", "x")["nodes"] == []
         assert detailed(client, "a", "x", direction="forward")["nodes"] == []
 
     def test_a_namespace_without_end_points_is_empty(self, client: FlaskClient) -> None:
-        assert found(client, "never", "endpoints") == {"endpoints": []}
+        assert get_json(client, "never", "endpoints") == {"endpoints": []}
 
 
 class TestDetailed:
@@ -426,13 +426,13 @@ class TestDetailed:
     def test_ids_escape_dots_and_percents_and_labels_do_not(self, client: FlaskClient) -> None:
         document = copying("a", "b", "x.y%z")
         document["operations"][0]["name"] = "re.ad%"
-        document["operations"][1]["inputs"] = taken("re.ad%", "x.y%z")
-        recorded(client, document)
+        document["operations"][1]["inputs"] = input_fields("re.ad%", "x.y%z")
+        record_new(client, document)
         (node,) = detailed(client, "b", "x.y%z")["nodes"]
         assert (node["id"], node["label"]) == ("re.ad%.x%2Ey%25z", "x.y%z")
 
     def test_a_read_straight_to_a_write_is_one_node_in_every_view(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x"))
+        record_new(client, copying("a", "b", "x"))
         for view in ("detailed", "simple"):
             for name, direction in (("b", "backward"), ("a", "forward")):
                 said = detailed(client, name, "x", view=view, direction=direction)
@@ -443,10 +443,10 @@ class TestDetailed:
     def test_every_destination_is_listed_where_there_are_more(self, client: FlaskClient) -> None:
         operations = [
             reading("read", "a", "x"),
-            writing("w1", "c", *taken("read", "x")),
-            writing("w2", "b", *taken("read", "x")),
+            writing("w1", "c", *input_fields("read", "x")),
+            writing("w2", "b", *input_fields("read", "x")),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         (node,) = detailed(client, "a", "x", direction="forward")["nodes"]
         assert node["destinationEndPoint"] == place("b")
         assert node["destinationEndPoints"] == [place("b"), place("c")]
@@ -454,7 +454,7 @@ class TestDetailed:
     def test_one_name_for_different_things(self, client: FlaskClient) -> None:
         older, newer = worked(run="older"), worked(run="newer", startTime=START_MS + 1)
         newer["operations"][1]["description"] = "another way"
-        old, new = recorded(client, older, newer)
+        old, new = record_new(client, older, newer)
         said = detailed(client, "people", "first_name")
         assert said["checksums"] == [new, old]
         assert [(each["name"], each["description"]) for each in said["operations"]] == [
@@ -476,8 +476,8 @@ class TestDetailed:
 
     def test_identical_operations_are_one(self, client: FlaskClient) -> None:
         older, newer = worked(run="older"), worked(run="newer", startTime=START_MS + 1)
-        newer["operations"].append(transforming("unused", taken("read", "offset"), "age"))
-        recorded(client, older, newer)
+        newer["operations"].append(transforming("unused", input_fields("read", "offset"), "age"))
+        record_new(client, older, newer)
         said = detailed(client, "people", "first_name")
         assert [each["name"] for each in said["operations"]] == ["parse", "read", "store"]
         assert len(said["checksums"]) == 2
@@ -486,10 +486,10 @@ class TestDetailed:
         key = {"origin": "read", "name": "key", "influence": "indirect", "kind": "join"}
         operations = [
             reading("read", "a", "x", "key"),
-            transforming("join", [*taken("read", "x"), key], "y"),
-            writing("write", "b", *taken("join", "y"), key),
+            transforming("join", [*input_fields("read", "x"), key], "y"),
+            writing("write", "b", *input_fields("join", "y"), key),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         said = detailed(client, "b", "y")
         assert said["connections"] == [
             {"from": "read.key", "to": "join.y", "operation": "join", "influence": "indirect"},
@@ -504,12 +504,12 @@ class TestDetailed:
     ) -> None:
         operations = [
             reading("read", "a", "x"),
-            transforming("z", taken("read", "x"), "p"),
-            transforming("m", taken("z", "p"), "q"),
-            transforming("a", taken("m", "q"), "y"),
-            writing("write", "b", *taken("a", "y")),
+            transforming("z", input_fields("read", "x"), "p"),
+            transforming("m", input_fields("z", "p"), "q"),
+            transforming("a", input_fields("m", "q"), "y"),
+            writing("write", "b", *input_fields("a", "y")),
         ]
-        recorded(client, {"run": run(), "operations": operations})
+        record_new(client, {"run": run(), "operations": operations})
         for name, field, direction in (("b", "y", "backward"), ("a", "x", "forward")):
             said = detailed(client, name, field, view="simple", direction=direction)
             assert [node["id"] for node in said["nodes"]] == ["a.y", "read.x"]
@@ -523,13 +523,15 @@ class TestTheFirstDesign:
 
     def test_a_way_with_all_its_runs_newest_first(self, client: FlaskClient) -> None:
         for number in range(3):
-            recorded(client, worked(run=f"{number}", startTime=START_MS + number))
+            record_new(client, worked(run=f"{number}", startTime=START_MS + number))
         (way,) = ways(client, "people", "first_name")["paths"]
         assert way["runs"] == ["2", "1", "0"]
 
     def test_ways_newest_first(self, client: FlaskClient) -> None:
-        recorded(client, worked(run="1"), copying(USER_DATA, PEOPLE, "first_name", run=run("0", start_ms=5)))
-        recorded(client, worked(run="2", startTime=START_MS + 1))
+        record_new(
+            client, worked(run="1"), copying(USER_DATA, PEOPLE, "first_name", run=run("0", start_ms=5))
+        )
+        record_new(client, worked(run="2", startTime=START_MS + 1))
         paths = ways(client, "people", "first_name")["paths"]
         assert [way["runs"] for way in paths] == [["2", "1"], ["0"]]
         assert [step["name"] for step in paths[1]["operations"]] == ["read", "write"]
@@ -537,22 +539,22 @@ class TestTheFirstDesign:
     def test_a_column_added_beside_it_is_no_change(self, client: FlaskClient) -> None:
         wider = worked(run="wider", startTime=START_MS + 1)
         wider["operations"][0]["outputs"].append("age")
-        wider["operations"][3]["inputs"] += taken("read", "age")
-        recorded(client, worked(), wider)
+        wider["operations"][3]["inputs"] += input_fields("read", "age")
+        record_new(client, worked(), wider)
         (way,) = ways(client, "people", "first_name")["paths"]
         assert way["runs"] == ["wider", "0b6f…"]
 
     def test_another_description_is_a_change(self, client: FlaskClient) -> None:
         other = worked(run="other", startTime=START_MS + 1)
         other["operations"][1]["description"] = "otherwise"
-        recorded(client, worked(), other)
+        record_new(client, worked(), other)
         assert [way["runs"] for way in ways(client, "people", "first_name")["paths"]] == [
             ["other"],
             ["0b6f…"],
         ]
 
     def test_only_the_operations_that_lead_into_the_field(self, client: FlaskClient) -> None:
-        recorded(client, first_design())
+        record_new(client, first_design())
         (way,) = ways(client, "people", "body")["paths"]
         assert [step["name"] for step in way["operations"]] == ["read", "write"]
         (way,) = ways(client, "people", "last_name")["paths"]
@@ -565,10 +567,10 @@ class TestRuns:
     """Every run that touched an end point."""
 
     def test_each_once_newest_first_with_its_direction(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x", run=run("wrote", start_ms=1_000)))
-        recorded(client, copying("b", "c", "x", run=run("read", start_ms=3_000, version="2", state="FAIL")))
-        recorded(client, copying("b", "b", "x", run=run("both", start_ms=2_000)))
-        listed = found(client, "ns1", "endpoints", "b", "runs", **ALL)["runs"]
+        record_new(client, copying("a", "b", "x", run=run("wrote", start_ms=1_000)))
+        record_new(client, copying("b", "c", "x", run=run("read", start_ms=3_000, version="2", state="FAIL")))
+        record_new(client, copying("b", "b", "x", run=run("both", start_ms=2_000)))
+        listed = get_json(client, "ns1", "endpoints", "b", "runs", **ALL)["runs"]
         assert [(each["run"], each["direction"]) for each in listed] == [
             ("read", "forward"),
             ("both", "both"),

@@ -7,24 +7,24 @@ import json
 from typing import Any
 
 import pytest
-from asking import (
+from api_client import (
     ALL,
+    assert_problem,
+    assert_problem_body,
     batch,
-    found,
+    get_json,
+    is_store_empty,
     lineage,
     lines,
-    nothing_stored,
     path,
-    problem,
     record,
-    recorded,
+    record_new,
     send,
-    sound,
 )
 from conftest import MakeClient
 from documents import Json, copying, encoded, first_design, run, worked
 from flask.testing import FlaskClient
-from wire import Server, answer, chunk, head
+from raw_http import Server, answer, chunk, head
 
 from api.routes.recording import SPOOLED_BYTES_MAX
 
@@ -41,13 +41,13 @@ def told(answers: list[Any]) -> list[int]:
     """The status of each line; problems must be sound."""
     for said in answers:
         if said["status"] >= 400:
-            sound(said, said["status"])
+            assert_problem_body(said, said["status"])
     return [said["status"] for said in answers]
 
 
 def runs_stored(client: FlaskClient) -> set[str]:
     """Every run that touched end point `a`."""
-    return {listed["run"] for listed in found(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]}
+    return {listed["run"] for listed in get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]}
 
 
 def test_each_line_is_answered_as_it_would_be_alone(client: FlaskClient, make_client: MakeClient) -> None:
@@ -99,8 +99,8 @@ def test_three_media_types_are_taken(client: FlaskClient, media_type: str) -> No
     "media_type", ["text/plain", "application/ndjson+x", "multipart/form-data; boundary=x"]
 )
 def test_others_are_415(client: FlaskClient, media_type: str) -> None:
-    problem(send(client, encoded(numbered(1)), ROUTE, Content_Type=media_type), 415)
-    assert nothing_stored(client)
+    assert_problem(send(client, encoded(numbered(1)), ROUTE, Content_Type=media_type), 415)
+    assert is_store_empty(client)
 
 
 def test_the_same_run_twice_is_recorded_once(client: FlaskClient) -> None:
@@ -130,7 +130,7 @@ def test_a_dry_run_stores_nothing_and_tells_each_line(client: FlaskClient) -> No
     answers = batch_dry_run(client, body)
     assert told(answers) == [200, 400, 400, 200]
     assert [answers[0], answers[3]] == [{"status": 200, **one} for one in alone]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def batch_dry_run(client: FlaskClient, body: bytes) -> list[Any]:
@@ -141,8 +141,8 @@ def batch_dry_run(client: FlaskClient, body: bytes) -> list[Any]:
 
 def test_unknown_parameters_are_400_before_anything_is_read(client: FlaskClient) -> None:
     answered = client.post(path("ns1", *ROUTE.split("/"), dry="true"), data=encoded(numbered(1)))
-    problem(answered, 400)
-    assert nothing_stored(client)
+    assert_problem(answered, 400)
+    assert is_store_empty(client)
 
 
 def test_a_gzipped_batch(client: FlaskClient) -> None:
@@ -155,12 +155,12 @@ def test_what_comes_before_a_broken_end_of_gzip_is_recorded_and_the_break_told(c
     answers = batch(client, whole[:-8], Content_Encoding="gzip")
     assert told(answers)[-1] == 400
     stored = {said["run"] for said in answers if said["status"] == 201}
-    assert runs_stored(client) == stored if stored else nothing_stored(client)
+    assert runs_stored(client) == stored if stored else is_store_empty(client)
 
 
 def test_no_gzip_at_all_is_one_problem(client: FlaskClient) -> None:
     assert told(batch(client, encoded(numbered(1), numbered(2)), Content_Encoding="gzip")) == [400]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
@@ -183,8 +183,8 @@ def test_a_long_last_line_without_an_end_is_413_too(make_client: MakeClient) -> 
 def test_a_batch_that_says_it_is_too_long_is_413_and_not_begun(make_client: MakeClient) -> None:
     body = encoded(numbered(1), numbered(2))
     client = make_client(batch_bytes_max=len(body) - 1)
-    problem(send(client, body, ROUTE), 413)
-    assert nothing_stored(client)
+    assert_problem(send(client, body, ROUTE), 413)
+    assert is_store_empty(client)
     assert told(batch(make_client(batch_bytes_max=len(body)), body)) == [201, 201]
 
 
@@ -214,11 +214,11 @@ def test_answers_longer_than_memory_should_hold_come_whole(client: FlaskClient) 
     assert answered.content_length == len(answered.data) > SPOOLED_BYTES_MAX
     assert answered.data.count(b"\n") == count
     assert set(answered.data.splitlines()) == {answered.data.splitlines()[0]}
-    sound(json.loads(answered.data.splitlines()[0]), 400)
+    assert_problem_body(json.loads(answered.data.splitlines()[0]), 400)
 
 
 def test_remembered_operations_are_recorded_as_ever(client: FlaskClient) -> None:
-    checksums = recorded(client, worked(run="alone"))
+    checksums = record_new(client, worked(run="alone"))
     answers = batch(client, encoded(*(worked(run=f"again {number}") for number in range(10))))
     assert told(answers) == [201] * 10
     assert {said["checksum"] for said in answers} == set(checksums)

@@ -9,11 +9,22 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from asking import ALL, batch, found, lines, nothing_stored, places, problem, recorded, send, sound
+from api_client import (
+    ALL,
+    assert_problem,
+    assert_problem_body,
+    batch,
+    error_paths,
+    get_json,
+    is_store_empty,
+    lines,
+    record_new,
+    send,
+)
 from conftest import DOCUMENT_BYTES_MAX, MakeClient
 from documents import Json, copying, encoded, run, worked
 from flask.testing import FlaskClient
-from wire import Server, answer, chunk, head
+from raw_http import Server, answer, chunk, head
 
 MIB = 2**20
 
@@ -109,13 +120,13 @@ WRONG_NUMBERS: dict[str, bytes] = {
 def known(request: pytest.FixtureRequest, client: FlaskClient) -> Callable[[], bool]:
     """Whether all that is stored is what was before the body came: nothing, or the operations it holds."""
     if request.param == "never seen":
-        return lambda: nothing_stored(client)
-    recorded(client, worked(run="known"))
+        return lambda: is_store_empty(client)
+    record_new(client, worked(run="known"))
     return lambda: [listed["run"] for listed in all_runs(client)] == ["known"]
 
 
 def all_runs(client: FlaskClient) -> list[Json]:
-    listed: list[Json] = found(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
+    listed: list[Json] = get_json(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
     return listed
 
 
@@ -124,7 +135,7 @@ def test_a_body_that_says_no_one_thing_is_one_problem(
     client: FlaskClient, known: Callable[[], bool], name: str
 ) -> None:
     answered = send(client, NOT_ONE_THING[name])
-    assert len(places(answered, 400)) == 1
+    assert len(error_paths(answered, 400)) == 1
     assert known()
 
 
@@ -134,7 +145,7 @@ def test_likewise_in_a_batch_and_the_line_after_it_is_taken(client: FlaskClient,
     answers = batch(client, body)
     bad = 0 if not NOT_ONE_THING[name].strip() else 1
     assert [said["status"] for said in answers] == [201, *[400] * bad, 201]
-    assert all(len(sound(said, 400)["errors"]) == 1 for said in answers[1:-1])
+    assert all(len(assert_problem_body(said, 400)["errors"]) == 1 for said in answers[1:-1])
     assert {listed["run"] for listed in all_runs(client)} == {"before", "after"}
 
 
@@ -142,7 +153,7 @@ def test_likewise_in_a_batch_and_the_line_after_it_is_taken(client: FlaskClient,
 def test_a_start_that_is_no_integer_of_the_range(
     client: FlaskClient, known: Callable[[], bool], name: str
 ) -> None:
-    assert places(send(client, WRONG_NUMBERS[name]), 400) == ["run.startTime"]
+    assert error_paths(send(client, WRONG_NUMBERS[name]), 400) == ["run.startTime"]
     assert known()
 
 
@@ -179,7 +190,7 @@ def test_unknown_members_may_hold_any_json(client: FlaskClient, said: str) -> No
     ],
 )
 def test_the_same_document_however_it_is_written(client: FlaskClient, body: str) -> None:
-    recorded(client, worked())
+    record_new(client, worked())
     first, again = send(client, body.encode()), send(client, body.encode())
     assert (first.status_code, first.json["recorded"]) == (200, False), first.text
     assert again.json == first.json
@@ -187,17 +198,17 @@ def test_the_same_document_however_it_is_written(client: FlaskClient, body: str)
 
 def test_a_remembered_run_in_another_namespace_is_another(client: FlaskClient) -> None:
     document = copying("a", "b", "x")
-    recorded(client, document, namespace="ns1")
-    (checksum,) = recorded(client, {**document, "run": run("r2")}, namespace="ns2")
-    entries = found(client, "ns2", "endpoints", "a", "fields", "lineage", **ALL)
+    record_new(client, document, namespace="ns1")
+    (checksum,) = record_new(client, {**document, "run": run("r2")}, namespace="ns2")
+    entries = get_json(client, "ns2", "endpoints", "a", "fields", "lineage", **ALL)
     assert [entry["source"]["namespace"] for entry in entries] == ["ns2"]
     assert checksum != send(client, encoded(document), namespace="ns1").json["checksum"]
 
 
 def test_remembered_operations_with_a_destination_are_the_first_designs_form(client: FlaskClient) -> None:
-    recorded(client, worked())
+    record_new(client, worked())
     answered = send(client, text(more=', "destination": {"name": "people"}'))
-    assert "operations.1.inputs.0" in places(answered, 400)
+    assert "operations.1.inputs.0" in error_paths(answered, 400)
 
 
 class TestGzip:
@@ -219,8 +230,8 @@ class TestGzip:
     @pytest.mark.parametrize("cut", [1, 4, 8, 9, 50])
     def test_cut_off(self, client: FlaskClient, cut: int) -> None:
         body = gzip.compress(encoded(worked()))
-        problem(send(client, body[:-cut], Content_Encoding="gzip"), 400)
-        assert nothing_stored(client)
+        assert_problem(send(client, body[:-cut], Content_Encoding="gzip"), 400)
+        assert is_store_empty(client)
 
     @pytest.mark.parametrize("at", [0, 2, 3, 9, 12, 40, -8, -3])
     def test_damaged(self, client: FlaskClient, at: int) -> None:
@@ -228,31 +239,31 @@ class TestGzip:
         body[at] ^= 0xFF
         answered = send(client, bytes(body), Content_Encoding="gzip")
         if at != 9:  # which system compressed it
-            problem(answered, 400)
-            assert nothing_stored(client)
+            assert_problem(answered, 400)
+            assert is_store_empty(client)
 
     @pytest.mark.parametrize("body", [b"", b"x", encoded(worked()), zlib.compress(encoded(worked()))])
     def test_not_gzip(self, client: FlaskClient, body: bytes) -> None:
-        problem(send(client, body, Content_Encoding="gzip"), 400)
-        assert nothing_stored(client)
+        assert_problem(send(client, body, Content_Encoding="gzip"), 400)
+        assert is_store_empty(client)
 
     @pytest.mark.parametrize("trailer", [b"x", b"{}", encoded(worked())])
     def test_something_after_it(self, client: FlaskClient, trailer: bytes) -> None:
         body = gzip.compress(encoded(worked())) + trailer
-        problem(send(client, body, Content_Encoding="gzip"), 400)
-        assert nothing_stored(client)
+        assert_problem(send(client, body, Content_Encoding="gzip"), 400)
+        assert is_store_empty(client)
 
     def test_a_bomb(self, make_client: MakeClient) -> None:
         client = make_client(document_bytes_max=MIB)
         body = gzip.compress(b" " * (200 * MIB) + encoded(worked()), compresslevel=1)
         assert len(body) < MIB
-        problem(send(client, body, Content_Encoding="gzip"), 413)
-        assert nothing_stored(client)
+        assert_problem(send(client, body, Content_Encoding="gzip"), 413)
+        assert is_store_empty(client)
 
     def test_a_bomb_of_many_members(self, make_client: MakeClient) -> None:
         client = make_client(document_bytes_max=MIB)
         body = gzip.compress(b" " * MIB) * 100
-        problem(send(client, body, Content_Encoding="gzip"), 413)
+        assert_problem(send(client, body, Content_Encoding="gzip"), 413)
 
     def test_of_the_very_limit(self, make_client: MakeClient) -> None:
         raw = encoded(worked())
@@ -260,7 +271,7 @@ class TestGzip:
         client = make_client(document_bytes_max=len(raw))
         assert send(client, body, Content_Encoding="gzip").status_code == 201
         client = make_client(document_bytes_max=len(raw) - 1)
-        problem(send(client, body, Content_Encoding="gzip"), 413)
+        assert_problem(send(client, body, Content_Encoding="gzip"), 413)
 
 
 class TestOnTheWire:

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from asking import batch, nothing_stored, path, places, problem, record, recorded, send
+from api_client import assert_problem, batch, error_paths, is_store_empty, path, record, record_new, send
 from conftest import MakeClient, MakeTable
 from documents import (
     START_LIMIT_MS,
@@ -14,9 +14,9 @@ from documents import (
     copying,
     encoded,
     first_design,
+    input_fields,
     reading,
     run,
-    taken,
     transforming,
     worked,
     writing,
@@ -119,41 +119,41 @@ def with_wrong(document: Json, at: str, value: Any) -> Json:
 
 @pytest.mark.parametrize(("at", "value"), WRONG, ids=said)
 def test_what_is_wrong_in_shape_is_400_at_its_place(client: FlaskClient, at: str, value: Any) -> None:
-    assert places(record(client, with_wrong(worked(), at, value)), 400) == [at]
-    assert nothing_stored(client)
+    assert error_paths(record(client, with_wrong(worked(), at, value)), 400) == [at]
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=said)
 def test_likewise_in_the_first_designs_form(client: FlaskClient, at: str, value: Any) -> None:
-    assert places(record(client, with_wrong(first_design(), at, value)), 400) == [at]
-    assert nothing_stored(client)
+    assert error_paths(record(client, with_wrong(first_design(), at, value)), 400) == [at]
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize("value", [None, [], "0b6f…", 5])
 def test_a_run_is_an_object(client: FlaskClient, value: Any) -> None:
-    found = places(record(client, with_wrong(worked(), "run", value)), 400)
+    found = error_paths(record(client, with_wrong(worked(), "run", value)), 400)
     assert found[0] == "run"
     assert all(at.startswith("run") for at in found)
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def test_an_input_of_the_first_design_is_a_source_or_a_field_but_not_both(client: FlaskClient) -> None:
     both = {"field": {"name": "body"}, "source": {"name": "user_data"}}
     answer = record(client, with_wrong(first_design(), "operations.1.inputs.0", both))
-    assert places(answer, 400) == ["operations.1.inputs.0"]
+    assert error_paths(answer, 400) == ["operations.1.inputs.0"]
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"5", b'"run"', b"true", b"[{}]"])
 def test_a_document_is_an_object(client: FlaskClient, body: bytes) -> None:
-    assert len(places(send(client, body), 400)) == 1
-    assert nothing_stored(client)
+    assert len(error_paths(send(client, body), 400)) == 1
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize("kind", ["scan", "", 5, None, "FILTER", ["filter"]])
 def test_an_unknown_kind_is_400(client: FlaskClient, kind: Any) -> None:
     shaping = {"origin": "read", "name": "body", "influence": "indirect", "kind": kind}
     answer = record(client, with_wrong(worked(), "operations.1.inputs.0", shaping))
-    assert places(answer, 400) == ["operations.1.inputs.0.kind"]
+    assert error_paths(answer, 400) == ["operations.1.inputs.0.kind"]
 
 
 def test_every_fault_of_shape_is_told_at_once(client: FlaskClient) -> None:
@@ -175,16 +175,16 @@ def test_every_fault_of_shape_is_told_at_once(client: FlaskClient) -> None:
     document = worked()
     for at, value in wrong.items():
         document = with_wrong(document, at, value)
-    assert places(record(client, document), 400) == sorted(wrong)
+    assert error_paths(record(client, document), 400) == sorted(wrong)
 
 
 def test_an_empty_document_misses_all_that_is_required(client: FlaskClient) -> None:
-    assert places(send(client, b"{}"), 400) == ["operations", "run"]
+    assert error_paths(send(client, b"{}"), 400) == ["operations", "run"]
 
 
 def test_faults_of_shape_are_told_before_those_of_lineage(client: FlaskClient) -> None:
-    document = {"run": run(start_ms=-1), "operations": [transforming("t", taken("nowhere", "x"), "x")]}
-    assert places(record(client, document), 400) == ["run.startTime"]
+    document = {"run": run(start_ms=-1), "operations": [transforming("t", input_fields("nowhere", "x"), "x")]}
+    assert error_paths(record(client, document), 400) == ["run.startTime"]
 
 
 NO_LINEAGE: dict[str, tuple[list[Json], list[str]]] = {
@@ -192,27 +192,31 @@ NO_LINEAGE: dict[str, tuple[list[Json], list[str]]] = {
     "no READ": ([writing("w", "b")], ["operations"]),
     "no WRITE": ([reading("r", "a", "x")], ["operations"]),
     "two of one name": (
-        [reading("r", "a", "x"), reading("r", "c", "x"), writing("w", "b", *taken("r", "x"))],
+        [reading("r", "a", "x"), reading("r", "c", "x"), writing("w", "b", *input_fields("r", "x"))],
         ["operations.1.name"],
     ),
     "an origin that is no operation": (
-        [reading("r", "a", "x"), writing("w", "b", *taken("r", "x"), *taken("R", "x"))],
+        [reading("r", "a", "x"), writing("w", "b", *input_fields("r", "x"), *input_fields("R", "x"))],
         ["operations.1.inputs.1"],
     ),
     "an origin that is a WRITE": (
-        [reading("r", "a", "x"), writing("w", "b", *taken("r", "x")), writing("v", "c", *taken("w", "x"))],
+        [
+            reading("r", "a", "x"),
+            writing("w", "b", *input_fields("r", "x")),
+            writing("v", "c", *input_fields("w", "x")),
+        ],
         ["operations.2.inputs.0"],
     ),
     "an operation that feeds itself": (
-        [reading("r", "a", "x"), transforming("t", taken("t", "y"), "y"), writing("w", "b")],
+        [reading("r", "a", "x"), transforming("t", input_fields("t", "y"), "y"), writing("w", "b")],
         ["operations.1"],
     ),
     "a cycle": (
         [
             reading("r", "a", "x"),
-            writing("w", "b", *taken("t", "y")),
-            transforming("t", [*taken("r", "x"), *taken("u", "z")], "y"),
-            transforming("u", taken("t", "y"), "z"),
+            writing("w", "b", *input_fields("t", "y")),
+            transforming("t", [*input_fields("r", "x"), *input_fields("u", "z")], "y"),
+            transforming("u", input_fields("t", "y"), "z"),
         ],
         ["operations.2"],
     ),
@@ -220,13 +224,13 @@ NO_LINEAGE: dict[str, tuple[list[Json], list[str]]] = {
         [
             reading("r", "a", "x"),
             writing("w", "b"),
-            transforming("t", taken("u", "z", influence="indirect"), "y"),
-            transforming("u", taken("t", "y", influence="indirect"), "z"),
+            transforming("t", input_fields("u", "z", influence="indirect"), "y"),
+            transforming("u", input_fields("t", "y", influence="indirect"), "z"),
         ],
         ["operations.2"],
     ),
     "a WRITE that feeds itself": (
-        [reading("r", "a", "x"), writing("w", "b", *taken("w", "x"))],
+        [reading("r", "a", "x"), writing("w", "b", *input_fields("w", "x"))],
         ["operations.1", "operations.1.inputs.0"],
     ),
 }
@@ -235,20 +239,20 @@ NO_LINEAGE: dict[str, tuple[list[Json], list[str]]] = {
 @pytest.mark.parametrize("name", NO_LINEAGE)
 def test_what_makes_no_lineage_is_422_at_its_place(client: FlaskClient, name: str) -> None:
     operations, expected = NO_LINEAGE[name]
-    assert places(record(client, {"run": run(), "operations": operations}), 422) == expected
-    assert nothing_stored(client)
+    assert error_paths(record(client, {"run": run(), "operations": operations}), 422) == expected
+    assert is_store_empty(client)
 
 
 def test_every_fault_of_lineage_is_told_at_once(client: FlaskClient) -> None:
     operations = [
-        transforming("t", [*taken("nowhere", "x"), *taken("u", "x")], "x"),
-        transforming("u", taken("t", "x"), "x"),
-        transforming("self", taken("self", "x"), "x"),
-        writing("w", "b", *taken("t", "x")),
+        transforming("t", [*input_fields("nowhere", "x"), *input_fields("u", "x")], "x"),
+        transforming("u", input_fields("t", "x"), "x"),
+        transforming("self", input_fields("self", "x"), "x"),
+        writing("w", "b", *input_fields("t", "x")),
         writing("w", "c"),
-        writing("v", "d", *taken("w", "x"), *taken("also nowhere", "x")),
+        writing("v", "d", *input_fields("w", "x"), *input_fields("also nowhere", "x")),
     ]
-    found = places(record(client, {"run": run(), "operations": operations}), 422)
+    found = error_paths(record(client, {"run": run(), "operations": operations}), 422)
     assert found == [
         "operations",
         "operations.0",
@@ -258,14 +262,14 @@ def test_every_fault_of_lineage_is_told_at_once(client: FlaskClient) -> None:
         "operations.5.inputs.0",
         "operations.5.inputs.1",
     ]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def test_a_refused_run_leaves_what_it_recorded_before(client: FlaskClient) -> None:
-    (checksum,) = recorded(client, copying("a", "b", "x"))
+    (checksum,) = record_new(client, copying("a", "b", "x"))
     refused = copying("a", "b", "x")
     refused["operations"].pop()
-    problem(record(client, refused), 422)
+    assert_problem(record(client, refused), 422)
     again = record(client, copying("a", "b", "x"))
     assert again.json == {"checksum": checksum, "run": "r1", "recorded": False}
 
@@ -274,8 +278,8 @@ def test_a_document_of_the_very_limit_is_taken_and_one_byte_more_is_413(make_cli
     raw = encoded(worked())
     assert send(make_client(document_bytes_max=len(raw)), raw).status_code == 201
     small = make_client(document_bytes_max=len(raw) - 1)
-    problem(send(small, raw), 413)
-    assert nothing_stored(small)
+    assert_problem(send(small, raw), 413)
+    assert is_store_empty(small)
 
 
 class TestWhatCannotBeStored:
@@ -284,28 +288,28 @@ class TestWhatCannotBeStored:
     def test_an_operation_that_no_cell_holds_is_413_and_leaves_no_trace(self, client: FlaskClient) -> None:
         huge = copying("a", "b", "x")
         huge["operations"][0]["description"] = "x" * (9 * 2**20)
-        problem(record(client, huge), 413)
-        assert nothing_stored(client)
+        assert_problem(record(client, huge), 413)
+        assert is_store_empty(client)
         others = (
             encoded(copying("c", "d", "x", run=run("r2"))),
             encoded(copying("e", "f", "x", run=run("r3"))),
         )
         answers = batch(client, others[0] + encoded(huge) + others[1])
         assert [said["status"] for said in answers] == [201, 413, 201]
-        problem(client.get(path("ns1", "endpoints", "a", "fields")), 404)
+        assert_problem(client.get(path("ns1", "endpoints", "a", "fields")), 404)
 
     def test_one_checksum_for_two_contents_is_409(self, make_table: MakeTable) -> None:
         table = make_table()
         client = create_app(LineageStore(table)).test_client()
-        checksum, other = recorded(client, copying("a", "b", "x"), copying("c", "d", "y", run=run("r2")))
+        checksum, other = record_new(client, copying("a", "b", "x"), copying("c", "d", "y", run=run("r2")))
         forge(table, checksum, other)
         fresh = create_app(LineageStore(table)).test_client()
-        problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
+        assert_problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
         answers = batch(
             fresh, encoded(copying("a", "b", "x", run=run("r4")), copying("e", "f", "x", run=run("r5")))
         )
         assert [said["status"] for said in answers] == [409, 201]
-        problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
+        assert_problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
 
 
 def forge(table: Table, checksum: str, other: str) -> None:
@@ -327,8 +331,8 @@ def forge(table: Table, checksum: str, other: str) -> None:
     ],
 )
 def test_another_media_type_is_415(client: FlaskClient, media_type: str) -> None:
-    problem(send(client, encoded(worked()), Content_Type=media_type), 415)
-    assert nothing_stored(client)
+    assert_problem(send(client, encoded(worked()), Content_Type=media_type), 415)
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize(
@@ -346,10 +350,10 @@ def test_json_however_it_is_spelt(client: FlaskClient, media_type: str) -> None:
 
 def test_another_charset_is_415(client: FlaskClient) -> None:
     answer = send(client, encoded(worked()), Content_Type="application/json; charset=latin-1")
-    problem(answer, 415)
+    assert_problem(answer, 415)
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "zstd", "gzip, gzip", "gzip, br"])
 def test_another_content_encoding_is_415(client: FlaskClient, encoding: str) -> None:
-    problem(send(client, encoded(worked()), Content_Encoding=encoding), 415)
-    assert nothing_stored(client)
+    assert_problem(send(client, encoded(worked()), Content_Encoding=encoding), 415)
+    assert is_store_empty(client)

@@ -12,12 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import ALL, batch, found, lineage, nothing_stored, path, problem, record, recorded, send, sound
+from api_client import (
+    ALL,
+    assert_problem,
+    assert_problem_body,
+    batch,
+    get_json,
+    is_store_empty,
+    lineage,
+    path,
+    record,
+    record_new,
+    send,
+)
 from conftest import MakeTable
 from documents import copying, encoded, run, worked
 from flask.testing import FlaskClient
+from raw_http import Server, answer, head
 from werkzeug.test import TestResponse
-from wire import Server, answer, head
 
 from api import create_app
 from fll_hbase.config import Settings
@@ -45,7 +57,7 @@ long = pytest.mark.parametrize("name", LONG)
 
 @pytest.fixture
 def filled(client: FlaskClient) -> FlaskClient:
-    recorded(client, copying("a", "b", *FIELDS))
+    record_new(client, copying("a", "b", *FIELDS))
     return client
 
 
@@ -75,19 +87,19 @@ class TestProblems:
         ],
     )
     def test_with_all_its_members(self, filled: FlaskClient, method: str, target: str, status: int) -> None:
-        said = problem(filled.open(target, method=method), status)
+        said = assert_problem(filled.open(target, method=method), status)
         assert re.match(r"[a-z][a-z0-9+.-]*:", said["type"]), "a URI"
 
     def test_the_type_is_one_for_one_kind(self, client: FlaskClient) -> None:
         kinds = [
-            problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage", start="x")), 400),
-            problem(record(client, {}), 400),
-            problem(record(client, {**worked(), "operations": []}), 422),
-            problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage")), 404),
-            problem(client.get("/v3/nothing"), 404),
+            assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage", start="x")), 400),
+            assert_problem(record(client, {}), 400),
+            assert_problem(record(client, {**worked(), "operations": []}), 422),
+            assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage")), 404),
+            assert_problem(client.get("/v3/nothing"), 404),
         ]
         assert len({said["type"] for said in kinds}) == len(kinds)
-        again = problem(record(client, {"run": 1}), 400)
+        again = assert_problem(record(client, {"run": 1}), 400)
         assert (again["type"], again["title"]) == (kinds[1]["type"], kinds[1]["title"])
 
     def test_no_problem_has_an_entity_tag(self, client: FlaskClient) -> None:
@@ -97,17 +109,17 @@ class TestProblems:
     def test_a_failed_precondition_is_a_problem_or_not_heeded(self, filled: FlaskClient, said: str) -> None:
         answered = filled.get(READABLE["fields"], headers={"If-Match": said})
         if answered.status_code != 200:
-            problem(answered, 412)
+            assert_problem(answered, 412)
 
     def test_a_row_that_cannot_be_read_tells_no_insides(self, make_table: MakeTable) -> None:
         table = make_table()
         client = create_app(LineageStore(table)).test_client()
-        recorded(client, worked())
+        record_new(client, worked())
         rows = list(table.scan(b"", b"\xff"))
         table.write([[Put(row, column, b"\xffno row") for row, cells in rows for column in cells]])
         fresh = create_app(LineageStore(table)).test_client()
         said = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
-        problem(said, 500)
+        assert_problem(said, 500)
 
 
 class TestEntityTags:
@@ -139,7 +151,7 @@ class TestEntityTags:
 
     def test_another_answer_has_another_tag(self, filled: FlaskClient) -> None:
         before = filled.get(READABLE["high level"]).headers["ETag"]
-        recorded(filled, copying("a", "c", "x", run=run("r2")))
+        record_new(filled, copying("a", "c", "x", run=run("r2")))
         after = filled.get(READABLE["high level"], headers={"If-None-Match": before})
         assert after.status_code == 200
         assert after.headers["ETag"] != before
@@ -293,12 +305,12 @@ class TestMethods:
         assert allowed(said) == methods
         for method in {"GET", "PUT", "PATCH", "DELETE", "POST", "TRACE", "BREW"} - methods:
             refused = client.open(target, method=method)
-            problem(refused, 405)
+            assert_problem(refused, 405)
             assert allowed(refused) == methods
-        assert nothing_stored(client)
+        assert is_store_empty(client)
 
     def test_options_of_nothing_is_404(self, client: FlaskClient) -> None:
-        problem(client.options("/v3/nothing"), 404)
+        assert_problem(client.options("/v3/nothing"), 404)
 
     def test_options_of_the_server_itself(self, server: Server) -> None:
         assert server.exchange("OPTIONS", "*").status < 500
@@ -344,24 +356,28 @@ class TestAStoreThatIsAway:
     @pytest.mark.parametrize("name", [name for name in READABLE if name != "openapi"])
     def test_questions(self, away: FlaskClient, name: str) -> None:
         said = away.get(READABLE[name])
-        problem(said, 503)
+        assert_problem(said, 503)
         assert said.headers["Retry-After"] == "7"
 
     def test_recording(self, away: FlaskClient) -> None:
         said = record(away, worked())
-        problem(said, 503)
+        assert_problem(said, 503)
         assert said.headers["Retry-After"] == "7"
 
     def test_a_batch(self, away: FlaskClient) -> None:
         body = encoded(worked()) + b"{\n" + encoded(worked(run="r2"))
-        assert [sound(said, said["status"])["status"] for said in batch(away, body)] == [503, 400, 503]
+        assert [assert_problem_body(said, said["status"])["status"] for said in batch(away, body)] == [
+            503,
+            400,
+            503,
+        ]
 
     def test_what_needs_no_store(self, away: FlaskClient) -> None:
-        problem(away.get("/readyz"), 503)
+        assert_problem(away.get("/readyz"), 503)
         assert away.get("/healthz").status_code == 200
         assert away.get("/openapi.json").status_code == 200
         assert record(away, worked(), dryRun="true").status_code == 200
-        problem(record(away, {}), 400)
+        assert_problem(record(away, {}), 400)
 
     def test_a_file_that_is_no_store_any_more(self, tmp_path: Path) -> None:
         table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.2)
@@ -369,23 +385,25 @@ class TestAStoreThatIsAway:
         for file in tmp_path.glob("store.db*"):
             file.write_bytes(b"no database " * 1_000)
         said = client.get("/readyz")
-        problem(said, 503)
+        assert_problem(said, 503)
         assert said.headers["Retry-After"].isdigit()
         table.close()
 
     def test_a_writer_that_does_not_let_go(self, tmp_path: Path) -> None:
         table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.2)
         client = create_app(LineageStore(table)).test_client()
-        recorded(client, worked())
+        record_new(client, worked())
         with held(tmp_path / "store.db.lock"):
             said = record(client, worked(run="r2"))
-            problem(said, 503)
+            assert_problem(said, 503)
             assert said.headers["Retry-After"].isdigit()
             assert [each["status"] for each in batch(client, encoded(worked(run="r3")))] == [503]
             assert lineage(client, "people") != [], "readers wait for nobody"
             assert client.get("/readyz").status_code == 200
         assert record(client, worked(run="r2")).status_code in (200, 201), "sending again is safe"
-        listed = {each["run"] for each in found(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]}
+        listed = {
+            each["run"] for each in get_json(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
+        }
         assert {"0b6f…", "r2"} <= listed
         table.close()
 
@@ -445,7 +463,7 @@ class TestThePage:
     def test_no_other_file_comes_out(self, client: FlaskClient, name: str) -> None:
         said = client.get(f"/docs/{name}")
         assert said.status_code in (400, 404)
-        problem(said, said.status_code)
+        assert_problem(said, said.status_code)
 
     @pytest.mark.parametrize(
         "name", ["../../../../etc/passwd", "..%2f..%2f..%2fsetup.cfg", "%00", "a%0d%0ab"]

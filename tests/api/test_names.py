@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from asking import ALL, path, sound
+from api_client import ALL, assert_problem_body, path
 from documents import Json, copying, encoded, run
 from flask.testing import FlaskClient
-from wire import Answer, Server
+from raw_http import Answer, Server
 
 NAMES = [
     "a/b",
@@ -98,7 +98,7 @@ def entries(door: Door, namespace: str, name: str) -> Any:
 def faulty(said: Answer) -> str:
     """Where the one fault of a 400 is."""
     assert said.status == 400, said
-    (fault,) = sound(said.problem, 400)["errors"]
+    (fault,) = assert_problem_body(said.problem, 400)["errors"]
     return str(fault["at"])
 
 
@@ -206,13 +206,13 @@ def test_names_that_are_too_long_are_400_and_the_longest_are_names(door: Door, l
             if more:
                 assert faulty(answered) == what
             else:
-                assert (answered.status, sound(answered.problem, 404)["status"]) == (404, 404)
+                assert (answered.status, assert_problem_body(answered.problem, 404)["status"]) == (404, 404)
 
 
 def test_what_never_was_is_404_whatever_its_name(door: Door) -> None:
     for name in NAMES:
         said = door("GET", path("nowhere", "endpoints", name, "fields", name, "lineage"))
-        assert (said.status, sound(said.problem, 404)["status"]) == (404, 404)
+        assert (said.status, assert_problem_body(said.problem, 404)["status"]) == (404, 404)
 
 
 def test_a_link_to_the_next_page_keeps_the_name(door: Door) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
-from asking import ALL, path, record, recorded, target
+from api_client import ALL, path, record, record_new, target
 from conftest import MakeUrl
 from documents import START_LIMIT_MS, Json, copying, first_design, worked
 from flask import Flask
@@ -47,7 +47,7 @@ def app(fresh_url: MakeUrl) -> Iterator[Flask]:
     store = LineageStore(open_table(fresh_url()))
     app = create_app(store)
     client = app.test_client()
-    recorded(client, worked(), first_design(), copying("people", "a/b", "first_name", "x"))
+    record_new(client, worked(), first_design(), copying("people", "a/b", "first_name", "x"))
     yield app
     store.close()
 
@@ -127,7 +127,7 @@ class TestTheDocument:
             assert not [name for name in told if name not in detail]
             for name in told:
                 answer = client.open(f"{asked}?{name}=%00", method=method)
-                assert "no parameter" not in answer.text
+                assert "unknown parameter" not in answer.text
 
     def test_every_answer_that_is_no_success_is_a_problem(self, document: Json) -> None:
         for said in document["paths"].values():
@@ -227,7 +227,7 @@ class TestShapesOfAnswers:
             {"type": "READ", "name": "unread", "source": {"name": "d"}},
         ]
         mixed["operations"][1]["inputs"].append({"origin": "make", "name": "made"})
-        recorded(client, mixed)
+        record_new(client, mixed)
         route = f"{self.END_POINT}/fields/lineage"
         for name in "abcd":
             answered(document, route, client.get(path("ns1", "endpoints", name, "fields", "lineage", **ALL)))

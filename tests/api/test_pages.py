@@ -9,9 +9,20 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from asking import ALL, batch, faults, found, next_of, pages, path, problem, recorded, target
+from api_client import (
+    ALL,
+    assert_problem,
+    batch,
+    errors_by_path,
+    get_json,
+    next_link,
+    pages,
+    path,
+    record_new,
+    target,
+)
 from conftest import MakeClient, MakeUrl
-from documents import Json, copying, encoded, reading, run, taken, writing
+from documents import Json, copying, encoded, input_fields, reading, run, writing
 from flask.testing import FlaskClient
 
 from api import create_app
@@ -48,7 +59,7 @@ def small(client: FlaskClient) -> FlaskClient:
         place = {"namespace": f"ns{number % 3}", "name": f"e/{number}"}
         fields = [f"f{number}", "f|x", "é"]
         start_ms = 1_000 * (number // 3)
-        recorded(client, copying("hub", place, *fields, run=run(f"run {number}", start_ms=start_ms)))
+        record_new(client, copying("hub", place, *fields, run=run(f"run {number}", start_ms=start_ms)))
     return client
 
 
@@ -85,11 +96,11 @@ def test_pages_of_every_size_give_every_item_once_in_order(small: FlaskClient, n
 
 
 def test_in_which_order(small: FlaskClient) -> None:
-    assert found(small) == {"namespaces": ["ns0", "ns1", "ns2"]}
-    assert names_of(found(small, "ns1", "endpoints")["endpoints"]) == ["e/1", "e/4", "hub"]
-    fields = found(small, "ns1", "endpoints", "e/4", "fields")["fields"]
+    assert get_json(small) == {"namespaces": ["ns0", "ns1", "ns2"]}
+    assert names_of(get_json(small, "ns1", "endpoints")["endpoints"]) == ["e/1", "e/4", "hub"]
+    fields = get_json(small, "ns1", "endpoints", "e/4", "fields")["fields"]
     assert names_of(fields) == ["f4", "f|x", "é"]
-    listed = found(small, "ns1", "endpoints", "hub", "runs", **ALL)["runs"]
+    listed = get_json(small, "ns1", "endpoints", "hub", "runs", **ALL)["runs"]
     starts = [each["startTime"] for each in listed]
     assert starts == sorted(starts, reverse=True)
     results = [tuple(each.values()) for each in small.get(target("v3", "search", q="F")).json["results"]]
@@ -100,7 +111,7 @@ def test_in_which_order(small: FlaskClient) -> None:
 
 def test_the_link_is_the_same_question_beyond_the_page(small: FlaskClient) -> None:
     first = path("ns1", "endpoints", "hub", "fields", limit=2, prefix="f")
-    link = next_of(small.get(first))
+    link = next_link(small.get(first))
     assert link is not None
     assert urlsplit(link).path == urlsplit(first).path
     asked = parse_qs(urlsplit(link).query)
@@ -112,13 +123,13 @@ def test_the_link_is_the_same_question_beyond_the_page(small: FlaskClient) -> No
 def test_the_last_page_has_no_link(small: FlaskClient, name: str) -> None:
     link, member = LISTS[name]
     answer = small.get(link)
-    assert next_of(answer) is None
-    assert next_of(small.get(limited(link, len(answer.json[member])))) is None
+    assert next_link(answer) is None
+    assert next_link(small.get(limited(link, len(answer.json[member])))) is None
 
 
 def test_pages_of_runs_stay_in_the_window_that_was_asked_first(client: FlaskClient) -> None:
     for number in range(4):
-        recorded(client, copying("a", "b", "x", run=run(f"{number}", start_ms=1_000 + number)))
+        record_new(client, copying("a", "b", "x", run=run(f"{number}", start_ms=1_000 + number)))
     link = path("ns1", "endpoints", "a", "runs", start="1.0005", end="1.003", limit=1)
     listed = [each["run"] for page in pages(client, link, "runs") for each in page]
     assert listed == ["2", "1"]
@@ -126,28 +137,28 @@ def test_pages_of_runs_stay_in_the_window_that_was_asked_first(client: FlaskClie
 
 def test_a_window_that_ends_now_is_the_same_on_every_page(client: FlaskClient) -> None:
     for number in range(3):
-        recorded(client, copying("a", "b", "x", run=run(f"{number}", start_ms=number)))
+        record_new(client, copying("a", "b", "x", run=run(f"{number}", start_ms=number)))
     answer = client.get(path("ns1", "endpoints", "a", "runs", start="0", end="now-1s", limit=1))
-    first = parse_qs(urlsplit(next_of(answer) or "").query)
-    answer = client.get(next_of(answer) or "")
-    second = parse_qs(urlsplit(next_of(answer) or "").query)
+    first = parse_qs(urlsplit(next_link(answer) or "").query)
+    answer = client.get(next_link(answer) or "")
+    second = parse_qs(urlsplit(next_link(answer) or "").query)
     assert (first["start"], first["end"]) == (second["start"], second["end"])
 
 
 def test_what_comes_between_two_pages_shifts_nothing(client: FlaskClient) -> None:
     for name in "bdf":
-        recorded(client, copying("x", name, "x", run=run(name)))
+        record_new(client, copying("x", name, "x", run=run(name)))
     answer = client.get(path("ns1", "endpoints", limit=2))
     assert names_of(answer.json["endpoints"]) == ["b", "d"]
     for name in "aceg":
-        recorded(client, copying("x", name, "x", run=run(name)))
-    rest = [item for page in pages(client, next_of(answer) or "", "endpoints") for item in page]
+        record_new(client, copying("x", name, "x", run=run(name)))
+    rest = [item for page in pages(client, next_link(answer) or "", "endpoints") for item in page]
     assert names_of(rest) == ["e", "f", "g", "x"]
 
 
 def test_limits_beyond_the_largest_are_cut(make_client: MakeClient) -> None:
     client = make_client(list_limit=2, list_limit_max=3)
-    recorded(client, copying("a", "b", *"vwxyz"))
+    record_new(client, copying("a", "b", *"vwxyz"))
     link = path("ns1", "endpoints", "b", "fields")
     assert [len(page) for page in pages(client, link, "fields")] == [2, 2, 1]
     assert [len(page) for page in pages(client, f"{link}?limit=99999999", "fields")] == [3, 2]
@@ -186,24 +197,24 @@ class TestCursors:
         link, _ = LISTS[name]
         for wrong in self.WRONG:
             asked = f"{link}{'&' if '?' in link else '?'}{target(cursor=wrong)[1:]}"
-            assert set(faults(small.get(asked))) == {"cursor"}, wrong[:50]
+            assert set(errors_by_path(small.get(asked))) == {"cursor"}, wrong[:50]
 
     @pytest.mark.parametrize("part", ["x", "\x00", "a:b", "z" * 100, "~" * 30, "é", "🙂", "0", "/" * 99])
     def test_a_cursor_of_runs_that_is_no_place_among_them_is_400(self, small: FlaskClient, part: str) -> None:
         forged = base64.urlsafe_b64encode(json.dumps([part]).encode()).decode()
         answer = small.get(path("ns1", "endpoints", "hub", "runs", **ALL, cursor=forged))
-        assert set(faults(answer)) == {"cursor"}
+        assert set(errors_by_path(answer)) == {"cursor"}
 
     def test_a_cursor_of_another_list_is_no_500(self, small: FlaskClient) -> None:
         for name, (link, member) in LISTS.items():
             said = small.get(limited(link, 1))
-            asked = parse_qs(urlsplit(next_of(said) or "").query)["cursor"][0]
+            asked = parse_qs(urlsplit(next_link(said) or "").query)["cursor"][0]
             for other, (beyond, _) in LISTS.items():
                 joint = "&" if "?" in beyond else "?"
                 answer = small.get(f"{beyond}{joint}{target(cursor=asked)[1:]}")
                 assert answer.status_code in (200, 400), (name, member, other)
                 if answer.status_code == 400:
-                    problem(answer, 400)
+                    assert_problem(answer, 400)
 
 
 @pytest.fixture(scope="module")
@@ -276,8 +287,8 @@ class TestManyNames:
 def test_a_short_page_of_a_search_still_leads_to_the_next(make_client: MakeClient) -> None:
     client = make_client(search_end_points_max=2)
     for number in range(9):
-        recorded(client, copying("a", f"e{number}", "x", run=run(f"{number}")))
-    recorded(client, copying("a", "z", "wanted", run=run("last")))
+        record_new(client, copying("a", f"e{number}", "x", run=run(f"{number}")))
+    record_new(client, copying("a", "z", "wanted", run=run("last")))
     cut = list(pages(client, target("v3", "search", q="wanted"), "results"))
     assert [item["field"] for page in cut for item in page] == ["wanted", "wanted"]
     assert len(cut) > 3
@@ -289,5 +300,7 @@ def _cursor(name: str) -> str:
 
 def _all_in_one(places: list[Json], name: str) -> Json:
     """One run that writes them all."""
-    writes = [writing(f"write {number}", place, *taken("read", "a")) for number, place in enumerate(places)]
+    writes = [
+        writing(f"write {number}", place, *input_fields("read", "a")) for number, place in enumerate(places)
+    ]
     return {"run": run(name), "operations": [reading("read", "to", "a"), *writes]}

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from asking import ALL, found, lineage, path, send
+from api_client import ALL, get_json, lineage, path, send
 from documents import Json, run
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -102,9 +102,9 @@ def test_it_is_answered(client: FlaskClient) -> None:
             "direction": "forward",
         },
     ]
-    told = found(client, "ns2", "endpoints", "t", "fields", "title", "lineage", **ALL)
+    told = get_json(client, "ns2", "endpoints", "t", "fields", "title", "lineage", **ALL)
     assert [node["id"] for node in told["nodes"]] == ["File.read.name", "Projection.rename.title"]
-    fields = found(client, "ns1", "endpoints", "people", "fields")["fields"]
+    fields = get_json(client, "ns1", "endpoints", "people", "fields")["fields"]
     assert {each["name"]: each["type"] for each in fields} == {
         "id": "long",
         "name": "string?",
@@ -131,7 +131,7 @@ class TestDryRun:
 
     def test_it_stores_nothing(self, client: FlaskClient) -> None:
         record(client, PIPELINE, dryRun="true")
-        assert found(client, "ns1", "endpoints") == {"endpoints": []}
+        assert get_json(client, "ns1", "endpoints") == {"endpoints": []}
 
     def test_it_refuses_as_recording_does(self, client: FlaskClient) -> None:
         for wrong in ({}, changed("config.connections.0.to", "gone")):
@@ -197,7 +197,7 @@ def test_what_is_no_pipeline_is_422(client: FlaskClient, at: str, value: Any, to
     answer = record(client, changed(at, value))
     assert answer.status_code == 422
     assert [error["at"] for error in answer.json["errors"]] == told
-    assert found(client, "ns1", "endpoints") == {"endpoints": []}
+    assert get_json(client, "ns1", "endpoints") == {"endpoints": []}
 
 
 def test_every_fault_is_told_at_once(client: FlaskClient) -> None:

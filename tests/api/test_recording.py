@@ -7,22 +7,33 @@ import re
 from typing import Any
 
 import pytest
-from asking import ALL, found, lineage, nothing_stored, path, problem, record, recorded, send, target
+from api_client import (
+    ALL,
+    assert_problem,
+    get_json,
+    is_store_empty,
+    lineage,
+    path,
+    record,
+    record_new,
+    send,
+    target,
+)
 from documents import (
     START_LIMIT_MS,
     Json,
     copying,
     encoded,
     first_design,
+    input_fields,
     reading,
     run,
-    taken,
     transforming,
     worked,
     writing,
 )
 from flask.testing import FlaskClient
-from wire import Server
+from raw_http import Server
 
 RUN_BYTES_MAX, NAME_BYTES_MAX = 1024, 4096
 
@@ -45,7 +56,7 @@ def test_the_very_same_run_again_is_200_and_not_recorded(client: FlaskClient) ->
 
 
 def test_other_content_of_the_same_run_replaces_it(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x"))
+    record_new(client, copying("a", "b", "x"))
     answer = record(client, copying("a", "b", "y"))
     assert answer.status_code == 200
     assert answer.json["recorded"] is True
@@ -54,7 +65,7 @@ def test_other_content_of_the_same_run_replaces_it(client: FlaskClient) -> None:
 
 
 def test_a_run_that_goes_back_to_what_it_was_replaces_again(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x"))
+    record_new(client, copying("a", "b", "x"))
     record(client, copying("a", "b", "y"))
     answer = record(client, copying("a", "b", "x"))
     assert (answer.status_code, answer.json["recorded"], answer.json["replaced"]) == (200, True, True)
@@ -74,23 +85,23 @@ def test_a_run_that_goes_back_to_what_it_was_replaces_again(client: FlaskClient)
     ids=lambda member: next(iter(member)),
 )
 def test_another_member_of_run_replaces_too(client: FlaskClient, member: Json) -> None:
-    (checksum,) = recorded(client, worked())
+    (checksum,) = record_new(client, worked())
     answer = record(client, worked(**member))
     assert answer.status_code == 200
     assert answer.json == {"checksum": checksum, "run": "0b6f…", "recorded": True, "replaced": True}
 
 
 def test_a_replaced_run_leaves_its_old_window_and_end_points_known_but_empty(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x"))
+    record_new(client, copying("a", "b", "x"))
     record(client, copying("c", "d", "x", run=run(start_ms=7_000)))
     assert lineage(client, "a") == []
     assert lineage(client, "c", start="7", end="7.001") != []
     assert lineage(client, "c", start="7.001", end="now") == []
-    assert found(client, "ns1", "endpoints", "a", "runs", **ALL) == {"runs": []}
+    assert get_json(client, "ns1", "endpoints", "a", "runs", **ALL) == {"runs": []}
 
 
 def test_defaults_are_filled_in_before_the_checksum(client: FlaskClient) -> None:
-    recorded(client, worked())
+    record_new(client, worked())
     said: Any = worked(state="COMPLETE")
     read, parse, drop, store = said["operations"]
     read["outputs"] = [{"name": "offset"}, {"name": "body"}]
@@ -100,21 +111,21 @@ def test_defaults_are_filled_in_before_the_checksum(client: FlaskClient) -> None
 
 
 def test_the_namespace_of_an_end_point_is_that_of_the_program_unless_said(client: FlaskClient) -> None:
-    recorded(client, copying("a", {"namespace": "other", "name": "b"}, "x"), namespace="ns1")
+    record_new(client, copying("a", {"namespace": "other", "name": "b"}, "x"), namespace="ns1")
     assert lineage(client, "a")[0]["destination"] == {"namespace": "other", "name": "b"}
     said = copying({"namespace": "ns1", "name": "a"}, {"namespace": "other", "name": "b"}, "x")
     assert record(client, said, namespace="ns1").json["recorded"] is False
 
 
 def test_the_order_of_operations_is_no_difference(client: FlaskClient) -> None:
-    recorded(client, worked())
+    record_new(client, worked())
     again = worked()
     again["operations"].reverse()
     assert record(client, again).json["recorded"] is False
 
 
 def test_what_an_absent_list_means_is_what_an_empty_one_means(client: FlaskClient) -> None:
-    recorded(client, worked())
+    record_new(client, worked())
     again = worked()
     del again["operations"][2]["outputs"]
     assert record(client, again).json["recorded"] is False
@@ -128,8 +139,8 @@ def test_the_namespace_member_may_agree(client: FlaskClient) -> None:
 @pytest.mark.parametrize("said", ["NS1", "", 5, None, ["ns1"], "ns1 "])
 def test_a_namespace_member_that_disagrees_is_400(client: FlaskClient, said: object) -> None:
     answer = record(client, {**worked(), "namespace": said})
-    assert [fault["at"] for fault in problem(answer, 400)["errors"]] == ["namespace"]
-    assert nothing_stored(client)
+    assert [fault["at"] for fault in assert_problem(answer, 400)["errors"]] == ["namespace"]
+    assert is_store_empty(client)
 
 
 def test_unknown_members_are_ignored_and_named(client: FlaskClient) -> None:
@@ -176,13 +187,13 @@ def test_warnings_stand_in_the_same_order_whichever_process_answers(
 
 def test_an_unlisted_input_is_told_and_treated_as_listed(client: FlaskClient) -> None:
     document = copying("a", "b", "x")
-    document["operations"][1]["inputs"] = taken("read", "x", "hidden")
+    document["operations"][1]["inputs"] = input_fields("read", "x", "hidden")
     answer = record(client, document)
     assert answer.status_code == 201
     assert [warning["at"] for warning in answer.json["warnings"]] == ["operations.1.inputs.1"]
     (entry,) = lineage(client, "a")
     assert entry["fieldmap"] == [{"from": "hidden", "to": "hidden"}, {"from": "x", "to": "x"}]
-    listed = found(client, "ns1", "endpoints", "a", "fields")["fields"]
+    listed = get_json(client, "ns1", "endpoints", "a", "fields")["fields"]
     assert {field["name"]: field["read"] for field in listed} == {"hidden": True, "x": True}
 
 
@@ -190,27 +201,27 @@ def test_an_unlisted_input_is_told_and_treated_as_listed(client: FlaskClient) ->
 def test_failed_runs_are_left_out_of_lineage_unless_asked_for(
     client: FlaskClient, state: str, left_out: bool
 ) -> None:
-    recorded(client, copying("a", "b", "x", run=run(state=state)))
+    record_new(client, copying("a", "b", "x", run=run(state=state)))
     assert (lineage(client, "a") == []) is left_out
     assert lineage(client, "a", failed="true") != []
     detailed = ("ns1", "endpoints", "b", "fields", "x", "lineage")
-    assert (found(client, *detailed, **ALL)["nodes"] == []) is left_out
-    assert found(client, *detailed, **ALL, failed="true")["nodes"] != []
+    assert (get_json(client, *detailed, **ALL)["nodes"] == []) is left_out
+    assert get_json(client, *detailed, **ALL, failed="true")["nodes"] != []
     ways = ("ns1", "datasets", "b", "fields", "x", "lineage")
-    assert (found(client, *ways, **ALL)["paths"] == []) is left_out
-    assert found(client, *ways, **ALL, failed="true")["paths"] != []
-    (listed,) = found(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
+    assert (get_json(client, *ways, **ALL)["paths"] == []) is left_out
+    assert get_json(client, *ways, **ALL, failed="true")["paths"] != []
+    (listed,) = get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
     assert listed["state"] == state
 
 
 def test_a_run_is_complete_unless_it_says_otherwise(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x"))
-    (listed,) = found(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
+    record_new(client, copying("a", "b", "x"))
+    (listed,) = get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
     assert listed["state"] == "COMPLETE"
 
 
 def test_a_run_that_failed_after_all_disappears(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x", run=run(state="RUNNING")))
+    record_new(client, copying("a", "b", "x", run=run(state="RUNNING")))
     assert record(client, copying("a", "b", "x", run=run(state="FAIL"))).json["replaced"] is True
     assert lineage(client, "a") == []
 
@@ -221,8 +232,8 @@ def test_indirect_influence_with_every_kind(client: FlaskClient) -> None:
     plain = {"origin": "read", "name": "plain", "influence": "indirect"}
     operations = [
         reading("read", "a", "x", "plain", *kinds),
-        transforming("t", [*taken("read", "x"), *inputs, plain], "y"),
-        writing("write", "b", *taken("t", "y")),
+        transforming("t", [*input_fields("read", "x"), *inputs, plain], "y"),
+        writing("write", "b", *input_fields("t", "y")),
     ]
     answer = record(client, {"run": run(), "operations": operations})
     assert answer.status_code == 201
@@ -235,8 +246,8 @@ def test_indirect_influence_with_every_kind(client: FlaskClient) -> None:
 
 def test_an_indirect_input_of_a_write_is_one_pair_with_the_whole_data_set(client: FlaskClient) -> None:
     key = {"origin": "read", "name": "key", "influence": "indirect", "kind": "filter"}
-    operations = [reading("read", "a", "x", "key"), writing("write", "b", *taken("read", "x"), key)]
-    recorded(client, {"run": run(), "operations": operations})
+    operations = [reading("read", "a", "x", "key"), writing("write", "b", *input_fields("read", "x"), key)]
+    record_new(client, {"run": run(), "operations": operations})
     (entry,) = lineage(client, "a")
     assert entry["fieldmap"] == [
         {"from": "key", "to": "*", "influence": "indirect", "scope": "dataset"},
@@ -246,8 +257,8 @@ def test_an_indirect_input_of_a_write_is_one_pair_with_the_whole_data_set(client
 
 @pytest.mark.parametrize("start_ms", [0, 1, START_LIMIT_MS - 1, 2**53 + 1])
 def test_starts_from_1970_to_the_last_millisecond(client: FlaskClient, start_ms: int) -> None:
-    recorded(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
-    (listed,) = found(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
+    record_new(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
+    (listed,) = get_json(client, "ns1", "endpoints", "a", "runs", **ALL)["runs"]
     assert listed["startTime"] == start_ms
     assert lineage(client, "a") != []
 
@@ -262,7 +273,7 @@ def test_names_as_long_as_they_may_be(client: FlaskClient, letter: str) -> None:
     (entry,) = lineage(client, long, namespace=short)
     assert entry["source"] == place
     assert entry["fieldmap"] == [{"from": long, "to": long}]
-    (listed,) = found(client, short, "endpoints", long, "runs", **ALL)["runs"]
+    (listed,) = get_json(client, short, "endpoints", long, "runs", **ALL)["runs"]
     assert (listed["run"], listed["namespace"]) == (short, short)
 
 
@@ -272,8 +283,8 @@ def test_names_that_are_too_long_are_400_each_at_its_place(client: FlaskClient, 
     short, long = letter * (RUN_BYTES_MAX // size) + "b", letter * (NAME_BYTES_MAX // size) + "b"
     place = {"namespace": short, "name": long}
     document = copying(place, place, long, {"name": long}, run=run(short))  # type: ignore[arg-type]
-    document["operations"][1]["inputs"] = taken("read", long)
-    assert [fault["at"] for fault in problem(record(client, document), 400)["errors"]] == [
+    document["operations"][1]["inputs"] = input_fields("read", long)
+    assert [fault["at"] for fault in assert_problem(record(client, document), 400)["errors"]] == [
         "run.run",
         "operations.0.source.namespace",
         "operations.0.source.name",
@@ -283,11 +294,11 @@ def test_names_that_are_too_long_are_400_each_at_its_place(client: FlaskClient, 
         "operations.1.destination.name",
         "operations.1.inputs.0.name",
     ]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def test_a_run_id_is_opaque_and_unique_across_namespaces(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x", run=run("../r 1|%7C")), namespace="ns1")
+    record_new(client, copying("a", "b", "x", run=run("../r 1|%7C")), namespace="ns1")
     answer = record(client, copying("a", "b", "x", run=run("../r 1|%7C")), namespace="ns2")
     assert (answer.status_code, answer.json["replaced"]) == (200, True)
     assert lineage(client, "a", namespace="ns1") == []
@@ -297,10 +308,10 @@ def test_a_run_id_is_opaque_and_unique_across_namespaces(client: FlaskClient) ->
 def test_types_feed_the_catalogue_and_the_nodes(client: FlaskClient) -> None:
     document = copying("a", "b", "age")
     document["operations"][0]["outputs"] = [{"name": "age", "type": "int"}]
-    recorded(client, document)
-    fields = found(client, "ns1", "endpoints", "b", "fields")["fields"]
+    record_new(client, document)
+    fields = get_json(client, "ns1", "endpoints", "b", "fields")["fields"]
     assert fields == [{"name": "age", "type": "int", "read": False, "written": True}]
-    (node,) = found(client, "ns1", "endpoints", "b", "fields", "age", "lineage", **ALL)["nodes"]
+    (node,) = get_json(client, "ns1", "endpoints", "b", "fields", "age", "lineage", **ALL)["nodes"]
     assert node["type"] == "int"
 
 
@@ -312,13 +323,13 @@ class TestDryRun:
         assert answer.status_code == 200
         assert set(answer.json) == {"operations", "checksum", "lineage", "warnings"}
         assert answer.json["warnings"] == []
-        assert nothing_stored(client)
-        (checksum,) = recorded(client, worked())
+        assert is_store_empty(client)
+        (checksum,) = record_new(client, worked())
         assert answer.json["checksum"] == checksum
         assert answer.json["lineage"] == lineage(client, "user_data")
 
     def test_its_operations_record_as_the_very_same_run(self, client: FlaskClient) -> None:
-        recorded(client, worked())
+        record_new(client, worked())
         would = record(client, worked(), dryRun="true").json["operations"]
         again = record(client, {**worked(), "operations": would})
         assert again.json["recorded"] is False
@@ -341,7 +352,7 @@ class TestDryRun:
         operations = [
             reading("read", "a", "x"),
             transforming("make", [], "made"),
-            writing("write", "b", *taken("read", "x"), *taken("make", "made")),
+            writing("write", "b", *input_fields("read", "x"), *input_fields("make", "made")),
         ]
         answer = record(client, {"run": run(), "operations": operations}, dryRun="true")
         there = {"namespace": "ns1", "name": "b"}
@@ -364,7 +375,7 @@ class TestDryRun:
 
     def test_it_warns_as_recording_does(self, client: FlaskClient) -> None:
         document = worked(colour="red")
-        document["operations"][1]["inputs"] = taken("read", "hidden")
+        document["operations"][1]["inputs"] = input_fields("read", "hidden")
         would = record(client, document, dryRun="true").json["warnings"]
         assert would == record(client, document).json["warnings"]
         assert sorted(warning["at"] for warning in would) == ["operations.1.inputs.0", "run.colour"]
@@ -372,10 +383,10 @@ class TestDryRun:
     def test_it_refuses_as_recording_does(self, client: FlaskClient) -> None:
         for document in ({**worked(), "operations": []}, {"operations": []}):
             would, did = record(client, document, dryRun="true"), record(client, document)
-            assert problem(would, did.status_code) == did.json
+            assert assert_problem(would, did.status_code) == did.json
 
     def test_it_stores_nothing_of_a_run_that_would_replace(self, client: FlaskClient) -> None:
-        recorded(client, copying("a", "b", "x"))
+        record_new(client, copying("a", "b", "x"))
         before = lineage(client, "a")
         assert record(client, copying("a", "b", "y"), dryRun="true").status_code == 200
         assert lineage(client, "a") == before
@@ -386,8 +397,8 @@ class TestDryRun:
     @pytest.mark.parametrize("said", ["TRUE", "1", "", "yes", " true"])
     def test_it_is_true_or_false(self, client: FlaskClient, said: str) -> None:
         answer = record(client, worked(), dryRun=said)
-        assert [fault["at"] for fault in problem(answer, 400)["errors"]] == ["dryRun"]
-        assert nothing_stored(client)
+        assert [fault["at"] for fault in assert_problem(answer, 400)["errors"]] == ["dryRun"]
+        assert is_store_empty(client)
 
 
 class TestTheFirstDesignsForm:
@@ -426,7 +437,7 @@ class TestTheFirstDesignsForm:
     def test_destination_may_list_the_fields(self, client: FlaskClient) -> None:
         document = first_design()
         document["destination"]["fields"] = ["first_name", {"name": "offset"}]
-        recorded(client, document)
+        record_new(client, document)
         entries = lineage(client, "people", direction="backward")
         pairs = [(pair["from"], pair["to"]) for entry in entries for pair in entry["fieldmap"]]
         assert pairs == [("body", "first_name"), ("offset", "offset")]
@@ -477,37 +488,39 @@ class TestTheFirstDesignsForm:
         document["operations"][1]["inputs"].append({"field": {"name": "first_name"}})
         document["operations"][2]["inputs"] = [{"field": {"name": "never"}}]
         answer = record(client, document)
-        assert [fault["at"] for fault in problem(answer, 422)["errors"]] == [
+        assert [fault["at"] for fault in assert_problem(answer, 422)["errors"]] == [
             "operations.1.inputs.1",
             "operations.2.inputs.0",
             "destination.fields.0",
         ]
-        assert nothing_stored(client)
+        assert is_store_empty(client)
 
     def test_without_a_source_there_is_no_read(self, client: FlaskClient) -> None:
         document = first_design()
         document["operations"] = [{"name": "make", "inputs": [], "outputs": ["x"]}]
-        assert [fault["at"] for fault in problem(record(client, document), 422)["errors"]] == ["operations"]
+        assert [fault["at"] for fault in assert_problem(record(client, document), 422)["errors"]] == [
+            "operations"
+        ]
 
     def test_dry_runs_of_it(self, client: FlaskClient) -> None:
         answer = record(client, first_design(), dryRun="true")
         assert answer.status_code == 200
-        assert nothing_stored(client)
-        (checksum,) = recorded(client, first_design())
+        assert is_store_empty(client)
+        (checksum,) = record_new(client, first_design())
         assert answer.json["checksum"] == checksum
 
 
 def test_recording_takes_no_other_parameters(client: FlaskClient) -> None:
     answer = record(client, worked(), dryrun="true")
-    (fault,) = problem(answer, 400)["errors"]
+    (fault,) = assert_problem(answer, 400)["errors"]
     assert fault["at"] == "dryrun"
     assert "dryRun" in fault["detail"]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def test_what_was_recorded_is_known_at_once(client: FlaskClient) -> None:
-    recorded(client, worked())
-    assert found(client) == {"namespaces": ["ns1"]}
+    record_new(client, worked())
+    assert get_json(client) == {"namespaces": ["ns1"]}
     listed = client.get(target("v3", "search", q="NAME")).json["results"]
     assert [result.get("field") for result in listed] == ["first_name", "last_name"]
     assert client.get(path("ns1", "endpoints")).json["endpoints"] == [

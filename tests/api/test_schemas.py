@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import marshmallow as ma
-from api.openapi.documents import FirstDesignDocumentSchema, LineageDocumentSchema
 from documents import first_design, worked
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mutations import damaged, documents, mutated, written
 from strategies import names
 
+from api.openapi.documents import FirstDesignDocumentSchema, LineageDocumentSchema
 from fll_hbase.errors import InvalidLineage, TooLarge, UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document

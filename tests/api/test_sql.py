@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from asking import ALL, found, lineage, nothing_stored, path, places, problem, recorded
+from api_client import ALL, assert_problem, error_paths, get_json, is_store_empty, lineage, path, record_new
 from conftest import MakeClient
 from documents import Json, copying, run
 from flask.testing import FlaskClient
@@ -51,7 +51,9 @@ def test_lineage_direct_and_indirect(client: FlaskClient) -> None:
         {"from": "tax", "to": "total"},
     ]
     asked = ("ns1", "endpoints", "totals", "fields", "total", "lineage")
-    (transform,) = [one for one in found(client, *asked, **ALL)["operations"] if one["type"] == "TRANSFORM"]
+    (transform,) = [
+        one for one in get_json(client, *asked, **ALL)["operations"] if one["type"] == "TRANSFORM"
+    ]
     assert (transform["name"], transform["description"]) == ("totals.total", "net + tax")
 
 
@@ -74,14 +76,16 @@ def test_a_dry_run_stores_nothing(client: FlaskClient) -> None:
         {"from": "net", "to": "total"},
         {"from": "tax", "to": "total"},
     ]
-    assert nothing_stored(client)
+    assert is_store_empty(client)
 
 
 def test_the_catalogue_of_the_store(client: FlaskClient) -> None:
     star = document("CREATE TABLE copied AS SELECT * FROM invoices JOIN people ON who = person", "r2")
     before = post(client, star, dryRun="true").json
     assert len(before["warnings"]) == 4
-    recorded(client, copying("x", "invoices", "who", "sum"), copying("y", "people", "person", run=run("r3")))
+    record_new(
+        client, copying("x", "invoices", "who", "sum"), copying("y", "people", "person", run=run("r3"))
+    )
     answer = post(client, star)
     assert (answer.status_code, "warnings" in answer.json) == (201, False)
     assert [pair["to"] for pair in pairs(client, "copied", "invoices")] == ["sum", "*", "who"]
@@ -102,7 +106,7 @@ def test_a_script_and_a_dialect(client: FlaskClient) -> None:
     sql = "SELECT a, b INTO #t FROM [my orders]; INSERT INTO totals (total) SELECT a FROM #t"
     assert post(client, document(sql, dialect="tsql")).status_code == 201
     assert pairs(client, "totals", "my orders") == [{"from": "a", "to": "total"}]
-    names = [one["name"] for one in found(client, "ns1", "endpoints")["endpoints"]]
+    names = [one["name"] for one in get_json(client, "ns1", "endpoints")["endpoints"]]
     assert names == ["my orders", "totals"]
 
 
@@ -124,28 +128,28 @@ def test_a_script_and_a_dialect(client: FlaskClient) -> None:
     ],
 )
 def test_what_is_400(client: FlaskClient, said: Any, at: list[str]) -> None:
-    assert places(post(client, said), 400) == at
-    assert nothing_stored(client)
+    assert error_paths(post(client, said), 400) == at
+    assert is_store_empty(client)
 
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM orders", "DROP TABLE orders", "-- nothing"])
 def test_what_is_422(client: FlaskClient, sql: str) -> None:
-    assert places(post(client, document(sql)), 422) == ["sql"]
-    assert places(post(client, document(sql), dryRun="true"), 422) == ["sql"]
-    assert nothing_stored(client)
+    assert error_paths(post(client, document(sql)), 422) == ["sql"]
+    assert error_paths(post(client, document(sql), dryRun="true"), 422) == ["sql"]
+    assert is_store_empty(client)
 
 
 def test_bodies_that_are_none(client: FlaskClient, make_client: MakeClient) -> None:
     route = path("ns1", "sql")
     json_type = {"Content-Type": "application/json"}
-    problem(client.post(route, data=b"{", headers=json_type), 400)
-    problem(client.post(route, data=DAILY.encode(), headers={"Content-Type": "application/sql"}), 415)
+    assert_problem(client.post(route, data=b"{", headers=json_type), 400)
+    assert_problem(client.post(route, data=DAILY.encode(), headers={"Content-Type": "application/sql"}), 415)
     small = make_client(document_bytes_max=100)
-    problem(post(small, document()), 413)
+    assert_problem(post(small, document()), 413)
     packed = gzip.compress(json.dumps(document()).encode())
     answer = client.post(route, data=packed, headers={**json_type, "Content-Encoding": "gzip"})
     assert answer.status_code == 201
 
 
 def test_a_parameter_it_does_not_know(client: FlaskClient) -> None:
-    assert places(post(client, document(), colour="red"), 400) == ["colour"]
+    assert error_paths(post(client, document(), colour="red"), 400) == ["colour"]

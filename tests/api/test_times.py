@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from asking import ALL, faults, found, lineage, path, places, problem, recorded
+from api_client import ALL, assert_problem, error_paths, errors_by_path, get_json, lineage, path, record_new
 from documents import copying, run
 from flask.testing import FlaskClient
 
@@ -25,17 +25,17 @@ SECOND, MINUTE, HOUR, DAY = 1, 60, 3_600, 86_400
 def thousands(client: FlaskClient) -> FlaskClient:
     """Runs that start at 1, 1.001, 2 and 3 seconds after 1970 began."""
     starts = (1_000, 1_001, 2_000, 3_000)
-    recorded(client, *(copying("a", "b", "x", run=run(f"r{ms}", start_ms=ms)) for ms in starts))
+    record_new(client, *(copying("a", "b", "x", run=run(f"r{ms}", start_ms=ms)) for ms in starts))
     return client
 
 
 def starts_in(client: FlaskClient, start: str, end: str) -> list[int]:
     """The starts of the runs of a window, oldest first; every other question must see the same."""
-    listed = found(client, *RUNS, start=start, end=end)["runs"]
-    ways = [way["runs"] for way in found(client, *WAYS, start=start, end=end)["paths"]]
+    listed = get_json(client, *RUNS, start=start, end=end)["runs"]
+    ways = [way["runs"] for way in get_json(client, *WAYS, start=start, end=end)["paths"]]
     assert ways == ([[each["run"] for each in listed]] if listed else [])
-    assert bool(found(client, *HIGH_LEVEL, start=start, end=end)) is bool(listed)
-    assert bool(found(client, *DETAILED, start=start, end=end)["nodes"]) is bool(listed)
+    assert bool(get_json(client, *HIGH_LEVEL, start=start, end=end)) is bool(listed)
+    assert bool(get_json(client, *DETAILED, start=start, end=end)["nodes"]) is bool(listed)
     return sorted(each["startTime"] for each in listed)
 
 
@@ -74,7 +74,7 @@ def test_start_is_in_and_end_is_out_to_the_millisecond(
 
 def test_times_are_decimals_and_no_floats(client: FlaskClient) -> None:
     start_ms = 1_700_000_000_123
-    recorded(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
+    record_new(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
     assert starts_in(client, "1700000000.123", "1700000000.124") == [start_ms]
     assert starts_in(client, "1700000000.12300000001", "1700000000.124") == []
     assert starts_in(client, "1700000000", "1700000000.123") == []
@@ -82,7 +82,7 @@ def test_times_are_decimals_and_no_floats(client: FlaskClient) -> None:
 
 
 def test_the_last_millisecond_that_there_is(client: FlaskClient) -> None:
-    recorded(client, copying("a", "b", "x", run=run(start_ms=2**63 - 2)))
+    record_new(client, copying("a", "b", "x", run=run(start_ms=2**63 - 2)))
     assert starts_in(client, "9223372036854775.806", "9223372036854775.807") == [2**63 - 2]
     assert starts_in(client, "9223372036854775.8060001", "9223372036854775.807") == []
 
@@ -112,7 +112,7 @@ def test_the_last_millisecond_that_there_is(client: FlaskClient) -> None:
 )
 def test_sums_of_now(client: FlaskClient, age: int, start: str, end: str, inside: bool) -> None:
     start_ms = int(time.time() * 1000) - age * 1000
-    recorded(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
+    record_new(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
     assert starts_in(client, start, end) == ([start_ms] if inside else [])
 
 
@@ -123,8 +123,8 @@ def test_the_default_window_is_the_last_thirty_days(client: FlaskClient, route: 
         name = f"{age_days} days"
         document = copying("a", "b", "x", run=run(name, start_ms=now_ms - age_days * DAY * 1000))
         document["operations"][0]["description"] = name
-        recorded(client, document)
-    recorded(client, copying("a", "b", "x", run=run("to come", start_ms=now_ms + HOUR * 1000)))
+        record_new(client, document)
+    record_new(client, copying("a", "b", "x", run=run("to come", start_ms=now_ms + HOUR * 1000)))
     said = client.get(path(*route))
     assert said.status_code == 200
     assert said.json == client.get(path(*route, start="now-30d", end="now")).json or route == WAYS
@@ -137,22 +137,22 @@ def test_the_default_window_is_the_last_thirty_days(client: FlaskClient, route: 
 
 
 def test_the_window_asked_comes_back_in_seconds(thousands: FlaskClient) -> None:
-    said = found(thousands, *WAYS, start="1.5", end="3")
+    said = get_json(thousands, *WAYS, start="1.5", end="3")
     assert (said["startTimeInSeconds"], said["endTimeInSeconds"]) == (1.5, 3)
 
 
 def test_now_is_the_same_moment_in_both_ends(thousands: FlaskClient) -> None:
-    assert found(thousands, *HIGH_LEVEL, start="now", end="now") == []
+    assert get_json(thousands, *HIGH_LEVEL, start="now", end="now") == []
 
 
 @windowed
 def test_start_after_end_is_400(thousands: FlaskClient, route: tuple[str, ...]) -> None:
     for start, end in (("3", "2"), ("now", "now-1s"), ("2.0009", "2.0001"), ("now+1s", "now"), ("now", "5")):
-        assert set(faults(thousands.get(path(*route, start=start, end=end)))) == {"start"}
+        assert set(errors_by_path(thousands.get(path(*route, start=start, end=end)))) == {"start"}
 
 
 def test_an_end_alone_is_measured_from_the_default_start(thousands: FlaskClient) -> None:
-    assert set(faults(thousands.get(path(*HIGH_LEVEL, end="5")))) == {"start"}
+    assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, end="5")))) == {"start"}
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ def test_an_end_alone_is_measured_from_the_default_start(thousands: FlaskClient)
 def test_what_is_no_time_is_400(thousands: FlaskClient, wrong: str) -> None:
     for route in WINDOWED:
         for name in ("start", "end"):
-            assert set(faults(thousands.get(path(*route, **{name: wrong})))) == {name}
+            assert set(errors_by_path(thousands.get(path(*route, **{name: wrong})))) == {name}
 
 
 def test_both_ends_are_told_at_once(thousands: FlaskClient) -> None:
-    assert set(faults(thousands.get(path(*HIGH_LEVEL, start="x", end="y")))) == {"start", "end"}
+    assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, start="x", end="y")))) == {"start", "end"}
 
 
 class TestTheQueryString:
@@ -224,8 +224,8 @@ class TestTheQueryString:
     def test_a_plus_must_be_escaped(self, thousands: FlaskClient) -> None:
         target = path(*HIGH_LEVEL)
         assert thousands.get(f"{target}?start=0&end=now%2B1d").status_code == 200
-        assert set(faults(thousands.get(f"{target}?start=0&end=now+1d"))) == {"end"}
-        assert set(faults(thousands.get(f"{target}?start=0&end=now%201d"))) == {"end"}
+        assert set(errors_by_path(thousands.get(f"{target}?start=0&end=now+1d"))) == {"end"}
+        assert set(errors_by_path(thousands.get(f"{target}?start=0&end=now%201d"))) == {"end"}
 
     @pytest.mark.parametrize("query", ["start=%6Eow-1d", "%73tart=now-1d", "start=now%2D1d&end=now%2b1d"])
     def test_escapes_of_letters_that_need_none(self, thousands: FlaskClient, query: str) -> None:
@@ -239,7 +239,7 @@ class TestTheQueryString:
         "query", ["start=%", "start=%2", "start=%zz", "start=%FF", "start=%C3", "%FF=1", "%=1", "start=5&%zz"]
     )
     def test_broken_escapes_and_bytes_that_are_no_utf_8(self, thousands: FlaskClient, query: str) -> None:
-        assert len(faults(thousands.get(f"{path(*HIGH_LEVEL)}?{query}"))) == 1
+        assert len(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?{query}"))) == 1
 
     @pytest.mark.parametrize(
         "name", ["Start", "START", "stat", "levels", "namespace", "🙂", "start[]", " start"]
@@ -247,13 +247,13 @@ class TestTheQueryString:
     def test_an_unknown_parameter_is_400_and_the_known_are_named(
         self, thousands: FlaskClient, name: str
     ) -> None:
-        said = faults(thousands.get(path(*HIGH_LEVEL, **{name: "5"})))
+        said = errors_by_path(thousands.get(path(*HIGH_LEVEL, **{name: "5"})))
         assert list(said) == [name]
         for known in ("start", "end", "level", "direction", "indirect", "failed"):
             assert known in said[name]
 
     def test_a_parameter_without_a_name_is_unknown(self, thousands: FlaskClient) -> None:
-        assert list(faults(thousands.get(f"{path(*HIGH_LEVEL)}?=5"))) == [""]
+        assert list(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?=5"))) == [""]
 
     @pytest.mark.parametrize(
         ("route", "query", "known"),
@@ -272,7 +272,7 @@ class TestTheQueryString:
     def test_a_parameter_given_twice_is_400_and_the_known_are_named(
         self, thousands: FlaskClient, route: tuple[str, ...], query: str, known: list[str]
     ) -> None:
-        (said,) = faults(thousands.get(f"{path(*route)}?{query}")).values()
+        (said,) = errors_by_path(thousands.get(f"{path(*route)}?{query}")).values()
         assert not [name for name in known if name not in said]
 
     @pytest.mark.parametrize(
@@ -289,14 +289,14 @@ class TestTheQueryString:
     def test_every_fault_is_told_at_once(
         self, thousands: FlaskClient, query: str, expected: set[str]
     ) -> None:
-        assert expected <= set(faults(thousands.get(f"{path(*HIGH_LEVEL)}?{query}")))
+        assert expected <= set(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?{query}")))
 
     @pytest.mark.parametrize(
         "target",
         ["/v3/namespaces", "/v3/namespaces/ns1/endpoints", "/v3/search", "/healthz", "/readyz"],
     )
     def test_every_route_refuses_what_it_does_not_know(self, thousands: FlaskClient, target: str) -> None:
-        assert "start" in faults(thousands.get(f"{target}?start=5"))
+        assert "start" in errors_by_path(thousands.get(f"{target}?start=5"))
 
 
 class TestOtherValues:
@@ -304,7 +304,7 @@ class TestOtherValues:
 
     @pytest.mark.parametrize("level", ["0", "-1", "1.0", "1e2", "", " 1", "+1", "one", "٣", "0x1", "1\n"])
     def test_a_level_is_a_whole_number_from_one(self, thousands: FlaskClient, level: str) -> None:
-        assert set(faults(thousands.get(path(*HIGH_LEVEL, level=level)))) == {"level"}
+        assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, level=level)))) == {"level"}
 
     @pytest.mark.parametrize("level", ["1", "2", "32", "33", "007", "999999999", "9" * 18, "9" * 30])
     def test_any_whole_number_is_a_level(self, thousands: FlaskClient, level: str) -> None:
@@ -322,33 +322,33 @@ class TestOtherValues:
     )
     def test_a_limit_is_a_whole_number_from_one(self, thousands: FlaskClient, route: str) -> None:
         for limit in ("0", "-1", "1.0", "", "all", "１"):
-            assert set(faults(thousands.get(f"{route}limit={quote(limit)}"))) == {"limit"}
+            assert set(errors_by_path(thousands.get(f"{route}limit={quote(limit)}"))) == {"limit"}
 
     @pytest.mark.parametrize("value", ["True", "TRUE", "1", "0", "yes", "", "on", "truetrue", " true"])
     def test_a_flag_is_true_or_false(self, thousands: FlaskClient, value: str) -> None:
         for route in (HIGH_LEVEL, DETAILED):
             for name in ("failed", "indirect"):
-                assert set(faults(thousands.get(path(*route, **{name: value})))) == {name}
+                assert set(errors_by_path(thousands.get(path(*route, **{name: value})))) == {name}
 
     @pytest.mark.parametrize("value", ["Both", "BACKWARD", "up", "", "backward ", "backward,forward"])
     def test_a_direction_is_one_of_its_words(self, thousands: FlaskClient, value: str) -> None:
-        assert set(faults(thousands.get(path(*HIGH_LEVEL, direction=value)))) == {"direction"}
-        assert set(faults(thousands.get(path(*DETAILED, direction=value)))) == {"direction"}
+        assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, direction=value)))) == {"direction"}
+        assert set(errors_by_path(thousands.get(path(*DETAILED, direction=value)))) == {"direction"}
 
     def test_both_is_a_direction_of_the_high_level_question_alone(self, thousands: FlaskClient) -> None:
         assert lineage(thousands, "b", direction="both") == lineage(thousands, "b")
-        assert set(faults(thousands.get(path(*DETAILED, direction="both")))) == {"direction"}
+        assert set(errors_by_path(thousands.get(path(*DETAILED, direction="both")))) == {"direction"}
 
     @pytest.mark.parametrize("value", ["Simple", "", "short", "simple "])
     def test_a_view_is_one_of_its_words(self, thousands: FlaskClient, value: str) -> None:
-        assert set(faults(thousands.get(path(*DETAILED, view=value)))) == {"view"}
+        assert set(errors_by_path(thousands.get(path(*DETAILED, view=value)))) == {"view"}
 
     def test_a_search_needs_something_to_search(self, client: FlaskClient) -> None:
-        assert places(client.get("/v3/search?q=%FF"), 400) == ["q"]
-        assert set(faults(client.get("/v3/search"))) == {"q"}
-        assert set(faults(client.get("/v3/search?q="))) == {"q"}
+        assert error_paths(client.get("/v3/search?q=%FF"), 400) == ["q"]
+        assert set(errors_by_path(client.get("/v3/search"))) == {"q"}
+        assert set(errors_by_path(client.get("/v3/search?q="))) == {"q"}
 
     def test_a_bad_question_is_400_even_about_what_never_was(self, client: FlaskClient) -> None:
-        problem(client.get(path("no", "endpoints", "no", "fields", "lineage", start="x")), 400)
+        assert_problem(client.get(path("no", "endpoints", "no", "fields", "lineage", start="x")), 400)
         answer: Any = client.get(path("no", "endpoints", "no", "fields", "lineage", **ALL))
-        problem(answer, 404)
+        assert_problem(answer, 404)
