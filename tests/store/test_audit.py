@@ -315,7 +315,7 @@ class Between:
         return getattr(self._table, name)
 
 
-@pytest.mark.parametrize("after", range(1, 12))
+@pytest.mark.parametrize("call_number", range(1, 12))
 def test_a_run_that_is_recorded_while_it_is_looked_at_is_no_fault(table: Table, call_number: int) -> None:
     def happens() -> None:
         events = run_events.make_event("one", NOW_MS - DAY_MS, EventType.START, part("z"), EventRunFacts())
