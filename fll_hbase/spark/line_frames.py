@@ -100,7 +100,7 @@ def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     pending: list[pa.RecordBatch] = []
     for batch in (batch for batch in batches if batch.num_rows):
         keys = batch.column(KEY)
-        # The last run of a batch may continue in the next one, so it is held back.
+        # The last run of a batch may continue in the next one, so it has to wait.
         last_run = keys.index(keys[-1]).as_py()
         continues = bool(pending) and pending[-1].column(KEY)[-1] == keys[-1]
         if not continues or sum(part.nbytes for part in pending) > RUN_BYTES_MAX:

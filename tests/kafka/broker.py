@@ -77,7 +77,7 @@ class Broker:
         self._tool("TopicCommand", "--create", "--topic", topic, "--partitions", str(partitions))
 
     def produce(self, topic: str, messages: Iterable[tuple[str, bytes]]) -> None:
-        """Send pairs of key and value, in order within a key; returns when all are stored. No tabs or line ends."""
+        """Send pairs of key and value, in order within a key; returns when all are stored."""
         lines = [key.encode() + b"\t" + value for key, value in messages]
         keyed = ("--reader-property", "parse.key=true", "--reader-property", "key.separator=\t")
         self._tool("ConsoleProducer", "--topic", topic, *keyed, sent=b"\n".join(lines) + b"\n")
