@@ -1,4 +1,4 @@
-"""How are the routes asked here, and what must every answer and every problem have."""
+"""Requests to the API through the test client, and checks of answers and problems."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ def path(*segments: str, **query: Any) -> str:
 
 def target(*segments: str, **query: Any) -> str:
     """A path of any segments, with parameters."""
-    asked = urlencode({name: str(value) for name, value in query.items()}, quote_via=quote, safe="")
-    return "".join(f"/{quote(segment, safe='')}" for segment in segments) + (f"?{asked}" if asked else "")
+    query_string = urlencode({name: str(value) for name, value in query.items()}, quote_via=quote, safe="")
+    return "".join(f"/{quote(segment, safe='')}" for segment in segments) + (
+        f"?{query_string}" if query_string else ""
+    )
 
 
 def record(client: FlaskClient, document: Any, *, namespace: str = "ns1", **query: Any) -> TestResponse:
-    """What the server says to one document."""
+    """Post one document."""
     return client.post(path(namespace, "lineage", **query), json=document)
 
 
 def record_new(client: FlaskClient, *documents: Any, namespace: str = "ns1") -> list[str]:
-    """Record documents that must be new; their checksums."""
+    """Record documents that must be new; return their checksums."""
     answers = [record(client, document, namespace=namespace) for document in documents]
     assert [answer.status_code for answer in answers] == [201] * len(answers), answers[-1].text
     return [answer.json["checksum"] for answer in answers]

@@ -1,4 +1,4 @@
-"""What the tests of the API share: apps over real stores, and one real server."""
+"""Fixtures: apps over empty stores of each engine, and one real server."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ BATCH_BYTES_MAX = 4 * 2**20
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     """The engine under the store of a test; every test of the store runs on each."""
-    said: str = request.param
-    return said
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def client(make_client: MakeClient) -> FlaskClient:
 
 @pytest.fixture(scope="session")
 def server(fresh_url: MakeUrl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """`fll serve` over a store of its own, as anyone would start it."""
+    """`fll serve` in a process of its own, over a store of its own."""
     directory = tmp_path_factory.mktemp("server")
     port = _free_port()
     with (directory / "log").open("wb") as log:

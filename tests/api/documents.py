@@ -1,4 +1,4 @@
-"""Which documents are recorded here: the contract's own example, and small ones of few words."""
+"""Documents to record: the example of the contract, and small ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents are nearly right: valid ones, and the same with something removed, replaced or added."""
+"""Hypothesis strategies: valid documents, and the same with members removed, replaced or added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire: requests of any bytes to a real server, and what comes back."""
+"""Raw HTTP over a socket: requests of any bytes to a real server, and its answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server on this machine; `log` is what it said."""
+    """A server on this machine; `log` is its output."""
 
     port: int
     log: Path
@@ -57,13 +57,13 @@ class Server:
 def head(method: str, target: str | bytes, **headers: str) -> bytes:
     """The first part of a request; header names take `_` for `-`."""
     raw = target if isinstance(target, bytes) else target.encode()
-    said = {"Host": "localhost", "Connection": "close", "Content_Type": "application/json", **headers}
-    lines = [f"{name.replace('_', '-')}: {value}" for name, value in said.items()]
+    all_headers = {"Host": "localhost", "Connection": "close", "Content_Type": "application/json", **headers}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in all_headers.items()]
     return method.encode() + b" " + raw + b" HTTP/1.1\r\n" + "\r\n".join([*lines, "", ""]).encode()
 
 
 def chunk(data: bytes) -> bytes:
-    """One piece of a body whose length nobody said; an empty one ends it."""
+    """One chunk of a chunked body; an empty one ends it."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 

@@ -1,4 +1,4 @@
-"""What do the three questions of the design answer, to the letter of the contract?"""
+"""Answers of the three lineage queries, to the letter of the contract."""
 
 from __future__ import annotations
 

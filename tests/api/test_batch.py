@@ -1,4 +1,4 @@
-"""What does a batch answer: line for line, whatever stands beside it, however the bytes come?"""
+"""Batches: one answer for each line, in order, however the bytes arrive."""
 
 from __future__ import annotations
 

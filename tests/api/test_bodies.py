@@ -1,4 +1,4 @@
-"""Which bytes are no document: each is one clear problem, never a 500, and nothing of it is stored."""
+"""Bytes that are not a document: one clear problem each, never a 500, and nothing stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents are refused, with which status, and where does the answer say that they are wrong?"""
+"""Refused documents: their status, and the paths of their errors."""
 
 from __future__ import annotations
 

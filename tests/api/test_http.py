@@ -1,4 +1,4 @@
-"""Does every answer keep to HTTP: problems, tags, compression, ids, methods, and a store that is away?"""
+"""HTTP: problems, entity tags, compression, request ids, methods, and an unavailable store."""
 
 from __future__ import annotations
 

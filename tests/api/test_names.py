@@ -1,4 +1,4 @@
-"""Which name does a path hold: on the test client, and on a real server down to the bytes on the wire?"""
+"""Names in paths, through the test client and as raw bytes to a real server."""
 
 from __future__ import annotations
 

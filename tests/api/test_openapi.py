@@ -1,4 +1,4 @@
-"""Does the OpenAPI document say what the app does: every route, every shape, every status?"""
+"""The OpenAPI document describes the app: every route, shape and status."""
 
 from __future__ import annotations
 

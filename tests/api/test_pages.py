@@ -1,4 +1,4 @@
-"""Do lists give every item once and in order, however they are cut into pages?"""
+"""Lists have every item once and in order, whatever the page size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a pipeline config recorded over HTTP as it is read, with every fault and warning at its place?"""
+"""Pipeline configs over HTTP: recorded as read, with every error and warning at its path."""
 
 from __future__ import annotations
 

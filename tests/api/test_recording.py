@@ -1,4 +1,4 @@
-"""What does recording one run answer, and what do questions tell of it afterwards?"""
+"""Recording of one run: the answer, and what queries answer afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the schemas of the API, the strict reading and the fast one agree about every document?"""
+"""The schemas of the API, the strict reader and the cached reader agree on every document."""
 
 from __future__ import annotations
 

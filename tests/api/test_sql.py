@@ -1,4 +1,4 @@
-"""Does the SQL route record what it says, refuse what it should, and read the catalogue of its own store?"""
+"""The SQL route: records, refuses, and uses the catalogue of its own store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which window is asked about, and which parameters are refused, by whatever route?"""
+"""Windows and parameters: which are accepted, by every route."""
 
 from __future__ import annotations
 
