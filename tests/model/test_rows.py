@@ -21,7 +21,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import Direction
-from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store import content_rows, endpoints, run_rows
 from fll_hbase.store.run_rows import CommittedRun, ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
 
@@ -47,7 +47,7 @@ def data_row(info: FieldLineageInfo) -> Row:
 def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
     row = data_row(info)
     assert content_rows.decode_field_map(row) == info.field_map
-    assert content_rows.decode_endpoints(info.checksum, row) == ContentEndpoints(
+    assert endpoints.decode_endpoints(layout.content_row(info.checksum), row) == ContentEndpoints(
         info.checksum, info.sources, info.destinations
     )
     names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
@@ -131,10 +131,10 @@ def test_a_commit_record_reads_back(run: ProgramRun, info: FieldLineageInfo) -> 
     assert run_rows.decode_run(run.run, value) == committed
     assert (
         run_rows.decode_head(value)
-        == run_rows.decode_head(run_rows.encode_head(committed))
+        == run_rows.decode_head(run_rows.encode_head(run_rows.head_of(committed)))
         == (info.checksum, run.start_ms, run.state)
     )
-    assert run_rows.is_head_only(run_rows.encode_head(committed))
+    assert run_rows.is_head_only(run_rows.encode_head(run_rows.head_of(committed)))
     assert not run_rows.is_head_only(value)
 
 
@@ -302,12 +302,13 @@ def test_what_is_no_operation_is_corrupt(value: bytes) -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"null", b"5", b"\xff"])
-def test_what_is_no_list_of_names_or_end_points_is_corrupt(value: bytes) -> None:
+def test_other_cells_than_lists_of_names_or_datasets_are_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation names"):
         content_rows.decode_operation_names(Cell(value, 0))
-    with pytest.raises(CorruptRow, match="list of end points"):
-        content_rows.decode_endpoints(
-            CHECKSUM, {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)}
+    with pytest.raises(CorruptRow, match="list of datasets"):
+        endpoints.decode_endpoints(
+            layout.content_row(CHECKSUM),
+            {layout.SOURCES: Cell(value, 0), layout.DESTINATIONS: Cell(value, 0)},
         )
 
 
