@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fll_hbase.sources.datahub import Form, Ingested, read
+from fll_hbase.sources.datahub import MessageFormat, ParsedMessage, read
 
 Json = dict[str, Any]
 NOW_MS = 1_800_000_000_000
@@ -20,18 +20,18 @@ def dataset(name: str, platform: str = "hive", environment: str = "PROD") -> str
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},{environment})"
 
 
-def field(of: str, path: str) -> str:
+def field(owner: str, path: str) -> str:
     """The urn of a field of a dataset."""
-    return f"urn:li:schemaField:({of},{path})"
+    return f"urn:li:schemaField:({owner},{path})"
 
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),load)"
 ORDERS, RATES, DAILY = dataset("orders"), dataset("rates"), dataset("daily")
 
 
-def upstream(of: str, *, time: int | None = None) -> Json:
+def upstream(owner: str, *, time: int | None = None) -> Json:
     """A dataset-level edge."""
-    edge = {"dataset": of, "type": "TRANSFORMED"}
+    edge = {"dataset": owner, "type": "TRANSFORMED"}
     return edge if time is None else {**edge, "auditStamp": {"time": time, "actor": "urn:li:corpuser:etl"}}
 
 
@@ -87,24 +87,26 @@ def snapshot(value: Any, aspect: str = "com.linkedin.dataset.UpstreamLineage", *
     return {"com.linkedin.metadata.snapshot.DatasetSnapshot": {"urn": urn, "aspects": [{aspect: value}]}}
 
 
-ENVELOPES: dict[Form, Callable[[Any], Any]] = {
-    Form.PROPOSAL: lambda value: {"proposal": proposal(value), "async": "false"},
-    Form.PROPOSALS: lambda value: {"proposals": [proposal(value)], "async": "true"},
-    Form.ENTITIES: lambda value: [entity(value)],
-    Form.SNAPSHOT: lambda value: {
+ENVELOPES: dict[MessageFormat, Callable[[Any], Any]] = {
+    MessageFormat.PROPOSAL: lambda value: {"proposal": proposal(value), "async": "false"},
+    MessageFormat.PROPOSALS: lambda value: {"proposals": [proposal(value)], "async": "true"},
+    MessageFormat.ENTITIES: lambda value: [entity(value)],
+    MessageFormat.SNAPSHOT: lambda value: {
         "entity": {"value": snapshot(value)},
         "systemMetadata": {"lastObserved": OBSERVED_MS},
     },
-    Form.SNAPSHOTS: lambda value: {
+    MessageFormat.SNAPSHOTS: lambda value: {
         "entities": [{"value": snapshot(value)}],
         "systemMetadata": [{"lastObserved": OBSERVED_MS}],
     },
-    Form.FILE: lambda value: [{**proposal(None), "aspect": {"json": value}}],
+    MessageFormat.FILE: lambda value: [{**proposal(None), "aspect": {"json": value}}],
 }
 """One `upstreamLineage`, as each form has it."""
 
 
-def ingested(document: Any, form: Form = Form.ENTITIES, *, now_ms: int = NOW_MS) -> Ingested:
+def ingested(
+    document: Any, form: MessageFormat = MessageFormat.ENTITIES, *, now_ms: int = NOW_MS
+) -> ParsedMessage:
     """What a message comes to."""
     return read(document, form=form, now_ms=now_ms)
 

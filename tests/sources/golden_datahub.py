@@ -9,16 +9,16 @@ from fll_hbase import rest_json
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import datahub
-from fll_hbase.sources.datahub import Form
+from fll_hbase.sources.datahub import MessageFormat
 
 
-def told(case: dict[str, Any]) -> dict[str, Any]:
+def reported(case: dict[str, Any]) -> dict[str, Any]:
     """All that a message comes to, as JSON."""
-    ingested = datahub.read(case["document"], form=Form(case["form"]), now_ms=case["nowMs"])
+    ingested = datahub.read(case["document"], form=MessageFormat(case["form"]), now_ms=case["nowMs"])
     return {
         "runs": [_run(run) for run in ingested.runs],
         "schemas": [_schema(schema) for schema in ingested.schemas],
-        "counted": sorted([each.outcome.value, each.aspect, n] for each, n in ingested.counted.items()),
+        "counted": sorted([item.outcome.value, item.aspect, n] for item, n in ingested.counted.items()),
     }
 
 

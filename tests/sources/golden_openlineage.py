@@ -17,47 +17,50 @@ from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.sources import name_rules, openlineage
 
 
-def told_by(case: dict[str, Any]) -> dict[str, Any]:
+def reported_by(case: dict[str, Any]) -> dict[str, Any]:
     """What the events come to, as JSON; or what is wrong with them."""
-    rules = name_rules.parsed(case.get("rules", ""))
+    rules = name_rules.parse_rules(case.get("rules", ""))
     try:
         readings = [openlineage.read(event, rules=rules) for event in case["events"]]
     except UnreadableDocument as error:
         return {"faults": rest_json.field_errors(error.errors)}
     schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
     body: dict[str, Any] = {"schemas": [_schema(schema) for schema in schemas]}
-    told_of = [reading.event for reading in readings if reading.event is not None]
-    return body | _run(told_of) if told_of else body
+    reported_of = [reading.event for reading in readings if reading.event is not None]
+    return body | _run(reported_of) if reported_of else body
 
 
-def _run(told_of: Sequence[IncomingEvent]) -> dict[str, Any]:
-    (run,) = {each.run for each in told_of}
-    texts = {digest: text for each in told_of for digest, text in each.bodies.items()}
-    ordered = run_events.sort_events(each.event for each in told_of)
-    part = run_events.merge_lineage([run_events.decode_lineage(texts[event.lineage_digest]) for event in ordered])
+def _run(reported_of: Sequence[IncomingEvent]) -> dict[str, Any]:
+    (run,) = {item.run for item in reported_of}
+    texts = {digest: text for item in reported_of for digest, text in item.bodies.items()}
+    ordered = run_events.sort_events(item.event for item in reported_of)
+    part = run_events.merge_lineage(
+        [run_events.decode_lineage(texts[event.lineage_digest]) for event in ordered]
+    )
     facts = [run_events.decode_run_facts(texts[event.facts_digest]) for event in ordered]
-    of = run_events.program_run(run, ordered, part, facts)
+    owner = run_events.program_run(run, ordered, part, facts)
     dry = rest_json.dry_run(lineage.build_lineage_lenient(event_operations.build_operations(part)))
     assert not dry["warnings"]
     return {
-        "run": of.run,
-        "namespace": of.namespace,
-        "application": of.application,
-        "program": of.program,
-        "type": of.type,
-        "startTime": of.start_ms,
-        "state": of.state.value,
-        "details": json.loads(of.details) if of.details else {},
+        "run": owner.run,
+        "namespace": owner.namespace,
+        "application": owner.application,
+        "program": owner.program,
+        "type": owner.type,
+        "startTime": owner.start_ms,
+        "state": owner.state.value,
+        "details": json.loads(owner.details) if owner.details else {},
         "sql": part.sql,
         "facts": list(_facts(facts)),
         **{name: dry[name] for name in ("checksum", "operations", "lineage")},
     }
 
 
-def _facts(said: Iterable[run_events.EventRunFacts]) -> Iterable[dict[str, Any]]:
+def _facts(payload: Iterable[run_events.EventRunFacts]) -> Iterable[dict[str, Any]]:
     """What is told of the run alone, event by event, without what is not said."""
-    for facts in said:
+    for facts in payload:
         members = {name: getattr(facts, name) for name in facts.__struct_fields__}
+        members["names"] = members.pop("physical_names")
         yield {name: value for name, value in members.items() if value}
 
 

@@ -30,16 +30,18 @@ transformations = st.builds(
     st.booleans(),
 )
 inputs = st.builds(
-    lambda name, field, how: {**name, "field": field, "transformations": how},
+    lambda name, field, transformations: {**name, "field": field, "transformations": transformations},
     _names,
     _fields,
     st.lists(transformations, max_size=2),
 )
 _columns = st.dictionaries(
-    _fields, st.lists(inputs, max_size=3).map(lambda taken: {"inputFields": taken}), max_size=3
+    _fields, st.lists(inputs, max_size=3).map(lambda input_fields: {"inputFields": input_fields}), max_size=3
 )
 column_lineages = st.builds(
-    lambda columns, whole: {"fields": columns} if whole is None else {"fields": columns, "dataset": whole},
+    lambda columns, dataset: (
+        {"fields": columns} if dataset is None else {"fields": columns, "dataset": dataset}
+    ),
     _columns,
     st.none() | st.lists(inputs, max_size=2),
 )

@@ -15,7 +15,7 @@ from fll_hbase import rest_json
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.sources.datahub import Counted, Counts, Form, Outcome
+from fll_hbase.sources.datahub import AspectCount, AspectCounters, AspectOutcome, MessageFormat
 
 from .datahub_messages import (
     DAILY,
@@ -39,16 +39,16 @@ from .datahub_messages import (
 )
 
 
-def pairs(document: Any, form: Form = Form.ENTITIES) -> set[tuple[Any, Any, Any, Any]]:
+def pairs(document: Any, form: MessageFormat = MessageFormat.ENTITIES) -> set[tuple[Any, Any, Any, Any]]:
     """The pairs of all runs of a message, each with its end points' names."""
-    found = set()
+    result = set()
     for run in ingested(document, form).runs:
         for entry in rest_json.dry_run(run.info)["lineage"]:
-            ends = [entry[side] and entry[side]["name"] for side in ("source", "destination")]
-            found |= {(ends[0], pair["from"], ends[1], pair["to"]) for pair in entry["fieldmap"]}
+            ends = [entry[end] and entry[end]["name"] for end in ("source", "destination")]
+            result |= {(ends[0], pair["from"], ends[1], pair["to"]) for pair in entry["fieldmap"]}
             if entry.get("unknown"):
-                found.add((ends[0], "?", ends[1], "?"))
-    return found
+                result.add((ends[0], "?", ends[1], "?"))
+    return result
 
 
 LINEAGE = {
@@ -59,7 +59,7 @@ LINEAGE = {
 }
 
 
-def faults(document: Any, form: Form = Form.ENTITIES) -> dict[str, str]:
+def faults(document: Any, form: MessageFormat = MessageFormat.ENTITIES) -> dict[str, str]:
     """What is wrong with a message, by place."""
     with pytest.raises(UnreadableDocument) as error:
         ingested(document, form)
@@ -70,7 +70,7 @@ class TestEnvelopes:
     """The same aspect is the same run, however it comes."""
 
     @pytest.mark.parametrize("form", ENVELOPES)
-    def test_every_form_says_the_same(self, form: Form) -> None:
+    def test_every_form_says_the_same(self, form: MessageFormat) -> None:
         document = ENVELOPES[form](lineage())
         (run,) = ingested(document, form).runs
         (as_entity,) = ingested([entity(lineage())]).runs
@@ -84,18 +84,21 @@ class TestEnvelopes:
 
     def test_a_file_of_everything(self) -> None:
         event = {"proposedSnapshot": snapshot(lineage()), "systemMetadata": {"lastObserved": OBSERVED_MS}}
-        found = ingested([proposal(lineage()), event, entity(lineage())], Form.FILE)
-        assert len(found.runs) == 1
-        assert found.counted == {Counted(DAILY, "upstreamLineage", Outcome.RECORDED): 3}
+        result = ingested([proposal(lineage()), event, entity(lineage())], MessageFormat.FILE)
+        assert len(result.runs) == 1
+        assert result.counted == {AspectCount(DAILY, "upstreamLineage", AspectOutcome.RECORDED): 3}
 
     def test_the_emitters_escapes_in_a_single_proposal_are_undone(self) -> None:
         escaped = proposal(lineage(), urn=dataset("gr\\u00f6\\u00dfe"))
-        (run,) = ingested({"proposal": escaped}, Form.PROPOSAL).runs
+        (run,) = ingested({"proposal": escaped}, MessageFormat.PROPOSAL).runs
         assert run.run.program == dataset("größe")
 
     def test_nulls_are_as_good_as_nothing(self) -> None:
-        said = {**lineage(), "fineGrainedLineages": None}
-        wrapped = {"urn": DAILY, "upstreamLineage": {"value": said, "systemMetadata": None, "headers": None}}
+        payload = {**lineage(), "fineGrainedLineages": None}
+        wrapped = {
+            "urn": DAILY,
+            "upstreamLineage": {"value": payload, "systemMetadata": None, "headers": None},
+        }
         assert pairs([wrapped]) == {("orders", "?", "daily", "?"), ("rates", "?", "daily", "?")}
 
 
@@ -113,8 +116,8 @@ class TestRuns:
         ],
     )
     def test_the_start(self, times: tuple[int, ...], observed_ms: int | None, start_ms: int) -> None:
-        said = {"upstreams": [upstream(dataset(f"s{n}"), time=time) for n, time in enumerate(times)]}
-        wrapped = entity(said)
+        payload = {"upstreams": [upstream(dataset(f"s{n}"), time=time) for n, time in enumerate(times)]}
+        wrapped = entity(payload)
         wrapped["upstreamLineage"]["systemMetadata"] = (
             None if observed_ms is None else {"lastObserved": observed_ms}
         )
@@ -139,21 +142,24 @@ class TestRuns:
         assert first.run.run != second.run.run
 
     @given(aspects, st.randoms(use_true_random=False))
-    def test_the_order_of_arrays_does_not_matter(self, said: Json, dice: random.Random) -> None:
-        assert ingested([entity(shuffled(said, dice))]) == ingested([entity(said)])
+    def test_the_order_of_arrays_does_not_matter(self, payload: Json, dice: random.Random) -> None:
+        assert ingested([entity(shuffled(payload, dice))]) == ingested([entity(payload)])
 
     @given(aspects)
-    def test_every_edge_is_told(self, said: Json) -> None:
-        runs = ingested([entity(said)]).runs
-        expected = bool(said["upstreams"] or any(map(names_any, said.get("fineGrainedLineages", []))))
+    def test_every_edge_is_reported(self, payload: Json) -> None:
+        runs = ingested([entity(payload)]).runs
+        expected = bool(payload["upstreams"] or any(map(names_any, payload.get("fineGrainedLineages", []))))
         assert len(runs) == expected
-        sources = {of for run in runs for of in run.info.sources}
-        assert {Dataset("hive", each["dataset"].split(",")[1]) for each in said["upstreams"]} <= sources
+        sources = {owner for run in runs for owner in run.info.sources}
+        assert {Dataset("hive", item["dataset"].split(",")[1]) for item in payload["upstreams"]} <= sources
 
     def test_what_is_beside_lineage_is_kept_with_the_run(self) -> None:
         sure = derived(field(DAILY, "x"), field(ORDERS, "x"), confidenceScore=0.5, query="urn:li:query:2")
-        said = {"upstreams": [{**upstream(ORDERS), "query": "urn:li:query:1"}], "fineGrainedLineages": [sure]}
-        (run,) = ingested([entity(said)]).runs
+        payload = {
+            "upstreams": [{**upstream(ORDERS), "query": "urn:li:query:1"}],
+            "fineGrainedLineages": [sure],
+        }
+        (run,) = ingested([entity(payload)]).runs
         assert json.loads(run.run.details) == {
             "aspect": "upstreamLineage",
             "confidence": {"derive x": 0.5},
@@ -161,30 +167,30 @@ class TestRuns:
         }
 
     def test_a_job(self) -> None:
-        said = {"inputDatasets": [ORDERS], "outputDatasetEdges": [{"destinationUrn": DAILY}]}
-        (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
+        payload = {"inputDatasets": [ORDERS], "outputDatasetEdges": [{"destinationUrn": DAILY}]}
+        (run,) = ingested([entity(payload, "dataJobInputOutput", urn=JOB)]).runs
         assert (run.run.namespace, run.run.application, run.run.program) == ("airflow", "nightly", JOB)
-        assert pairs([entity(said, "dataJobInputOutput", urn=JOB)]) == {("orders", "?", "daily", "?")}
+        assert pairs([entity(payload, "dataJobInputOutput", urn=JOB)]) == {("orders", "?", "daily", "?")}
 
-    @pytest.mark.parametrize("side", ["input", "output"])
-    def test_a_job_that_tells_one_side(self, side: str) -> None:
-        said = {f"{side}Datasets": [ORDERS]}
-        (run,) = ingested([entity(said, "dataJobInputOutput", urn=JOB)]).runs
+    @pytest.mark.parametrize("end", ["input", "output"])
+    def test_a_job_that_reports_one_side(self, end: str) -> None:
+        payload = {f"{end}Datasets": [ORDERS]}
+        (run,) = ingested([entity(payload, "dataJobInputOutput", urn=JOB)]).runs
         assert Dataset("hive", "orders") in (*run.info.sources, *run.info.destinations)
 
     def test_a_field_made_in_several_ways(self) -> None:
-        ways = [derived(field(DAILY, "x"), field(ORDERS, "y"), transformOperation=each) for each in "abc"]
+        ways = [derived(field(DAILY, "x"), field(ORDERS, "y"), transformOperation=item) for item in "abc"]
         (run,) = ingested([entity({"upstreams": [], "fineGrainedLineages": ways})]).runs
-        named = {operation.name: operation.description for operation in run.info.operations}
-        assert [named[name] for name in ("derive x", "derive x#2", "derive x#3")] == ["a", "b", "c"]
+        by_name = {operation.name: operation.description for operation in run.info.operations}
+        assert [by_name[name] for name in ("derive x", "derive x#2", "derive x#3")] == ["a", "b", "c"]
 
-    def test_names_of_operations_tell_two_end_points_of_one_text_apart(self) -> None:
+    def test_names_of_operations_report_two_end_points_of_one_text_apart(self) -> None:
         twins = [dataset("b/c", "a"), dataset("c", "a/b")]
-        said = {
+        payload = {
             "upstreams": [],
-            "fineGrainedLineages": [derived(field(DAILY, "x"), field(of, "x")) for of in twins],
+            "fineGrainedLineages": [derived(field(DAILY, "x"), field(owner, "x")) for owner in twins],
         }
-        (run,) = ingested([entity(said)]).runs
+        (run,) = ingested([entity(payload)]).runs
         assert {operation.name for operation in run.info.operations} >= {"read a/b/c", "read a/b/c#2"}
 
 
@@ -221,26 +227,29 @@ class TestPatches:
                 )
             ),
         ]
-        (whole,) = ingested([entity(lineage())]).runs
+        (complete,) = ingested([entity(lineage())]).runs
         for form, document in (
-            (Form.PATCHES, [entity({"patch": operations, "arrayPrimaryKeys": {}})]),
-            (Form.PATCHES, [entity(operations)]),
-            (Form.PROPOSAL, {"proposal": proposal(operations, changeType="PATCH")}),
+            (MessageFormat.PATCHES, [entity({"patch": operations, "arrayPrimaryKeys": {}})]),
+            (MessageFormat.PATCHES, [entity(operations)]),
+            (MessageFormat.PROPOSAL, {"proposal": proposal(operations, changeType="PATCH")}),
         ):
             (run,) = ingested(document, form).runs
-            assert run == whole
+            assert run == complete
 
     def test_keys_are_unquoted(self) -> None:
         source = dataset("bucket/a~b", "s3")
         quoted = source.replace("~", "~0").replace("/", "~1")
         patch = [{"op": "add", "path": f"/upstreams/{quoted}", "value": {"type": "COPY"}}]
-        (run,) = ingested([entity(patch)], Form.PATCHES).runs
+        (run,) = ingested([entity(patch)], MessageFormat.PATCHES).runs
         assert run.info.sources == (Dataset("s3", "bucket/a~b"),)
 
     def test_whole_lists(self) -> None:
         patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in lineage().items()]
-        assert pairs([entity(patch)], Form.PATCHES) == LINEAGE
-        assert pairs([entity([{"op": "replace", "path": "", "value": lineage()}])], Form.PATCHES) == LINEAGE
+        assert pairs([entity(patch)], MessageFormat.PATCHES) == LINEAGE
+        assert (
+            pairs([entity([{"op": "replace", "path": "", "value": lineage()}])], MessageFormat.PATCHES)
+            == LINEAGE
+        )
 
     def test_of_jobs(self) -> None:
         patch = [
@@ -253,24 +262,24 @@ class TestPatches:
             {"op": "add", "path": f"/inputDatasets/{RATES}", "value": RATES},
             {"op": "add", "path": "/inputDatajobEdges/x", "value": {"destinationUrn": JOB}},
         ]
-        found = pairs([entity(patch, "dataJobInputOutput", urn=JOB)], Form.PATCHES)
-        assert found == {("orders", "?", "daily", "?"), ("rates", "?", "daily", "?")}
+        result = pairs([entity(patch, "dataJobInputOutput", urn=JOB)], MessageFormat.PATCHES)
+        assert result == {("orders", "?", "daily", "?"), ("rates", "?", "daily", "?")}
 
     def test_removals_are_counted_and_no_run(self) -> None:
         patch = [{"op": "remove", "path": f"/upstreams/{ORDERS}", "value": {}}]
-        found = ingested([entity(patch)], Form.PATCHES)
-        assert not found.runs
-        assert found.counted[Counted(DAILY, "upstreamLineage", Outcome.REMOVED)] == 1
+        result = ingested([entity(patch)], MessageFormat.PATCHES)
+        assert not result.runs
+        assert result.counted[AspectCount(DAILY, "upstreamLineage", AspectOutcome.REMOVED)] == 1
 
     def test_tags_of_fields_are_none_of_ours(self) -> None:
         patch = [{"op": "add", "path": "/schemaFieldInfo/a/globalTags/tags/t", "value": {"tag": "t"}}]
-        assert ingested([entity(patch, "schemaMetadata")], Form.PATCHES).schemas == (
+        assert ingested([entity(patch, "schemaMetadata")], MessageFormat.PATCHES).schemas == (
             DatasetMetadata(Dataset("hive", "daily")),
         )
 
     def test_a_description(self) -> None:
         patch = [{"op": "add", "path": "/description", "value": "By day"}]
-        (schema,) = ingested([entity(patch, "datasetProperties")], Form.PATCHES).schemas
+        (schema,) = ingested([entity(patch, "datasetProperties")], MessageFormat.PATCHES).schemas
         assert schema.description == "By day"
 
 
@@ -279,100 +288,116 @@ class TestCatalogue:
 
     def test_fields_and_types(self) -> None:
         number = {"type": {"com.linkedin.schema.NumberType": {}}}
-        said = {"fields": [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "type": number}]}
-        (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
-        assert schema == DatasetMetadata(Dataset("hive", "daily"), (Field("a/b", "int"), Field("c", "number")))
+        payload = {
+            "fields": [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "type": number}]
+        }
+        (schema,) = ingested([entity(payload, "schemaMetadata")]).schemas
+        assert schema == DatasetMetadata(
+            Dataset("hive", "daily"), (Field("a/b", "int"), Field("c", "number"))
+        )
 
     def test_a_bare_type_is_a_field_where_there_is_no_other(self) -> None:
-        said = {"fields": [{"fieldPath": "[version=2.0].[type=string]", "nativeDataType": "string"}]}
-        (schema,) = ingested([entity(said, "schemaMetadata")]).schemas
+        payload = {"fields": [{"fieldPath": "[version=2.0].[type=string]", "nativeDataType": "string"}]}
+        (schema,) = ingested([entity(payload, "schemaMetadata")]).schemas
         assert schema.fields == (Field("[version=2.0].[type=string]", "string"),)
 
     @pytest.mark.parametrize("aspect", ["status", "globalTags", "datasetProfile", "schemaMetadata"])
     def test_all_else_is_counted(self, aspect: str) -> None:
         chart = "urn:li:chart:(looker,a)"
-        found = ingested([entity({"x": [1]}, aspect, urn=chart)])
-        assert (found.runs, found.schemas) == ((), ())
-        assert found.counted == {Counted(chart, aspect, Outcome.COUNTED): 1}
+        result = ingested([entity({"x": [1]}, aspect, urn=chart)])
+        assert (result.runs, result.schemas) == ((), ())
+        assert result.counted == {AspectCount(chart, aspect, AspectOutcome.COUNTED): 1}
 
     def test_counts_add_up(self) -> None:
-        counts = Counts()
+        counts = AspectCounters()
         for urn in (DAILY, ORDERS):
-            counts.add(Counter({Counted(urn, "status", Outcome.COUNTED): 2}))
-        assert counts.totals() == {("status", Outcome.COUNTED): 4}
+            counts.add(Counter({AspectCount(urn, "status", AspectOutcome.COUNTED): 2}))
+        assert counts.totals() == {("status", AspectOutcome.COUNTED): 4}
 
 
 class TestFaults:
     """Every fault is named, at its place, and of a faulty message nothing is taken."""
 
     def test_every_fault_at_once(self) -> None:
-        said = lineage()
-        said["upstreams"][0]["dataset"] = "orders"
-        said["upstreams"][1] = 5
-        said["fineGrainedLineages"][0]["confidenceScore"] = 2
-        said["fineGrainedLineages"][1]["downstreams"] = ["day"]
-        said["fineGrainedLineages"][2]["upstreams"] = "x"
-        at = "1.upstreamLineage.value"
-        assert set(faults([entity(lineage()), entity(said)])) == {
-            f"{at}.upstreams.0.dataset",
-            f"{at}.upstreams.1",
-            f"{at}.upstreams.1.dataset",
-            f"{at}.fineGrainedLineages.0.confidenceScore",
-            f"{at}.fineGrainedLineages.1.downstreams.0",
-            f"{at}.fineGrainedLineages.2.upstreams",
+        payload = lineage()
+        payload["upstreams"][0]["dataset"] = "orders"
+        payload["upstreams"][1] = 5
+        payload["fineGrainedLineages"][0]["confidenceScore"] = 2
+        payload["fineGrainedLineages"][1]["downstreams"] = ["day"]
+        payload["fineGrainedLineages"][2]["upstreams"] = "x"
+        path = "1.upstreamLineage.value"
+        assert set(faults([entity(lineage()), entity(payload)])) == {
+            f"{path}.upstreams.0.dataset",
+            f"{path}.upstreams.1",
+            f"{path}.upstreams.1.dataset",
+            f"{path}.fineGrainedLineages.0.confidenceScore",
+            f"{path}.fineGrainedLineages.1.downstreams.0",
+            f"{path}.fineGrainedLineages.2.upstreams",
         }
 
     @pytest.mark.parametrize(
-        ("form", "document", "at"),
+        ("form", "document", "path"),
         [
-            (Form.PROPOSAL, {}, "proposal"),
-            (Form.PROPOSAL, [], ""),
-            (Form.PROPOSAL, {"proposal": {}}, "proposal.entityUrn"),
-            (Form.PROPOSAL, {"proposal": proposal({}, changeType="MOVE")}, "proposal.changeType"),
-            (Form.PROPOSAL, {"proposal": proposal({}, aspect="")}, "proposal.aspectName"),
-            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": None}}, "proposal.aspect"),
-            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {}}}, "proposal.aspect.value"),
-            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {"value": "{"}}}, "proposal.aspect.value"),
-            (Form.PROPOSAL, {"proposal": proposal({}, urn="urn:li:dataset:x")}, "proposal.entityUrn"),
-            (Form.PROPOSAL, {"proposal": proposal({}) | {"aspect": {"value": "?"}}}, "proposal.aspect.value"),
+            (MessageFormat.PROPOSAL, {}, "proposal"),
+            (MessageFormat.PROPOSAL, [], ""),
+            (MessageFormat.PROPOSAL, {"proposal": {}}, "proposal.entityUrn"),
+            (MessageFormat.PROPOSAL, {"proposal": proposal({}, changeType="MOVE")}, "proposal.changeType"),
+            (MessageFormat.PROPOSAL, {"proposal": proposal({}, aspect="")}, "proposal.aspectName"),
+            (MessageFormat.PROPOSAL, {"proposal": proposal({}) | {"aspect": None}}, "proposal.aspect"),
+            (MessageFormat.PROPOSAL, {"proposal": proposal({}) | {"aspect": {}}}, "proposal.aspect.value"),
             (
-                Form.ENTITIES,
+                MessageFormat.PROPOSAL,
+                {"proposal": proposal({}) | {"aspect": {"value": "{"}}},
+                "proposal.aspect.value",
+            ),
+            (
+                MessageFormat.PROPOSAL,
+                {"proposal": proposal({}, urn="urn:li:dataset:x")},
+                "proposal.entityUrn",
+            ),
+            (
+                MessageFormat.PROPOSAL,
+                {"proposal": proposal({}) | {"aspect": {"value": "?"}}},
+                "proposal.aspect.value",
+            ),
+            (
+                MessageFormat.ENTITIES,
                 [entity({"upstreams": [{"dataset": "?"}]})],
                 "0.upstreamLineage.value.upstreams.0.dataset",
             ),
-            (Form.PROPOSALS, {}, "proposals"),
-            (Form.PROPOSALS, {"proposals": [1]}, "proposals.0"),
-            (Form.ENTITIES, [{}], "0.urn"),
-            (Form.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
-            (Form.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
-            (Form.ENTITIES, [entity({}, "dataJobInputOutput")], "0.urn"),
-            (Form.PATCHES, [entity("x")], "0.upstreamLineage.value"),
-            (Form.PATCHES, [entity({})], "0.upstreamLineage.value.patch"),
-            (Form.PATCHES, [entity([{"op": "add"}])], "0.upstreamLineage.value.0.path"),
-            (Form.PATCHES, [entity([{"op": "x", "path": "/a"}])], "0.upstreamLineage.value.0.op"),
+            (MessageFormat.PROPOSALS, {}, "proposals"),
+            (MessageFormat.PROPOSALS, {"proposals": [1]}, "proposals.0"),
+            (MessageFormat.ENTITIES, [{}], "0.urn"),
+            (MessageFormat.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
+            (MessageFormat.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
+            (MessageFormat.ENTITIES, [entity({}, "dataJobInputOutput")], "0.urn"),
+            (MessageFormat.PATCHES, [entity("x")], "0.upstreamLineage.value"),
+            (MessageFormat.PATCHES, [entity({})], "0.upstreamLineage.value.patch"),
+            (MessageFormat.PATCHES, [entity([{"op": "add"}])], "0.upstreamLineage.value.0.path"),
+            (MessageFormat.PATCHES, [entity([{"op": "x", "path": "/a"}])], "0.upstreamLineage.value.0.op"),
             (
-                Form.PATCHES,
+                MessageFormat.PATCHES,
                 [entity([{"op": "add", "path": "/fineGrainedLineages/a/b", "value": {}}])],
                 "0.upstreamLineage.value.0.path",
             ),
-            (Form.SNAPSHOT, {}, "entity"),
-            (Form.SNAPSHOT, {"entity": {"value": {}}}, "entity.value"),
-            (Form.SNAPSHOTS, {}, "entities"),
-            (Form.FILE, [{}], "0"),
-            (Form.FILE, "x", ""),
-            (Form.FILE, [[{"Left": {}}, {}], 3], "1"),
-            (Form.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
+            (MessageFormat.SNAPSHOT, {}, "entity"),
+            (MessageFormat.SNAPSHOT, {"entity": {"value": {}}}, "entity.value"),
+            (MessageFormat.SNAPSHOTS, {}, "entities"),
+            (MessageFormat.FILE, [{}], "0"),
+            (MessageFormat.FILE, "x", ""),
+            (MessageFormat.FILE, [[{"Left": {}}, {}], 3], "1"),
+            (MessageFormat.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
         ],
     )
-    def test_each(self, form: Form, document: Any, at: str) -> None:
-        assert at in faults(document, form)
+    def test_each(self, form: MessageFormat, document: Any, path: str) -> None:
+        assert path in faults(document, form)
 
     @pytest.mark.parametrize("time", [-1, START_LIMIT_MS, "1", 1.5, True])
     def test_times_that_are_none(self, time: Any) -> None:
-        said = {"upstreams": [upstream(ORDERS, time=time)]}
-        assert set(faults([entity(said)])) == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+        payload = {"upstreams": [upstream(ORDERS, time=time)]}
+        assert set(faults([entity(payload)])) == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
 
     def test_names_that_are_too_long(self) -> None:
-        said = {"upstreams": [upstream(dataset("x" * 4097)), upstream(dataset("x", "p" * 1025))]}
-        at = "0.upstreamLineage.value.upstreams"
-        assert set(faults([entity(said)])) == {f"{at}.0.dataset", f"{at}.1.dataset"}
+        payload = {"upstreams": [upstream(dataset("x" * 4097)), upstream(dataset("x", "p" * 1025))]}
+        path = "0.upstreamLineage.value.upstreams"
+        assert set(faults([entity(payload)])) == {f"{path}.0.dataset", f"{path}.1.dataset"}

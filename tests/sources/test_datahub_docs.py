@@ -24,8 +24,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "datahub.md").read_text
     ("urn", "namespace", "name"), re.findall(r"^\| `(urn:.*?)` \| `(.*?)` \| `(.*?)` \|$", PAGE, re.M)
 )
 def test_urns(urn: str, namespace: str, name: str) -> None:
-    assert urns.end_point(urn) == Dataset(namespace, name)
-    assert urns.urn(Dataset(namespace, name)) == urn
+    assert urns.parse_dataset(urn) == Dataset(namespace, name)
+    assert urns.dataset_urn(Dataset(namespace, name)) == urn
 
 
 def test_field_paths() -> None:
@@ -35,7 +35,7 @@ def test_field_paths() -> None:
     assert all(field_paths.field_name(path) == name for path, name in rows)
 
 
-def test_every_route_is_told() -> None:
+def test_every_route_is_reported() -> None:
     app = create_app(LineageStore(open_table("sqlite:///:memory:")))
     routes = [rule.rule for rule in app.url_map.iter_rules() if rule.endpoint.startswith("datahub.")]
     assert len(routes) == 6
@@ -48,6 +48,8 @@ def test_the_example_runs(tmp_path: Path) -> None:
     with Server(tmp_path / "store.db", workers=1) as server:
         url = f"http://127.0.0.1:{server.port}"
         exec(compile(code.replace("http://127.0.0.1:8080", url), "datahub.md", "exec"), {})
-        asked = f"{url}/v3/namespaces/hive/endpoints/sales.daily/fields/total/lineage"
-        told = requests.get(asked, timeout=30).json()
-    assert {"name": "derive total", "description": "price + tax", "type": "TRANSFORM"} in told["operations"]
+        query = f"{url}/v3/namespaces/hive/endpoints/sales.daily/fields/total/lineage"
+        message = requests.get(query, timeout=30).json()
+    assert {"name": "derive total", "description": "price + tax", "type": "TRANSFORM"} in message[
+        "operations"
+    ]

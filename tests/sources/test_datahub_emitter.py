@@ -51,9 +51,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=[False, True], ids=["restli", "openapi"])
 def emitter(url: str, request: pytest.FixtureRequest) -> Iterator[DatahubRestEmitter]:
     """The emitter, in either of its protocols; its token says nothing here."""
-    with DatahubRestEmitter(url, token="secret", openapi_ingestion=request.param, retry_max_times=1) as made:
-        made.test_connection()
-        yield made
+    with DatahubRestEmitter(
+        url, token="secret", openapi_ingestion=request.param, retry_max_times=1
+    ) as created:
+        created.test_connection()
+        yield created
 
 
 @pytest.fixture
@@ -72,8 +74,8 @@ def dataset(name: str) -> str:
     return str(make_dataset_urn("hive", name))
 
 
-def edge(of: str) -> models.UpstreamClass:
-    return models.UpstreamClass(dataset=of, type="TRANSFORMED")
+def edge(owner: str) -> models.UpstreamClass:
+    return models.UpstreamClass(dataset=owner, type="TRANSFORMED")
 
 
 def derived(
@@ -83,7 +85,7 @@ def derived(
     return models.FineGrainedLineageClass(
         upstreamType=models.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
         downstreamType=models.FineGrainedLineageDownstreamTypeClass.FIELD,
-        upstreams=[make_schema_field_urn(*each) for each in upstreams],
+        upstreams=[make_schema_field_urn(*item) for item in upstreams],
         downstreams=[make_schema_field_urn(*downstream)],
         **more,
     )
@@ -98,7 +100,7 @@ def lineage(source: str, target: str) -> models.UpstreamLineageClass:
     return models.UpstreamLineageClass(upstreams=[edge(source)], fineGrainedLineages=entries)
 
 
-def asked(url: str, *segments: str, **query: str) -> Any:
+def requested(url: str, *segments: str, **query: str) -> Any:
     """A question and its answer."""
     path = "/".join(quote(segment, safe="") for segment in segments)
     answer = requests.get(f"{url}/v3/namespaces/{path}", params=query, timeout=30)
@@ -108,18 +110,18 @@ def asked(url: str, *segments: str, **query: str) -> Any:
 
 def pairs(url: str, name: str, *, namespace: str = "hive") -> set[tuple[str, str | None, str | None]]:
     """(source, from, to) of what leads into an end point; an unknown relation has neither."""
-    found: set[tuple[str, str | None, str | None]] = set()
-    for entry in asked(url, namespace, "endpoints", name, "fields", "lineage", direction="backward"):
+    result: set[tuple[str, str | None, str | None]] = set()
+    for entry in requested(url, namespace, "endpoints", name, "fields", "lineage", direction="backward"):
         source = entry["source"]["name"]
-        found |= {(source, pair["from"], pair["to"]) for pair in entry["fieldmap"]}
+        result |= {(source, pair["from"], pair["to"]) for pair in entry["fieldmap"]}
         if entry.get("unknown"):
-            found.add((source, None, None))
-    return found
+            result.add((source, None, None))
+    return result
 
 
 def runs(url: str, name: str) -> list[dict[str, Any]]:
     """The runs that touched an end point."""
-    listed: list[dict[str, Any]] = asked(url, "hive", "endpoints", name, "runs")["runs"]
+    listed: list[dict[str, Any]] = requested(url, "hive", "endpoints", name, "runs")["runs"]
     return listed
 
 
@@ -136,9 +138,9 @@ class TestEmitter:
         assert pairs(url, target) == expected(source)
         (run,) = runs(url, target)
         assert (run["type"], run["program"], run["application"]) == ("DATAHUB", dataset(target), "hive")
-        graph = asked(url, "hive", "endpoints", target, "fields", "total", "lineage")
-        said = {operation["name"]: operation["description"] for operation in graph["operations"]}
-        assert said["derive total"] == "price + tax"
+        graph = requested(url, "hive", "endpoints", target, "fields", "total", "lineage")
+        payload = {operation["name"]: operation["description"] for operation in graph["operations"]}
+        assert payload["derive total"] == "price + tax"
         assert {node["label"] for node in graph["nodes"]} == {"price", "tax", "total"}
 
     def test_a_resend_is_one_run(self, url: str, emitter: DatahubRestEmitter, db: str) -> None:
@@ -184,19 +186,19 @@ class TestEmitter:
             [*Proposal.construct_many(target, aspects), Proposal(entityUrn=job, aspect=edges)],
             emit_mode=EmitMode.SYNC_WAIT,
         )
-        listed = asked(url, "hive", "endpoints", f"{db}.t", "fields")["fields"]
+        listed = requested(url, "hive", "endpoints", f"{db}.t", "fields")["fields"]
         assert {field["name"]: field.get("type") for field in listed} == {
             "buyer/name": "string",
             "day": None,
             "total": "decimal(10,2)",
         }
-        (described,) = asked(url, "hive", "endpoints", prefix=f"{db}.t")["endpoints"]
+        (described,) = requested(url, "hive", "endpoints", prefix=f"{db}.t")["endpoints"]
         assert described["description"] == "Totals by day"
         assert pairs(url, f"{db}.u") == {(f"{db}.t", "total", "sum")}
-        found = asked(
+        result = requested(
             url, "hive", "endpoints", f"{db}.u", "fields", "lineage", level="2", direction="backward"
         )
-        assert {entry["source"]["name"] for entry in found} == {f"{db}.t", f"{db}.s"}
+        assert {entry["source"]["name"] for entry in result} == {f"{db}.t", f"{db}.s"}
         (run,) = runs(url, f"{db}.u")
         assert (run["namespace"], run["application"], run["program"]) == ("airflow", db, job)
 
@@ -206,7 +208,7 @@ class TestEmitter:
         proposal = Proposal(entityUrn=urns[1], aspect=lineage(*urns))
         emitter.emit_mcp(proposal)
         emitter.emit_mcps([proposal])
-        assert len(asked(url, "s3:DEV", "endpoints", f"{db}/50,/é", "runs")["runs"]) == 1
+        assert len(requested(url, "s3:DEV", "endpoints", f"{db}/50,/é", "runs")["runs"]) == 1
         assert pairs(url, f"{db}/50,/é", namespace="s3:DEV") == expected(source)
 
     def test_a_dataset_without_fields_is_related_all_the_same(
@@ -265,7 +267,7 @@ class TestEmitter:
         )
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")
 
-    def test_what_is_refused_is_told_and_nothing_of_it_stored(
+    def test_what_is_refused_is_reported_and_nothing_of_it_stored(
         self, url: str, emitter: DatahubRestEmitter, db: str
     ) -> None:
         good = Proposal(entityUrn=dataset(f"{db}.t"), aspect=lineage(dataset(f"{db}.s"), dataset(f"{db}.t")))
@@ -290,7 +292,7 @@ class TestSdk:
         client.lineage.add_lineage(upstream=source, downstream=target, column_lineage="auto_strict")
         assert (f"{db}.s", "price", "price") in pairs(url, f"{db}.t")
 
-    def test_a_dataset_that_tells_its_upstreams(self, url: str, client: DataHubClient, db: str) -> None:
+    def test_a_dataset_that_reports_its_upstreams(self, url: str, client: DataHubClient, db: str) -> None:
         upstreams = {dataset(f"{db}.s"): {"total": ["price", "tax"], "day": ["day"]}}
         client.entities.upsert(Dataset(platform="hive", name=f"{db}.t", upstreams=upstreams))
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
-from fll_hbase.sources.datahub import Form, Ingested
+from fll_hbase.sources.datahub import MessageFormat, ParsedMessage
 
 from .datahub_messages import (
     DAILY,
@@ -84,22 +84,28 @@ PAIR = [
 ]
 FIRST = {"upstreams": [{"dataset": ORDERS, "fields": [{"sourceField": "a", "targetField": "b"}]}]}
 
-REAL: list[tuple[Form, Any]] = [
+REAL: list[tuple[MessageFormat, Any]] = [
     *((form, wrap(lineage())) for form, wrap in ENVELOPES.items()),
-    (Form.ENTITIES, [entity(JOB_ASPECT, "dataJobInputOutput", urn=JOB)]),
-    (Form.ENTITIES, [entity(SCHEMA, "schemaMetadata"), entity({"description": "x"}, "datasetProperties")]),
+    (MessageFormat.ENTITIES, [entity(JOB_ASPECT, "dataJobInputOutput", urn=JOB)]),
+    (
+        MessageFormat.ENTITIES,
+        [entity(SCHEMA, "schemaMetadata"), entity({"description": "x"}, "datasetProperties")],
+    ),
     *(
-        (Form.PATCHES, [entity(PATCH, aspect)])
+        (MessageFormat.PATCHES, [entity(PATCH, aspect)])
         for aspect in ("upstreamLineage", "schemaMetadata", "datasetProperties")
     ),
-    (Form.FILE, [{"proposedSnapshot": snapshot(FIRST, "com.linkedin.dataset.FineGrainUpstreamLineage")}]),
-    (Form.FILE, [proposal(lineage()), entity(SCHEMA, "schemaMetadata")]),
-    (Form.FILE, [PAIR, PAIR]),
-    (Form.FILE, PAIR),
+    (
+        MessageFormat.FILE,
+        [{"proposedSnapshot": snapshot(FIRST, "com.linkedin.dataset.FineGrainUpstreamLineage")}],
+    ),
+    (MessageFormat.FILE, [proposal(lineage()), entity(SCHEMA, "schemaMetadata")]),
+    (MessageFormat.FILE, [PAIR, PAIR]),
+    (MessageFormat.FILE, PAIR),
 ]
 
 
-def tried(document: Any, form: Form) -> Ingested | None:
+def tried(document: Any, form: MessageFormat) -> ParsedMessage | None:
     """What a message comes to; None where it is told to be wrong."""
     try:
         return ingested(document, form)
@@ -109,9 +115,9 @@ def tried(document: Any, form: Form) -> Ingested | None:
         return None
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", MessageFormat)
 @given(anything)
-def test_any_json(form: Form, document: Any) -> None:
+def test_any_json(form: MessageFormat, document: Any) -> None:
     tried(document, form)
 
 
@@ -128,34 +134,34 @@ def test_json_near_what_is_sent(data: st.DataObject) -> None:
 def mutated(value: Any, data: st.DataObject) -> Any:
     """The same JSON with one thing in it replaced, left out, or doubled."""
     if isinstance(value, (dict, list)) and value and data.draw(st.integers(0, 5)):
-        at = data.draw(st.sampled_from(list(value) if isinstance(value, dict) else list(range(len(value)))))
+        path = data.draw(st.sampled_from(list(value) if isinstance(value, dict) else list(range(len(value)))))
         deed = data.draw(st.sampled_from(["into", "into", "into", "drop", "rename"]))
         if deed == "into":
-            value[at] = mutated(value[at], data)
+            value[path] = mutated(value[path], data)
         elif deed == "drop":
-            del value[at]
+            del value[path]
         elif isinstance(value, dict):
-            value[data.draw(members)] = value.pop(at)
+            value[data.draw(members)] = value.pop(path)
         else:
-            value.append(value[at])
+            value.append(value[path])
         return value
     return data.draw(anything)
 
 
 @pytest.mark.parametrize(("form", "document"), REAL)
-def test_what_is_sent_is_understood(form: Form, document: Any) -> None:
-    found = tried(document, form)
-    assert found is not None
-    assert found.runs or found.schemas
+def test_what_is_sent_is_understood(form: MessageFormat, document: Any) -> None:
+    result = tried(document, form)
+    assert result is not None
+    assert result.runs or result.schemas
 
 
 @given(aspects)
-def test_lineage_of_any_shape_is_valid(said: Any) -> None:
-    assert tried([entity(said)], Form.ENTITIES) is not None
+def test_lineage_of_any_shape_is_valid(payload: Any) -> None:
+    assert tried([entity(payload)], MessageFormat.ENTITIES) is not None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "payload",
     [
         {
             "fineGrainedLineages": [
@@ -176,8 +182,8 @@ def test_lineage_of_any_shape_is_valid(said: Any) -> None:
     ],
     ids=["one field in many ways", "many upstreams", "many fields", "a long name", "a long path"],
 )
-def test_a_hundred_kilobytes_take_less_than_a_second(said: Any) -> None:
-    document = [entity(said)]
+def test_a_hundred_kilobytes_take_less_than_a_second(payload: Any) -> None:
+    document = [entity(payload)]
     began = time.process_time()
-    tried(document, Form.ENTITIES)
+    tried(document, MessageFormat.ENTITIES)
     assert time.process_time() - began < 3 * len(json.dumps(document)) / 100_000

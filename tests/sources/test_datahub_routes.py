@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from api import create_app
 from fll_hbase.config import Settings
-from fll_hbase.sources.datahub import Outcome
+from fll_hbase.sources.datahub import AspectOutcome
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
@@ -41,16 +41,16 @@ class TestAnswers:
     """What clients of DataHub expect, and beside it what became of their proposals."""
 
     def test_config(self, client: FlaskClient) -> None:
-        said = client.get("/config").json
-        assert (said["noCode"], said["patchCapable"]) == ("true", True)
-        assert said["versions"]["acryldata/datahub"]["version"] == "v1.0.1"
+        payload = client.get("/config").json
+        assert (payload["noCode"], payload["patchCapable"]) == ("true", True)
+        assert payload["versions"]["acryldata/datahub"]["version"] == "v1.0.1"
 
     def test_a_proposal(self, client: FlaskClient) -> None:
         answer = posted(client, ASPECTS, {"proposal": proposal(lineage())})
-        (told,) = answer["entities"]
-        (run,) = told["runs"]
-        assert answer["value"] == told["urn"] == DAILY
-        assert told["aspects"] == [{"aspect": "upstreamLineage", "outcome": "recorded", "count": 1}]
+        (message,) = answer["entities"]
+        (run,) = message["runs"]
+        assert answer["value"] == message["urn"] == DAILY
+        assert message["aspects"] == [{"aspect": "upstreamLineage", "outcome": "recorded", "count": 1}]
         assert run["recorded"] is True
         (again,) = posted(client, ASPECTS, {"proposal": proposal(lineage())})["entities"]
         assert again["runs"] == [{**run, "recorded": False}]
@@ -67,29 +67,29 @@ class TestAnswers:
         assert posted(client, DATASETS, []) == []
 
     def test_entities(self, client: FlaskClient) -> None:
-        (told,) = posted(client, f"{DATASETS}?async=false&createIfNotExists=true", [entity(lineage())])
-        assert (told["urn"], len(told["runs"])) == (DAILY, 1)
+        (message,) = posted(client, f"{DATASETS}?async=false&createIfNotExists=true", [entity(lineage())])
+        assert (message["urn"], len(message["runs"])) == (DAILY, 1)
 
     def test_a_file_of_a_query_parser(self, client: FlaskClient) -> None:
         column = {"fqcnDatabaseName": "ods", "fqcnTableName": "fvs", "fqcnColumnName": "cpc"}
         pair = [{"Right": {**column, "fqcnTableName": "t"}}, {"columns": [column], "tables": []}]
-        (told,) = posted(client, "/aspects?action=ingestFile", pair)["entities"]
-        assert (told["urn"], len(told["runs"])) == (dataset("ods.t"), 1)
+        (message,) = posted(client, "/aspects?action=ingestFile", pair)["entities"]
+        assert (message["urn"], len(message["runs"])) == (dataset("ods.t"), 1)
 
     def test_snapshots(self, client: FlaskClient) -> None:
         wrapped = {"value": snapshot(lineage())}
-        one = posted(client, "/entities?action=ingest", {"entity": wrapped})
+        first = posted(client, "/entities?action=ingest", {"entity": wrapped})
         many = posted(client, "/entities?action=batchIngest", {"entities": [wrapped, wrapped]})
-        assert [len(answer["entities"][0]["runs"]) for answer in (one, many)] == [1, 1]
+        assert [len(answer["entities"][0]["runs"]) for answer in (first, many)] == [1, 1]
 
     @pytest.mark.parametrize("urn", [DAILY, dataset("bucket/a/b,c", "s3"), "urn:li:chart:(looker,a)"])
     def test_deletions(self, client: FlaskClient, urn: str) -> None:
-        told = [{"urn": urn, "aspects": [{"aspect": "", "outcome": "removed", "count": 1}], "runs": []}]
+        message = [{"urn": urn, "aspects": [{"aspect": "", "outcome": "removed", "count": 1}], "runs": []}]
         answer = posted(client, "/entities?action=delete", {"urn": urn})
         assert answer["value"]["rows"] == 0
-        assert answer["entities"] == told
+        assert answer["entities"] == message
         for path in (urn, quote(urn, safe="")):
-            assert posted(client, f"{DATASETS}/{path}", None, method="DELETE")["entities"] == told
+            assert posted(client, f"{DATASETS}/{path}", None, method="DELETE")["entities"] == message
 
     def test_nothing_is_stored_by_a_dry_run(self, client: FlaskClient) -> None:
         for target, body in (
@@ -98,9 +98,9 @@ class TestAnswers:
             (f"{DATASETS}?", [entity(lineage())]),
             ("/entities?action=ingest", {"entity": {"value": snapshot(lineage())}}),
         ):
-            told = posted(client, f"{target}&dryRun=true", body)
-            assert told["runs"][0]["lineage"] == told["lineage"]
-            assert len(told["lineage"]) == 2
+            message = posted(client, f"{target}&dryRun=true", body)
+            assert message["runs"][0]["lineage"] == message["lineage"]
+            assert len(message["lineage"]) == 2
         posted(client, "/entities?action=delete&dryRun=true", {"urn": DAILY})
         assert client.get("/v3/namespaces").json == {"namespaces": []}
         assert not client.application.extensions["fll-datahub-counts"].totals()
@@ -111,8 +111,8 @@ class TestAnswers:
         with caplog.at_level(logging.INFO):
             posted(client, DATASETS, [entity(lineage()), entity({}, "ownership"), entity({}, "ownership")])
         assert client.application.extensions["fll-datahub-counts"].totals() == {
-            ("upstreamLineage", Outcome.RECORDED): 1,
-            ("ownership", Outcome.COUNTED): 2,
+            ("upstreamLineage", AspectOutcome.RECORDED): 1,
+            ("ownership", AspectOutcome.COUNTED): 2,
         }
         assert f"{DAILY}: ownership counted 2" in caplog.text
 
@@ -120,16 +120,16 @@ class TestAnswers:
 class TestAspects:
     """What the catalogue knows, for clients that ask before they write."""
 
-    def asked(self, client: FlaskClient, urn: str, aspect: str) -> Any:
+    def requested(self, client: FlaskClient, urn: str, aspect: str) -> Any:
         return client.get(f"/aspects/{quote(urn, safe='')}?aspect={aspect}&version=0")
 
     def test_a_key_and_a_schema(self, client: FlaskClient) -> None:
         fields = [{"fieldPath": "a.b", "nativeDataType": "int"}, {"fieldPath": "c", "nativeDataType": "text"}]
         urn = dataset("bucket/a", "s3", "DEV")
         posted(client, DATASETS, [entity({"fields": fields}, "schemaMetadata", urn=urn)])
-        key = self.asked(client, urn, "datasetKey").json["aspect"]["com.linkedin.metadata.key.DatasetKey"]
+        key = self.requested(client, urn, "datasetKey").json["aspect"]["com.linkedin.metadata.key.DatasetKey"]
         assert key == {"platform": "urn:li:dataPlatform:s3", "name": "bucket/a", "origin": "DEV"}
-        schema = self.asked(client, urn, "schemaMetadata").json["aspect"][
+        schema = self.requested(client, urn, "schemaMetadata").json["aspect"][
             "com.linkedin.schema.SchemaMetadata"
         ]
         assert [(field["fieldPath"], field["nativeDataType"]) for field in schema["fields"]] == [
@@ -143,8 +143,8 @@ class TestAspects:
     )
     def test_what_nobody_knows(self, client: FlaskClient, urn: str, aspect: str) -> None:
         posted(client, DATASETS, [entity({}, "datasetKey")])
-        assert self.asked(client, DAILY, "datasetKey").status_code == 200
-        assert self.asked(client, urn, aspect).status_code == 404
+        assert self.requested(client, DAILY, "datasetKey").status_code == 200
+        assert self.requested(client, urn, aspect).status_code == 404
 
 
 class TestRefusals:
@@ -181,6 +181,6 @@ class TestRefusals:
         ]
         assert client.get("/v3/namespaces").json == {"namespaces": []}
 
-    def test_a_name_too_long_for_a_row_is_told(self, client: FlaskClient) -> None:
-        said = json.loads(json.dumps(lineage()).replace("orders", "o" * 4_097))
-        assert client.post(DATASETS, json=[entity(said)]).status_code in (400, 413)
+    def test_a_name_too_long_for_a_row_is_reported(self, client: FlaskClient) -> None:
+        payload = json.loads(json.dumps(lineage()).replace("orders", "o" * 4_097))
+        assert client.post(DATASETS, json=[entity(payload)]).status_code in (400, 413)

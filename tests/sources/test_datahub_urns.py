@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.sources.datahub import field_paths, urns
-from fll_hbase.sources.datahub.urns import Field, Job
+from fll_hbase.sources.datahub.urns import FieldUrn, JobUrn
 
 _PIECES = st.sampled_from(
     [",", "(", ")", "␟", "%", "25", "2C", "28", "%2C", "%252C", "%E2%90%9F", ":", "/", ".", "é", "🙂", "a"]
@@ -16,7 +16,7 @@ _PIECES = st.sampled_from(
 texts = st.lists(_PIECES, min_size=1, max_size=8).map("".join) | st.text(
     st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10
 )
-encoded = texts.map(urns.encoded)
+encoded = texts.map(urns.encode)
 """Every text that may stand in a urn as DataHub writes them: nothing reserved in it."""
 
 environments = st.sampled_from(["PROD", "DEV", "prod", "NON_PROD"])
@@ -38,8 +38,8 @@ platforms = encoded.filter(lambda platform: not platform.startswith("urn:"))
     ],
 )
 def test_urns_as_datahub_writes_them(urn: str, namespace: str, name: str) -> None:
-    assert urns.end_point(urn) == Dataset(namespace, name)
-    assert urns.urn(Dataset(namespace, name)) == urn
+    assert urns.parse_dataset(urn) == Dataset(namespace, name)
+    assert urns.dataset_urn(Dataset(namespace, name)) == urn
 
 
 @given(platforms, encoded, environments)
@@ -47,7 +47,7 @@ def test_urns_as_datahub_writes_them(urn: str, namespace: str, name: str) -> Non
 @example("a:PROD", "b", "PROD")
 def test_every_urn_comes_back(platform: str, name: str, environment: str) -> None:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},{environment})"
-    assert urns.urn(urns.end_point(urn)) == urn
+    assert urns.dataset_urn(urns.parse_dataset(urn)) == urn
 
 
 @given(texts, texts)
@@ -56,37 +56,37 @@ def test_every_urn_comes_back(platform: str, name: str, environment: str) -> Non
 def test_every_end_point_comes_back(namespace: str, name: str) -> None:
     assume(not namespace.endswith(":PROD") and not namespace.startswith(":"))
     assume(not namespace.startswith("urn:") or namespace == "urn:li:chart")
-    assert urns.end_point(urns.urn(Dataset(namespace, name))) == Dataset(namespace, name)
+    assert urns.parse_dataset(urns.dataset_urn(Dataset(namespace, name))) == Dataset(namespace, name)
 
 
 @given(st.lists(st.tuples(platforms, encoded, environments), min_size=2, max_size=2, unique=True))
 def test_no_two_urns_are_one_end_point(several: list[tuple[str, str, str]]) -> None:
     names = {
-        urns.end_point("urn:li:dataset:(urn:li:dataPlatform:{},{},{})".format(*each)) for each in several
+        urns.parse_dataset("urn:li:dataset:(urn:li:dataPlatform:{},{},{})".format(*item)) for item in several
     }
     assert len(names) == 2
 
 
 @given(texts)
 def test_parts_of_urns_come_back(text: str) -> None:
-    assert urns.decoded(urns.encoded(text)) == text
-    assert not set(",()␟") & set(urns.encoded(text))
+    assert urns.decode(urns.encode(text)) == text
+    assert not set(",()␟") & set(urns.encode(text))
 
 
 @given(texts.filter(lambda text: not text.endswith(":PROD")), texts, texts)
 def test_fields_come_back(platform: str, name: str, path: str) -> None:
     assume(not platform.startswith((":", "urn:")))
-    of = Field(Dataset(platform, name), path)
-    assert urns.field(urns.field_urn(of)) == of
+    owner = FieldUrn(Dataset(platform, name), path)
+    assert urns.parse_field(urns.field_urn(owner)) == owner
 
 
 @pytest.mark.parametrize("name", ["f(x)", "a,b", "a(b,c)d"])
-def test_names_that_nobody_encoded_are_read_and_told_as_they_should_be(name: str) -> None:
+def test_names_that_none_encoded_are_read_and_reported_as_they_should_be(name: str) -> None:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
-    assert urns.end_point(urn) == Dataset("hive", name)
-    assert urns.urn(Dataset("hive", name)) == urn.replace(name, urns.encoded(name))
+    assert urns.parse_dataset(urn) == Dataset("hive", name)
+    assert urns.dataset_urn(Dataset("hive", name)) == urn.replace(name, urns.encode(name))
     field = f"urn:li:schemaField:({urn},decimal(10,2))"
-    assert urns.field(field) == Field(Dataset("hive", name), "decimal(10,2)")
+    assert urns.parse_field(field) == FieldUrn(Dataset("hive", name), "decimal(10,2)")
 
 
 @pytest.mark.parametrize(
@@ -104,25 +104,25 @@ def test_names_that_nobody_encoded_are_read_and_told_as_they_should_be(name: str
         "urn:li:chart:",
     ],
 )
-def test_what_is_no_urn_is_told(urn: str) -> None:
+def test_what_is_no_urn_is_reported(urn: str) -> None:
     with pytest.raises(ValueError, match="is no urn"):
-        urns.end_point(urn)
+        urns.parse_dataset(urn)
     with pytest.raises(ValueError, match="is no urn"):
-        urns.field(f"urn:li:schemaField:({urn},a)")
+        urns.parse_field(f"urn:li:schemaField:({urn},a)")
     with pytest.raises(ValueError, match="is no urn"):
-        urns.job(urn)
+        urns.parse_job(urn)
 
 
 @pytest.mark.parametrize("urn", ["urn:li:schemaField:(urn:li:chart:x,)", "urn:li:schemaField:(a", "x"])
-def test_what_is_no_field_is_told(urn: str) -> None:
+def test_what_is_no_field_is_reported(urn: str) -> None:
     with pytest.raises(ValueError, match="is no urn of a field"):
-        urns.field(urn)
+        urns.parse_field(urn)
 
 
 def test_jobs() -> None:
     urn = "urn:li:dataJob:(urn:li:dataFlow:(airflow,night%2Cly,%s),load %281%29)"
-    assert urns.job(urn.replace("%s", "PROD")) == Job("airflow", "night,ly", "load (1)")
-    assert urns.job(urn.replace("%s", "east")) == Job("airflow:east", "night,ly", "load (1)")
+    assert urns.parse_job(urn.replace("%s", "PROD")) == JobUrn("airflow", "night,ly", "load (1)")
+    assert urns.parse_job(urn.replace("%s", "east")) == JobUrn("airflow:east", "night,ly", "load (1)")
 
 
 @pytest.mark.parametrize(

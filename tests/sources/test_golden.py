@@ -46,8 +46,8 @@ def _document(read: Callable[[Any], Reading]) -> Callable[[Any], dict[str, Any]]
 
 
 SOURCES: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "datahub": golden_datahub.told,
-    "openlineage": golden_openlineage.told_by,
+    "datahub": golden_datahub.reported,
+    "openlineage": golden_openlineage.reported_by,
     "pipeline": _document(lambda document: cdap.read_document(document, namespace="myns")),
     "sql": _document(lambda document: sql.read_document(document, namespace="shop", columns=_columns)),
 }

@@ -59,8 +59,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=TRANSPORTS)
 def client(url: str, request: pytest.FixtureRequest) -> Iterator[OpenLineageClient]:
     config = {**TRANSPORTS[request.param]}
-    for each in (config, *config.get("transports", ())):
-        each["url"] = url
+    for item in (config, *config.get("transports", ())):
+        item["url"] = url
     client = OpenLineageClient(config={"transport": config})
     yield client
     client.close()
@@ -72,13 +72,13 @@ def job() -> ol.Job:
     return ol.Job("shop", f"nightly_{uuid4().hex}")
 
 
-def at(seconds: float) -> str:
+def path(seconds: float) -> str:
     return (datetime.now(UTC) - timedelta(minutes=5) + timedelta(seconds=seconds)).isoformat()
 
 
 def output(name: str) -> ol.OutputDataset:
     """An output made of ORDERS, as the client's own classes tell it."""
-    made = column_lineage_dataset.Fields(
+    created = column_lineage_dataset.Fields(
         [
             Field(
                 "pg://shop",
@@ -89,12 +89,12 @@ def output(name: str) -> ol.OutputDataset:
             Field("pg://shop", "public.orders", "vip", [Transformation("INDIRECT", "CONDITIONAL")]),
         ]
     )
-    whole = [Field("pg://shop", "public.orders", "status", [Transformation("INDIRECT", "FILTER")])]
+    complete = [Field("pg://shop", "public.orders", "status", [Transformation("INDIRECT", "FILTER")])]
     return ol.OutputDataset(
         "s3://lake",
         name,
         facets={
-            "columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet({"total": made}, whole),
+            "columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet({"total": created}, complete),
             "schema": schema_dataset.SchemaDatasetFacet(
                 [schema_dataset.SchemaDatasetFacetFields("total", "decimal")]
             ),
@@ -112,7 +112,7 @@ def emit(client: OpenLineageClient, *events: Any) -> None:
     assert client.close(timeout=30)
 
 
-def asked(url: str, *segments: str, **query: str) -> Any:
+def requested(url: str, *segments: str, **query: str) -> Any:
     path = "/".join(requests.utils.quote(segment, safe="") for segment in segments)
     answer = requests.get(f"{url}/v3/{path}", query, timeout=30)
     assert answer.status_code == 200, answer.text
@@ -121,7 +121,7 @@ def asked(url: str, *segments: str, **query: str) -> Any:
 
 def backward(url: str, namespace: str, name: str, **query: str) -> Any:
     path = ("namespaces", namespace, "endpoints", name, "fields", "lineage")
-    return asked(url, *path, direction="backward", **query)
+    return requested(url, *path, direction="backward", **query)
 
 
 def fieldmap(url: str, name: str) -> Any:
@@ -137,7 +137,7 @@ SUMS = [
 ]
 
 
-def test_a_run_told_in_events(url: str, client: OpenLineageClient, job: ol.Job) -> None:
+def test_a_run_reported_in_events(url: str, client: OpenLineageClient, job: ol.Job) -> None:
     parent = parent_run.ParentRunFacet(
         parent_run.Run(str(uuid4())),
         parent_run.Job("airflow", "shop.load"),
@@ -145,7 +145,7 @@ def test_a_run_told_in_events(url: str, client: OpenLineageClient, job: ol.Job) 
     )
     nominal = nominal_time_run.NominalTimeRunFacet("2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z")
     run = ol.Run(str(uuid4()), {"parent": parent, "nominalTime": nominal})
-    told = ol.Job(
+    message = ol.Job(
         job.namespace,
         job.name,
         {
@@ -156,27 +156,29 @@ def test_a_run_told_in_events(url: str, client: OpenLineageClient, job: ol.Job) 
     emit(
         client,
         ol.RunEvent(
-            eventTime=at(0),
+            eventTime=path(0),
             producer=PRODUCER,
             run=run,
-            job=told,
+            job=message,
             eventType=ol.RunState.START,
             inputs=[ORDERS],
         ),
         ol.RunEvent(
-            eventTime=at(1),
+            eventTime=path(1),
             producer=PRODUCER,
             run=run,
-            job=told,
+            job=message,
             eventType=ol.RunState.RUNNING,
             outputs=[output(job.name)],
         ),
-        ol.RunEvent(eventTime=at(2), producer=PRODUCER, run=run, job=told, eventType=ol.RunState.COMPLETE),
+        ol.RunEvent(
+            eventTime=path(2), producer=PRODUCER, run=run, job=message, eventType=ol.RunState.COMPLETE
+        ),
     )
     assert fieldmap(url, job.name) == SUMS
     assert backward(url, "hive", job.name)[0]["fieldmap"] == SUMS
-    found = asked(url, "runs", run.runId)
-    assert {name: found[name] for name in ("program", "application", "type", "state", "sql", "parent")} == {
+    result = requested(url, "runs", run.runId)
+    assert {name: result[name] for name in ("program", "application", "type", "state", "sql", "parent")} == {
         "program": job.name,
         "application": "shop.load",
         "type": "DBT",
@@ -184,9 +186,9 @@ def test_a_run_told_in_events(url: str, client: OpenLineageClient, job: ol.Job) 
         "sql": "INSERT INTO sums SELECT sum(price) FROM orders",
         "parent": parent.run.runId,
     }
-    assert (found["root"]["name"], found["nominalStartTime"]) == ("shop", "2026-03-01T00:00:00Z")
-    assert [event["eventType"] for event in found["events"]] == ["START", "RUNNING", "COMPLETE"]
-    (field,) = asked(url, "namespaces", "s3://lake", "endpoints", job.name, "fields")["fields"]
+    assert (result["root"]["name"], result["nominalStartTime"]) == ("shop", "2026-03-01T00:00:00Z")
+    assert [event["eventType"] for event in result["events"]] == ["START", "RUNNING", "COMPLETE"]
+    (field,) = requested(url, "namespaces", "s3://lake", "endpoints", job.name, "fields")["fields"]
     assert (field["name"], field["type"]) == ("total", "decimal")
 
 
@@ -197,18 +199,20 @@ def test_a_run_that_fails(url: str, client: OpenLineageClient, job: ol.Job) -> N
     emit(
         client,
         ol.RunEvent(
-            eventTime=at(0),
+            eventTime=path(0),
             producer=PRODUCER,
             run=run,
             job=job,
             eventType=ol.RunState.START,
             outputs=[output(job.name)],
         ),
-        ol.RunEvent(eventTime=at(1), producer=PRODUCER, run=failed, job=job, eventType=ol.RunState.FAIL),
-        ol.RunEvent(eventTime=at(1.009), producer=PRODUCER, run=run, job=job, eventType=ol.RunState.COMPLETE),
+        ol.RunEvent(eventTime=path(1), producer=PRODUCER, run=failed, job=job, eventType=ol.RunState.FAIL),
+        ol.RunEvent(
+            eventTime=path(1.009), producer=PRODUCER, run=run, job=job, eventType=ol.RunState.COMPLETE
+        ),
     )
-    found = asked(url, "runs", run.runId)
-    assert (found["state"], found["errorMessage"]) == ("FAIL", "disk full")
+    result = requested(url, "runs", run.runId)
+    assert (result["state"], result["errorMessage"]) == ("FAIL", "disk full")
     assert backward(url, "s3://lake", job.name) == []
     assert backward(url, "s3://lake", job.name, failed="true")[0]["fieldmap"] == SUMS
 
@@ -216,7 +220,9 @@ def test_a_run_that_fails(url: str, client: OpenLineageClient, job: ol.Job) -> N
 def test_a_job_event(url: str, client: OpenLineageClient, job: ol.Job) -> None:
     emit(
         client,
-        ol.JobEvent(eventTime=at(0), producer=PRODUCER, job=job, inputs=[ORDERS], outputs=[output(job.name)]),
+        ol.JobEvent(
+            eventTime=path(0), producer=PRODUCER, job=job, inputs=[ORDERS], outputs=[output(job.name)]
+        ),
     )
     assert fieldmap(url, job.name) == SUMS
 
@@ -234,7 +240,7 @@ def test_lineage_declared_for_a_job(url: str, client: OpenLineageClient, job: ol
         "s3://lake", job.name, "DATASET", [status], {"total": lineage.LineageFieldEntry([price])}
     )
     declared = ol.Job(job.namespace, job.name, {"lineage": lineage.LineageJobFacet([entry])})
-    emit(client, ol.JobEvent(eventTime=at(0), producer=PRODUCER, job=declared))
+    emit(client, ol.JobEvent(eventTime=path(0), producer=PRODUCER, job=declared))
     assert fieldmap(url, job.name) == SUMS[:2]
 
 
@@ -244,7 +250,7 @@ def test_lineage_declared_for_a_dataset(url: str, client: OpenLineageClient, job
     emit(
         client,
         ol.DatasetEvent(
-            eventTime=at(0),
+            eventTime=path(0),
             producer=PRODUCER,
             dataset=ol.StaticDataset("s3://lake", job.name, facets={"lineage": facet}),
         ),
@@ -260,14 +266,16 @@ def test_a_dataset_event(url: str, client: OpenLineageClient, job: ol.Job) -> No
     emit(
         client,
         ol.DatasetEvent(
-            eventTime=at(0), producer=PRODUCER, dataset=ol.StaticDataset("s3://lake", job.name, facets=facets)
+            eventTime=path(0),
+            producer=PRODUCER,
+            dataset=ol.StaticDataset("s3://lake", job.name, facets=facets),
         ),
     )
     assert backward(url, "s3://lake", job.name) == []
-    (field,) = asked(url, "namespaces", "s3://lake", "endpoints", job.name, "fields")["fields"]
+    (field,) = requested(url, "namespaces", "s3://lake", "endpoints", job.name, "fields")["fields"]
     assert field == {"name": "total", "type": "decimal", "read": False, "written": False}
-    known = asked(url, "namespaces", "s3://lake", "endpoints", prefix=job.name)["endpoints"]
-    assert [end_point["description"] for end_point in known] == ["Sums of orders"]
+    existing = requested(url, "namespaces", "s3://lake", "endpoints", prefix=job.name)["endpoints"]
+    assert [end_point["description"] for end_point in existing] == ["Sums of orders"]
 
 
 def test_a_table_that_was_renamed(url: str, client: OpenLineageClient, job: ol.Job) -> None:
@@ -282,7 +290,7 @@ def test_a_table_that_was_renamed(url: str, client: OpenLineageClient, job: ol.J
     emit(
         client,
         ol.RunEvent(
-            eventTime=at(0),
+            eventTime=path(0),
             producer=PRODUCER,
             run=run,
             job=job,
@@ -293,7 +301,7 @@ def test_a_table_that_was_renamed(url: str, client: OpenLineageClient, job: ol.J
     assert fieldmap(url, job.name) == [{"from": "total", "to": "total"}]
 
 
-def test_a_client_that_was_told_where_by_its_environment(
+def test_a_client_that_was_reported_where_by_its_environment(
     url: str, job: ol.Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", url)
@@ -301,7 +309,7 @@ def test_a_client_that_was_told_where_by_its_environment(
     emit(
         OpenLineageClient(),
         ol.RunEvent(
-            eventTime=at(0),
+            eventTime=path(0),
             producer=PRODUCER,
             run=run,
             job=job,
@@ -314,7 +322,7 @@ def test_a_client_that_was_told_where_by_its_environment(
 
 def test_an_event_sent_again_is_known(url: str, job: ol.Job) -> None:
     event = ol.RunEvent(
-        eventTime=at(0),
+        eventTime=path(0),
         producer=PRODUCER,
         run=ol.Run(str(uuid4())),
         job=job,
@@ -331,8 +339,8 @@ def test_an_event_sent_again_is_known(url: str, job: ol.Job) -> None:
         headers={"Content-Type": "application/json"},
     )
     assert (again.status_code, again.json()["recorded"]) == (201, False)
-    found = asked(url, "namespaces", "s3://lake", "endpoints", job.name, "runs")["runs"]
-    assert [run["run"] for run in found] == [event.run.runId]
+    result = requested(url, "namespaces", "s3://lake", "endpoints", job.name, "runs")["runs"]
+    assert [run["run"] for run in result] == [event.run.runId]
 
 
 def test_many_events_at_once(url: str, job: ol.Job) -> None:
@@ -343,7 +351,7 @@ def test_many_events_at_once(url: str, job: ol.Job) -> None:
     runs = [ol.Run(str(uuid4())) for _ in range(60)]
     events = [
         ol.RunEvent(
-            eventTime=at(number),
+            eventTime=path(number),
             producer=PRODUCER,
             run=run,
             job=job,
@@ -355,14 +363,14 @@ def test_many_events_at_once(url: str, job: ol.Job) -> None:
         for kind in (ol.RunState.START, ol.RunState.COMPLETE)
     ]
     emit(client, *events)
-    found = asked(url, "namespaces", "s3://lake", "endpoints", job.name, "runs")["runs"]
-    assert {run["run"] for run in found} == {run.runId for run in runs}
-    assert {run["state"] for run in found} == {"COMPLETE"}
+    result = requested(url, "namespaces", "s3://lake", "endpoints", job.name, "runs")["runs"]
+    assert {run["run"] for run in result} == {run.runId for run in runs}
+    assert {run["state"] for run in result} == {"COMPLETE"}
 
 
-def test_a_client_sent_to_the_wrong_place_is_told_where_to_go(url: str, job: ol.Job) -> None:
+def test_a_client_sent_to_the_wrong_place_is_reported_where_to_go(url: str, job: ol.Job) -> None:
     client = OpenLineageClient(config={"transport": {"type": "http", "url": url, "endpoint": "/"}})
     with pytest.raises(requests.HTTPError) as error:
-        client.emit(ol.JobEvent(eventTime=at(0), producer=PRODUCER, job=job))
+        client.emit(ol.JobEvent(eventTime=path(0), producer=PRODUCER, job=job))
     assert error.value.response.status_code == 404
     assert "api/v1/lineage" in error.value.response.json()["detail"]

@@ -11,7 +11,7 @@ from cases.openlineage.recorded import datasets, events
 from cli.commands import serving
 from openlineage.client.transport import Config
 from openlineage.client.transport.http import HttpConfig
-from spark_agent.conftest import AGENT, HERE
+from spark_agent.conftest import AGENT, FOLDER
 
 from api import create_app
 from fll_hbase.config import from_environment
@@ -23,57 +23,57 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "openlineage.md").read_
 
 
 def block(kind: str) -> str:
-    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.S)
-    return str(found)
+    (result,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.S)
+    return str(result)
 
 
 def test_spark_is_set_up_as_in_the_tests() -> None:
-    said = dict(line.split() for line in block("properties").splitlines())
-    group, artifact, version = said.pop("spark.jars.packages").split(":")
-    pom = (HERE / "pom.xml").read_text()
+    payload = dict(line.split() for line in block("properties").splitlines())
+    group, artifact, version = payload.pop("spark.jars.packages").split(":")
+    pom = (FOLDER / "pom.xml").read_text()
     assert f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId>" in pom
     assert f"<openlineage.version>{version}</openlineage.version>" in pom
-    assert said.pop("spark.openlineage.transport.url") == "http://127.0.0.1:8080"
+    assert payload.pop("spark.openlineage.transport.url") == "http://127.0.0.1:8080"
     assert (
-        said.pop("spark.openlineage.transport.type")
+        payload.pop("spark.openlineage.transport.type")
         == AGENT["spark.openlineage.transport.transports.server.type"]
     )
-    assert said.items() <= AGENT.items()
+    assert payload.items() <= AGENT.items()
 
 
 def test_the_transport_is_one_that_the_client_knows() -> None:
-    said = dict(line.strip().split(": ", 1) for line in block("yaml").splitlines()[1:])
-    assert said.pop("type") == "http"
-    config: Config = HttpConfig.from_dict(said)
+    payload = dict(line.strip().split(": ", 1) for line in block("yaml").splitlines()[1:])
+    assert payload.pop("type") == "http"
+    config: Config = HttpConfig.from_dict(payload)
     assert config.url == "http://127.0.0.1:8080"  # type: ignore[attr-defined]
 
 
 def test_the_python_shown_records(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path) as url:
         exec(compile(block("python").replace("http://127.0.0.1:8080", url), "openlineage.md", "exec"), {})
-        asked = f"{url}/v3/namespaces/pg:%2F%2Fshop/endpoints/daily/fields/lineage?direction=backward"
-        (entry,) = requests.get(asked, timeout=30).json()
+        query = f"{url}/v3/namespaces/pg:%2F%2Fshop/endpoints/daily/fields/lineage?direction=backward"
+        (entry,) = requests.get(query, timeout=30).json()
     assert (entry["source"]["name"], entry["fieldmap"]) == ("orders", [{"from": "price", "to": "total"}])
 
 
 def test_the_name_rules_shown_name() -> None:
     ((name, value),) = re.findall(r"^(FLL_\w+)='(.*)'$", PAGE, re.M)
-    rules = name_rules.parsed(from_environment({name: value}).name_rules)
+    rules = name_rules.parse_rules(from_environment({name: value}).name_rules)
     rows = re.findall(r"^\| `(/[^`]*)` \| `(/[^`]*)` \|$", PAGE, re.M)
     assert len(rows) == 3
-    assert all(rules.named(physical) == logical for physical, logical in rows)
+    assert all(rules.apply(physical) == logical for physical, logical in rows)
 
 
-def test_every_route_is_told() -> None:
+def test_every_route_is_reported() -> None:
     app = create_app(LineageStore(open_table("sqlite:///:memory:")))
     routes = [rule.rule for rule in app.url_map.iter_rules() if rule.endpoint.startswith("openlineage.")]
     assert len(routes) == 3
     assert all(f"| `POST {route}` |" in PAGE for route in routes)
 
 
-@pytest.mark.parametrize("of", ["run", "job", "dataset"])
-def test_every_facet_that_the_agent_sends_is_told(of: str) -> None:
+@pytest.mark.parametrize("owner", ["run", "job", "dataset"])
+def test_every_facet_that_the_agent_sends_is_reported(owner: str) -> None:
     for event in events():
-        holders = [dataset for _, dataset in datasets(event)] if of == "dataset" else [event[of]]
+        holders = [dataset for _, dataset in datasets(event)] if owner == "dataset" else [event[owner]]
         for name in {name for holder in holders for name in holder.get("facets", ())}:
             assert f"`{name}`" in PAGE, name

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from api import create_app
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.sources import openlineage
-from fll_hbase.sources.name_rules import NameRules, parsed
-from fll_hbase.sources.openlineage import Reading
+from fll_hbase.sources.name_rules import NameRules, parse_rules
+from fll_hbase.sources.openlineage import ParsedEvent
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from sources.openlineage_events import run_events
@@ -26,7 +26,7 @@ from sources.openlineage_events import run_events
 SECONDS_MAX_PER_100_KB = 3.0
 """Of this process; alone it takes less than one, but others may be at work here."""
 BYTES = 100_000
-RULES = parsed(r"/\d{4}-\d\d-\d\d/ => /{date}/ ;; day=\d+ => day")
+RULES = parse_rules(r"/\d{4}-\d\d-\d\d/ => /{date}/ ;; day=\d+ => day")
 
 ODD_TEXTS = (
     "",
@@ -77,31 +77,31 @@ anything = st.recursive(
 
 def different() -> list[Any]:
     """Real events that have other members than each other, small ones first."""
-    found: dict[frozenset[tuple[Any, ...]], Any] = {}
+    result: dict[frozenset[tuple[Any, ...]], Any] = {}
     for event in sorted(events(), key=lambda event: len(json.dumps(event))):
-        found.setdefault(frozenset(_shape(event)), event)
-    return list(found.values())
+        result.setdefault(frozenset(_shape(event)), event)
+    return list(result.values())
 
 
-def _shape(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _shape(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where there is something, in a few words."""
-    if isinstance(value, dict) and len(at) < 5:
+    if isinstance(value, dict) and len(path) < 5:
         for name, item in value.items():
-            yield (*at, name)
-            yield from _shape(item, (*at, name))
+            yield (*path, name)
+            yield from _shape(item, (*path, name))
     elif isinstance(value, list) and value:
-        yield from _shape(value[0], (*at, 0))
+        yield from _shape(value[0], (*path, 0))
 
 
 REAL = different()[:60]
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def positions(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every member and item, from the outside in."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, item in items:
-        yield (*at, name)
-        yield from places(item, (*at, name))
+        yield (*path, name)
+        yield from positions(item, (*path, name))
 
 
 @st.composite
@@ -109,10 +109,10 @@ def near_real(draw: st.DrawFn) -> Any:
     """A real event, or one as we make them, changed here and there."""
     event = copy.deepcopy(draw(st.sampled_from(REAL) | run_events()))
     for _ in range(draw(st.integers(1, 4))):
-        found = sorted(places(event), key=len)
-        if found:
-            *way, last = found[
-                min(draw(st.integers(0, len(found) - 1)), draw(st.integers(0, len(found) - 1)))
+        result = sorted(positions(event), key=len)
+        if result:
+            *way, last = result[
+                min(draw(st.integers(0, len(result) - 1)), draw(st.integers(0, len(result) - 1)))
             ]
             holder = event
             for name in way:
@@ -146,19 +146,19 @@ def deep(levels: int, name: str) -> Any:
     return value
 
 
-def read(document: Any, rules: NameRules | None = None) -> Reading | None:
+def read(document: Any, rules: NameRules | None = None) -> ParsedEvent | None:
     """The reading; None where it was refused, with at least one fault that can be told."""
     faults: Sequence[FieldError] = ()
-    found: Reading | None = None
+    result: ParsedEvent | None = None
     began = time.process_time()
     try:
-        found = openlineage.read(document, rules=rules)
+        result = openlineage.read(document, rules=rules)
     except UnreadableDocument as error:
         faults = error.errors
     took = time.process_time() - began
     assert took <= SECONDS_MAX_PER_100_KB * max(1, len(json.dumps(document)) / BYTES)
-    assert isinstance(found, Reading) or (faults and all(fault.detail for fault in faults))
-    return found
+    assert isinstance(result, ParsedEvent) or (faults and all(fault.detail for fault in faults))
+    return result
 
 
 @pytest.mark.parametrize("event", events()[::25], ids=lambda event: event["run"]["runId"])
@@ -204,8 +204,8 @@ def test_a_route_never_fails(client: FlaskClient, document: Any, dry: bool) -> N
     batch = client.post(f"{route}/batch", data=b"[%b,%b]" % (body, body), content_type="application/json")
     assert batch.status_code in (200, 400), batch.text
     if batch.status_code == 200:
-        taken = 2 if answer.status_code < 400 else 0
-        assert batch.json["summary"]["successful"] == taken, (answer.text, batch.text)
+        inputs = 2 if answer.status_code < 400 else 0
+        assert batch.json["summary"]["successful"] == inputs, (answer.text, batch.text)
 
 
 @given(anything)
@@ -248,8 +248,8 @@ LARGE = {
 
 
 def columns(count: int, inputs: int = 1) -> Any:
-    taken = [{"namespace": "a", "name": "i", "field": f"f{number}"} for number in range(inputs)]
-    return {"fields": {f"c{number}": {"inputFields": taken} for number in range(count)}}
+    used = [{"namespace": "a", "name": "i", "field": f"f{number}"} for number in range(inputs)]
+    return {"fields": {f"c{number}": {"inputFields": used} for number in range(count)}}
 
 
 def renamed(number: int) -> Any:

@@ -28,7 +28,7 @@ ALWAYS = Window(0, START_LIMIT_MS)
 NOW_MS = 1_800_000_000_000
 
 
-def told(document: Any) -> IncomingEvent:
+def reported(document: Any) -> IncomingEvent:
     event = openlineage.read(document).event
     assert event is not None
     return event
@@ -44,24 +44,24 @@ def stores() -> Iterator[tuple[Table, tuple[LineageStore, LineageStore]]]:
 def seen(table: Table) -> dict[str, Any]:
     """All that can be asked, by a reader that has seen nothing before."""
     store = LineageStore(table)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for run in RUNS:
-        found[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run)))
-        if found[f"truth of {run}"] is not None:
-            found[run] = rest_json.run_details(store.run(run), now_ms=NOW_MS)
+        result[f"truth of {run}"] = run_rows.commit_value(table.get(layout.run_row(run)))
+        if result[f"truth of {run}"] is not None:
+            result[run] = rest_json.run_details(store.run(run), now_ms=NOW_MS)
     for end_point in (Dataset(*name) for name in DATASETS):
         try:
             listed = store.runs(end_point, ALWAYS, limit=9).runs
             for failed in (False, True):
-                found[f"lineage of {end_point}, {failed}"] = rest_json.dataset_lineage(
+                result[f"lineage of {end_point}, {failed}"] = rest_json.dataset_lineage(
                     store.lineage(end_point, ALWAYS, level=3, failed=failed)
                 )
             fields = store.catalogue.fields(end_point) or ()
-            found[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
-            found[f"runs of {end_point}"] = [rest_json.run(one, now_ms=NOW_MS) for one in listed]
+            result[f"fields of {end_point}"] = [(field.name, field.read, field.written) for field in fields]
+            result[f"runs of {end_point}"] = [rest_json.run(first, now_ms=NOW_MS) for first in listed]
         except NotFound:
-            found[f"runs of {end_point}"] = None
-    return found
+            result[f"runs of {end_point}"] = None
+    return result
 
 
 def cells(table: Table) -> dict[bytes, dict[bytes, bytes]]:
@@ -75,7 +75,7 @@ def cells(table: Table) -> dict[bytes, dict[bytes, bytes]]:
 def deliveries(draw: st.DrawFn) -> tuple[list[IncomingEvent], list[list[IncomingEvent]]]:
     """Events of up to two runs; and calls that bring each at least once, in any order."""
     events = [
-        told(document)
+        reported(document)
         for run in RUNS
         for document in draw(st.lists(run_events(run), min_size=run == RUNS[0], max_size=5))
     ]
@@ -108,13 +108,13 @@ def test_the_order_the_calls_and_the_writers_do_not_matter(
 @given(st.lists(run_events(), min_size=1, max_size=4), st.data())
 @settings(max_examples=100)
 def test_what_was_sent_before_is_recognised(documents: Sequence[Any], data: st.DataObject) -> None:
-    events = [told(document) for document in documents]
+    events = [reported(document) for document in documents]
     with stores() as (table, (store, other)):
         store.record(events)
-        before = cells(table)
+        previous = cells(table)
         again = data.draw(st.lists(st.sampled_from(events), min_size=1))
         assert not any(answer.recorded for answer in other.record(again))  # type: ignore[union-attr]
-        assert cells(table) == before
+        assert cells(table) == previous
 
 
 def document(kind: str, second: int, **members: Any) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def document(kind: str, second: int, **members: Any) -> dict[str, Any]:
 
 
 OUTPUT = {"namespace": "db", "name": "orders"}
-MADE = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "customers", "field": "y"}]}}}
-WRITES = {"outputs": [{**OUTPUT, "facets": {"columnLineage": MADE}}]}
+LINEAGE = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "customers", "field": "y"}]}}}
+WRITES = {"outputs": [{**OUTPUT, "facets": {"columnLineage": LINEAGE}}]}
 
 ENDS = {
     "fail then complete, as the Spark agent sends it": (["START", "FAIL", "COMPLETE"], State.FAIL),
@@ -145,7 +145,7 @@ ENDS = {
 @pytest.mark.parametrize("case", ENDS)
 def test_a_run_ends_the_same_however_its_events_come(case: str) -> None:
     kinds, state = ENDS[case]
-    events = [told(document(kind, second, **WRITES)) for second, kind in enumerate(kinds)]
+    events = [reported(document(kind, second, **WRITES)) for second, kind in enumerate(kinds)]
     starts = [second for second, kind in enumerate(kinds) if kind == "START"] or [0]
     for order in permutations(events):
         with stores() as (table, writers):
@@ -158,18 +158,18 @@ def test_a_run_ends_the_same_however_its_events_come(case: str) -> None:
 def test_an_event_without_a_facet_takes_nothing_away_and_the_last_facet_holds() -> None:
     other = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "customers", "field": "z"}]}}}
     events = [
-        told(document("START", 0, **WRITES)),
-        told(document("RUNNING", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
-        told(document("COMPLETE", 2, outputs=[OUTPUT])),
+        reported(document("START", 0, **WRITES)),
+        reported(document("RUNNING", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
+        reported(document("COMPLETE", 2, outputs=[OUTPUT])),
     ]
     for order in permutations(events):
         with stores() as (table, (store, _)):
             for event in order:
                 store.record_one(event)
             (entry,) = LineageStore(table).lineage(Dataset("db", "orders"), ALWAYS).entries
-            assert rest_json.dataset_lineage(store.lineage(Dataset("db", "orders"), ALWAYS))[0]["fieldmap"] == [
-                {"from": "z", "to": "x"}
-            ]
+            assert rest_json.dataset_lineage(store.lineage(Dataset("db", "orders"), ALWAYS))[0][
+                "fieldmap"
+            ] == [{"from": "z", "to": "x"}]
             assert entry.relation.source == Dataset("db", "customers")
 
 
@@ -177,8 +177,8 @@ def test_what_a_later_event_takes_back_was_still_heard_of() -> None:
     """Whether the first event made it into a pass of its own does not show."""
     other = {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "orders_old", "field": "z"}]}}}
     events = [
-        told(document("START", 0, **WRITES)),
-        told(document("COMPLETE", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
+        reported(document("START", 0, **WRITES)),
+        reported(document("COMPLETE", 1, outputs=[{**OUTPUT, "facets": {"columnLineage": other}}])),
     ]
     for calls in ([events], [events[:1], events[1:]], [events[1:], events[:1]]):
         with stores() as (_, (store, _)):
@@ -190,7 +190,7 @@ def test_what_a_later_event_takes_back_was_still_heard_of() -> None:
 
 
 def test_the_order_within_an_event_does_not_matter() -> None:
-    taken = [
+    used = [
         {
             "namespace": "db",
             "name": name,
@@ -199,18 +199,18 @@ def test_the_order_within_an_event_does_not_matter() -> None:
         }
         for name in ("customers", "orders_old")
     ]
-    turned = [{**one, "transformations": one["transformations"][::-1]} for one in taken[::-1]]
+    turned = [{**first, "transformations": first["transformations"][::-1]} for first in used[::-1]]
 
     def event(inputs: list[Any], columns: list[str], sources: list[str]) -> IncomingEvent:
-        made = {"fields": {name: {"inputFields": inputs} for name in columns}, "dataset": inputs}
-        return told(
+        created = {"fields": {name: {"inputFields": inputs} for name in columns}, "dataset": inputs}
+        return reported(
             document(
                 "COMPLETE",
                 1,
                 inputs=[{"namespace": "db", "name": name} for name in sources],
-                outputs=[{**OUTPUT, "facets": {"columnLineage": made}}],
+                outputs=[{**OUTPUT, "facets": {"columnLineage": created}}],
             )
         )
 
-    one = event(taken, ["a", "b"], ["customers", "orders_old"])
-    assert one == event(turned, ["b", "a"], ["orders_old", "customers"])
+    first = event(used, ["a", "b"], ["customers", "orders_old"])
+    assert first == event(turned, ["b", "a"], ["orders_old", "customers"])
