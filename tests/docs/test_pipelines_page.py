@@ -1,4 +1,4 @@
-"""Does the page on pipeline configs show what is recorded, and code that records?"""
+"""docs/sources/pipelines.md shows the recorded operations, and code that records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = re.findall(r"```json\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL
 
 
 def operation_lines(document: Any) -> Iterator[str]:
-    """What a document comes to, as the page tells it."""
+    """Yield the operations and warnings of a document in the notation of the page."""
     reading = cdap.read_document(document, namespace="myns")
     yield from map(_operation, topology.sort_operations(reading.operations.info.operations))
     yield from (f"warning {warning}" for warning in reading.warnings)

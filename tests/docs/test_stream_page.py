@@ -1,4 +1,4 @@
-"""Does the page on streams tell every option of the command, and no other?"""
+"""docs/spark/stream.md documents every option of the command, and only those."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def test_commands_shown_have_options_that_are() -> None:
 
 
 def test_example_lines_have_the_members_of_real_ones() -> None:
-    batch, stream = BatchReport(0, LineCounts(), 1.0).summary(), StreamReport(1, LineCounts(), 1.0, "rejects").summary()
+    batch, stream = (
+        BatchReport(0, LineCounts(), 1.0).summary(),
+        StreamReport(1, LineCounts(), 1.0, "rejects").summary(),
+    )
     first, last = re.search(r"```json\n(.*)\n(.*)\n```", PAGE).groups()
     assert re.findall(r'"(\w+)": ', first) == list(batch)
     assert re.findall(r'"(\w+)": ', last) == list(stream)
