@@ -19,7 +19,7 @@ import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
 import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** One `create` or `alter` in the language of HBase's shell, of which it reads what `fll table ddl` prints. */
+/** One `create` or `alter` in the language of HBase's shell; supports the output of `fll table ddl`. */
 record Ddl(String verb, TableName table, Map<String, Map<String, String>> families, byte[][] splits) {
   private static final Pattern VERB = Pattern.compile("\\s*(create|alter)\\s");
   private static final Pattern STRING = Pattern.compile("\\s*'([^'\\\\]*)'");
@@ -30,7 +30,7 @@ record Ddl(String verb, TableName table, Map<String, Map<String, String>> famili
   private static final Pattern LIST_OPEN = Pattern.compile("\\s*(\\[)");
   private static final Pattern LIST_CLOSE = Pattern.compile("\\s*(])");
 
-  /** All statements of a text, or none: a line that ends in a comma goes on in the next one. */
+  /** Parses all statements of a text, or fails; a line that ends in a comma continues on the next one. */
   static List<Ddl> parse(String text) throws HBaseException {
     List<Ddl> statements = new ArrayList<>();
     for (String line : text.replaceAll(",\\s*\\R", ", ").split("\\R")) {
@@ -56,7 +56,7 @@ record Ddl(String verb, TableName table, Map<String, Map<String, String>> famili
     System.out.println(table + (verb.equals("alter") ? " is altered" : " is made"));
   }
 
-  /** A table with these families changed, or added where it has none of that name. */
+  /** Returns the table with these families changed, or added if it does not have them. */
   private TableDescriptor with(TableDescriptor found) throws HBaseException {
     TableDescriptorBuilder changed = TableDescriptorBuilder.newBuilder(found);
     for (var named : families.entrySet()) {
@@ -127,7 +127,7 @@ record Ddl(String verb, TableName table, Map<String, Map<String, String>> famili
         throw new IllegalArgumentException("no column family in: " + line);
       }
       Ddl statement = new Ddl(verb, table, families, splits);
-      statement.with(TableDescriptorBuilder.newBuilder(table).build()); // throws what is wrong before anything is done
+      statement.with(TableDescriptorBuilder.newBuilder(table).build()); // validates before anything is done
       return statement;
     }
 
