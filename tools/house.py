@@ -43,7 +43,7 @@ WORDS_OF_SENTENCES = _words(
 
 NAMES = _words(
     """after anew at before each every few found gone here how known met much named nothing of one own piece
-    place places side sides some there thing things what which who whole whose"""
+    place places side sides some there thing things what who whole whose"""
 )
 """Private as a whole name, underscores around it aside."""
 

@@ -170,8 +170,8 @@ def create(target: HBaseUrl, *, compression: str) -> bool:
     return True
 
 
-def _admin_pool(place: HBaseUrl) -> ThriftPool:
-    return ThriftPool(place.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
+def _admin_pool(target: HBaseUrl) -> ThriftPool:
+    return ThriftPool(target.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
 
 
 def _thrift_columns(columns: Columns) -> list[bytes] | None:

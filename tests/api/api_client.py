@@ -61,10 +61,10 @@ def send(
     client: FlaskClient, body: bytes, route: str = "lineage", *, namespace: str = "ns1", **headers: str
 ) -> TestResponse:
     """What the server says to a body of these very bytes; header names take `_` for `-`."""
-    said = {"Content-Type": "application/json"} | {
+    payload = {"Content-Type": "application/json"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    return client.post(f"/v3/namespaces/{quote(namespace, safe='')}/{route}", data=body, headers=said)
+    return client.post(f"/v3/namespaces/{quote(namespace, safe='')}/{route}", data=body, headers=payload)
 
 
 def lineage(client: FlaskClient, name: str, *, namespace: str = "ns1", **query: Any) -> Any:
@@ -92,11 +92,11 @@ def pages(client: FlaskClient, first: str, member: str) -> Iterator[list[Any]]:
 
 def next_link(answer: TestResponse) -> str | None:
     """Where the next page is."""
-    said = answer.headers.get("Link")
-    if said is None:
+    payload = answer.headers.get("Link")
+    if payload is None:
         return None
-    match = _LINK.fullmatch(said)
-    assert match, said
+    match = _LINK.fullmatch(payload)
+    assert match, payload
     return match[1]
 
 

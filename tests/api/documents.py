@@ -97,8 +97,8 @@ def run(name: str = "r1", *, start_ms: int = START_MS, **members: Any) -> Json:
 
 def reading(name: str, source: str | Json, *outputs: str | Json) -> Json:
     """A READ; a source may be just its name."""
-    of = {"name": source} if isinstance(source, str) else source
-    return {"type": "READ", "name": name, "source": of, "outputs": list(outputs)}
+    owner = {"name": source} if isinstance(source, str) else source
+    return {"type": "READ", "name": name, "source": owner, "outputs": list(outputs)}
 
 
 def transforming(name: str, inputs: list[Json], *outputs: str | Json) -> Json:

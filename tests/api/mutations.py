@@ -46,7 +46,7 @@ values = st.recursive(
 """Any JSON, halves of surrogate pairs included, and often what a document could mean."""
 
 described_end_points = st.builds(
-    lambda of, more: {"namespace": of.namespace, "name": of.name, **more},
+    lambda dataset, more: {"namespace": dataset.namespace, "name": dataset.name, **more},
     end_points,
     st.sampled_from([{}, {"description": "A file"}]),
 )
@@ -68,7 +68,7 @@ def runs(draw: st.DrawFn) -> Json:
 def lineage_documents(draw: st.DrawFn) -> Json:
     """A run with its operations; the shape is right, and mostly the lineage too."""
     operations = [operation_to_dict(operation) for operation in draw(operation_sets(transforms_max=2))]
-    return _named(draw, {"run": draw(runs()), "operations": operations})
+    return _with_namespace(draw, {"run": draw(runs()), "operations": operations})
 
 
 @st.composite
@@ -83,7 +83,7 @@ def first_design_documents(draw: st.DrawFn) -> Json:
         "outputs": draw(st.lists(outputs, max_size=3)),
     }
     operations = [read, *draw(st.lists(_first_design_operations(), max_size=3))]
-    return _named(draw, {"run": draw(runs()), "destination": destination, "operations": operations})
+    return _with_namespace(draw, {"run": draw(runs()), "destination": destination, "operations": operations})
 
 
 @st.composite
@@ -97,7 +97,7 @@ def _first_design_operations(draw: st.DrawFn) -> Json:
     return operation
 
 
-def _named(draw: st.DrawFn, document: Json) -> Json:
+def _with_namespace(draw: st.DrawFn, document: Json) -> Json:
     return document | ({"namespace": draw(names)} if draw(st.booleans()) else {})
 
 
@@ -115,8 +115,8 @@ def mutated(draw: st.DrawFn) -> Any:
 
 def _changed(draw: st.DrawFn, document: Any) -> Any:
     """The document with one place of it changed, in place but for the root."""
-    places = list(_places(document)) if isinstance(document, dict | list) else []
-    holder, key = draw(st.sampled_from(places)) if places else (None, None)
+    positions = list(_positions(document)) if isinstance(document, dict | list) else []
+    holder, key = draw(st.sampled_from(positions)) if positions else (None, None)
     match draw(st.sampled_from(["replace", "remove", "add", "swap", "root"])):
         case "root" if draw(st.integers(0, 9)) == 0:
             return draw(values)
@@ -126,21 +126,21 @@ def _changed(draw: st.DrawFn, document: Any) -> Any:
             holder[draw(st.sampled_from(MEMBERS))] = draw(values)
         case "add" if isinstance(holder, list):
             holder.append(draw(values))
-        case "swap" if places:
-            other, other_key = draw(st.sampled_from(places))
+        case "swap" if positions:
+            other, other_key = draw(st.sampled_from(positions))
             holder[key] = copy.deepcopy(other[other_key])
         case _ if holder is not None:
             holder[key] = draw(values)
     return document
 
 
-def _places(value: Any) -> Any:
+def _positions(value: Any) -> Any:
     """Every member and item anywhere in a value, as holder and key."""
     items = list(value.items() if isinstance(value, dict) else enumerate(value))
     for key, inner in items:
         yield value, key
         if isinstance(inner, dict | list):
-            yield from _places(inner)
+            yield from _positions(inner)
 
 
 @st.composite
@@ -162,8 +162,8 @@ def damaged(draw: st.DrawFn, raw: bytes) -> bytes:
     for _ in range(draw(st.integers(1, 3))):
         begin = draw(st.integers(0, len(raw)))
         stop = min(begin + draw(st.sampled_from([0, 1, 1, 2, 10, 1_000])), len(raw))
-        piece = draw(st.sampled_from(PIECES) | st.binary(max_size=3) | st.just(raw[begin:stop] * 2))
-        raw = raw[:begin] + piece + raw[stop:]
+        part = draw(st.sampled_from(PIECES) | st.binary(max_size=3) | st.just(raw[begin:stop] * 2))
+        raw = raw[:begin] + part + raw[stop:]
     return raw
 
 

@@ -27,7 +27,7 @@ USER_DATA = {"namespace": "ns1", "name": "user_data"}
 PEOPLE = {"namespace": "ns1", "name": "people"}
 
 
-def place(name: str) -> Json:
+def position(name: str) -> Json:
     return {"namespace": "ns1", "name": name}
 
 
@@ -81,15 +81,15 @@ class TestTheWorkedExample:
         ]
 
     @pytest.mark.usefixtures("checksum")
-    def test_high_level_of_the_destination_tells_no_drops(self, client: FlaskClient) -> None:
+    def test_high_level_of_the_destination_reports_no_drops(self, client: FlaskClient) -> None:
         (entry,) = lineage(client, "people")
         assert (entry["source"], entry["destination"], entry["direction"]) == (USER_DATA, PEOPLE, "backward")
 
     def test_detailed(self, client: FlaskClient, checksum: str) -> None:
-        said = detailed(client, "people", "first_name")
-        for operation in said["operations"]:
+        payload = detailed(client, "people", "first_name")
+        for operation in payload["operations"]:
             operation.pop("endPoint", None)
-        assert said == {
+        assert payload == {
             "nodes": [
                 {"id": "parse.first_name", "label": "first_name", "destinationEndPoint": PEOPLE},
                 {"id": "read.body", "label": "body", "sourceEndPoint": USER_DATA},
@@ -106,34 +106,34 @@ class TestTheWorkedExample:
 
     @pytest.mark.usefixtures("checksum")
     def test_detailed_forward(self, client: FlaskClient) -> None:
-        said = detailed(client, "user_data", "body", direction="forward")
-        assert said["nodes"] == [
+        payload = detailed(client, "user_data", "body", direction="forward")
+        assert payload["nodes"] == [
             {"id": "parse.first_name", "label": "first_name", "destinationEndPoint": PEOPLE},
             {"id": "parse.last_name", "label": "last_name", "destinationEndPoint": PEOPLE},
             {"id": "read.body", "label": "body", "sourceEndPoint": USER_DATA},
         ]
-        assert [operation["name"] for operation in said["operations"]] == ["parse", "read", "store"]
+        assert [operation["name"] for operation in payload["operations"]] == ["parse", "read", "store"]
 
     @pytest.mark.usefixtures("checksum")
     def test_detailed_forward_of_what_is_dropped(self, client: FlaskClient) -> None:
-        said = detailed(client, "user_data", "offset", direction="forward")
-        assert said["nodes"] == [{"id": "read.offset", "label": "offset", "sourceEndPoint": USER_DATA}]
-        assert [operation["name"] for operation in said["operations"]] == ["drop", "read"]
-        assert said["connections"] == []
+        payload = detailed(client, "user_data", "offset", direction="forward")
+        assert payload["nodes"] == [{"id": "read.offset", "label": "offset", "sourceEndPoint": USER_DATA}]
+        assert [operation["name"] for operation in payload["operations"]] == ["drop", "read"]
+        assert payload["connections"] == []
 
     @pytest.mark.usefixtures("checksum")
     def test_simple(self, client: FlaskClient) -> None:
-        said = detailed(client, "people", "first_name", view="simple")
-        assert [node["id"] for node in said["nodes"]] == ["parse.first_name", "read.body"]
-        assert said["connections"] == [
+        payload = detailed(client, "people", "first_name", view="simple")
+        assert [node["id"] for node in payload["nodes"]] == ["parse.first_name", "read.body"]
+        assert payload["connections"] == [
             {"from": "read.body", "to": "parse.first_name", "operation": "parse", "operations": ["parse"]}
         ]
 
     @pytest.mark.usefixtures("checksum")
     def test_first_design(self, client: FlaskClient) -> None:
-        said = ways(client, "people", "first_name", start="1442863938", end="1442863939")
-        said.pop("truncated")
-        assert said == {
+        payload = ways(client, "people", "first_name", start="1442863938", end="1442863939")
+        payload.pop("truncated")
+        assert payload == {
             "fieldName": "first_name",
             "startTimeInSeconds": 1442863938,
             "endTimeInSeconds": 1442863939,
@@ -217,13 +217,13 @@ class TestHighLevel:
         assert hops(client, "a", level=2, start="5", end="6") == [(1, "a", "b", "forward")]
         assert len(hops(client, "a", level=2, start="1", end="6")) == 2
 
-    def test_indirect_pairs_are_told_and_left_out_on_request(self, client: FlaskClient) -> None:
+    def test_indirect_pairs_are_reported_and_left_out_on_request(self, client: FlaskClient) -> None:
         key = {"origin": "read", "name": "key", "influence": "indirect", "kind": "join"}
-        whole = {"origin": "read", "name": "day", "influence": "indirect", "kind": "filter"}
+        complete = {"origin": "read", "name": "day", "influence": "indirect", "kind": "filter"}
         operations = [
             reading("read", "a", "x", "key", "day"),
             transforming("join", [*input_fields("read", "x"), key], "x"),
-            writing("write", "b", *input_fields("join", "x"), whole),
+            writing("write", "b", *input_fields("join", "x"), complete),
         ]
         record_new(client, {"run": run(), "operations": operations})
         (entry,) = lineage(client, "b")
@@ -264,15 +264,15 @@ class TestHighLevel:
         assert (generated["source"], generated["fieldmap"]) == (None, [{"from": None, "to": "y"}])
         assert shaped["fieldmap"] == [{"from": "x", "to": "y", "influence": "indirect"}]
 
-    def test_end_points_whose_fields_nobody_told_are_unknown_and_walked_through(
+    def test_end_points_whose_fields_none_reported_are_unknown_and_walked_through(
         self, client: FlaskClient
     ) -> None:
         record_new(client, {"run": run("1"), "operations": [reading("r", "a"), writing("w", "b")]})
         record_new(client, copying("b", "c", "x", run=run("2")))
-        unknown, known = lineage(client, "a", level=2)
+        unknown, existing = lineage(client, "a", level=2)
         assert (unknown["fieldmap"], unknown["unknown"]) == ([], True)
-        assert (known["source"]["name"], known["level"]) == ("b", 2)
-        assert "unknown" not in known
+        assert (existing["source"]["name"], existing["level"]) == ("b", 2)
+        assert "unknown" not in existing
 
     def test_end_points_without_a_pair_have_no_entry(self, client: FlaskClient) -> None:
         operations = [
@@ -328,9 +328,9 @@ class TestBounds:
         for most, truncated in ((110, False), (50, True)):
             client = make_client(Settings(connections_max=most))
             record_new(client, {"run": run(), "operations": operations})
-            said = detailed(client, "b", "f0")
-            assert said["truncated"] is truncated
-            assert len(said["connections"]) <= most
+            payload = detailed(client, "b", "f0")
+            assert payload["truncated"] is truncated
+            assert len(payload["connections"]) <= most
 
     def test_a_dry_run_is_complete_or_says_so(self, client: FlaskClient) -> None:
         fields = [f"f{number}" for number in range(510)]
@@ -339,9 +339,9 @@ class TestBounds:
             transforming("mix", input_fields("read", *fields), *fields),
             writing("write", "b", *input_fields("mix", *fields)),
         ]
-        said = record(client, {"run": run(), "operations": operations}, dryRun="true").json
-        (entry,) = said["lineage"]
-        assert len(entry["fieldmap"]) == len(fields) ** 2 or said.get("truncated") is True
+        payload = record(client, {"run": run(), "operations": operations}, dryRun="true").json
+        (entry,) = payload["lineage"]
+        assert len(entry["fieldmap"]) == len(fields) ** 2 or payload.get("truncated") is True
         assert not record(client, worked(), dryRun="true").json.get("truncated")
 
     def test_the_bound_of_runs(self, make_client: MakeClient) -> None:
@@ -350,9 +350,9 @@ class TestBounds:
             record_new(client, copying("a", "b", "x", run=run(f"{number}")))
         assert ways(client, "b", "x")["truncated"] is False
         record_new(client, copying("a", "b", "x", run=run("2")))
-        said = ways(client, "b", "x")
-        assert said["truncated"] is True
-        assert len(said["paths"][0]["runs"]) == 2
+        payload = ways(client, "b", "x")
+        assert payload["truncated"] is True
+        assert len(payload["paths"][0]["runs"]) == 2
 
 
 class TestWhatIsKnown:
@@ -435,10 +435,10 @@ class TestDetailed:
         record_new(client, copying("a", "b", "x"))
         for view in ("detailed", "simple"):
             for name, direction in (("b", "backward"), ("a", "forward")):
-                said = detailed(client, name, "x", view=view, direction=direction)
-                assert said["connections"] == []
-                (node,) = said["nodes"]
-                assert (node["sourceEndPoint"], node["destinationEndPoint"]) == (place("a"), place("b"))
+                payload = detailed(client, name, "x", view=view, direction=direction)
+                assert payload["connections"] == []
+                (node,) = payload["nodes"]
+                assert (node["sourceEndPoint"], node["destinationEndPoint"]) == (position("a"), position("b"))
 
     def test_every_destination_is_listed_where_there_are_more(self, client: FlaskClient) -> None:
         operations = [
@@ -448,39 +448,39 @@ class TestDetailed:
         ]
         record_new(client, {"run": run(), "operations": operations})
         (node,) = detailed(client, "a", "x", direction="forward")["nodes"]
-        assert node["destinationEndPoint"] == place("b")
-        assert node["destinationEndPoints"] == [place("b"), place("c")]
+        assert node["destinationEndPoint"] == position("b")
+        assert node["destinationEndPoints"] == [position("b"), position("c")]
 
     def test_one_name_for_different_things(self, client: FlaskClient) -> None:
         older, newer = worked(run="older"), worked(run="newer", startTime=START_MS + 1)
         newer["operations"][1]["description"] = "another way"
         old, new = record_new(client, older, newer)
-        said = detailed(client, "people", "first_name")
-        assert said["checksums"] == [new, old]
-        assert [(each["name"], each["description"]) for each in said["operations"]] == [
+        payload = detailed(client, "people", "first_name")
+        assert payload["checksums"] == [new, old]
+        assert [(item["name"], item["description"]) for item in payload["operations"]] == [
             ("parse", "another way"),
             (f"parse@{old[:8]}", "…"),
             ("read", "Reading the file"),
             *(
                 (name, "")
                 for name in ("store", f"store@{old[:8]}")
-                if name in {each["name"] for each in said["operations"]}
+                if name in {item["name"] for item in payload["operations"]}
             ),
         ]
         assert {
             "from": "read.body",
             "to": f"parse@{old[:8]}.first_name",
             "operation": f"parse@{old[:8]}",
-        } in (said["connections"])
-        assert len(said["connections"]) == 2
+        } in (payload["connections"])
+        assert len(payload["connections"]) == 2
 
     def test_identical_operations_are_one(self, client: FlaskClient) -> None:
         older, newer = worked(run="older"), worked(run="newer", startTime=START_MS + 1)
         newer["operations"].append(transforming("unused", input_fields("read", "offset"), "age"))
         record_new(client, older, newer)
-        said = detailed(client, "people", "first_name")
-        assert [each["name"] for each in said["operations"]] == ["parse", "read", "store"]
-        assert len(said["checksums"]) == 2
+        payload = detailed(client, "people", "first_name")
+        assert [item["name"] for item in payload["operations"]] == ["parse", "read", "store"]
+        assert len(payload["checksums"]) == 2
 
     def test_indirect_connections(self, client: FlaskClient) -> None:
         key = {"origin": "read", "name": "key", "influence": "indirect", "kind": "join"}
@@ -490,14 +490,14 @@ class TestDetailed:
             writing("write", "b", *input_fields("join", "y"), key),
         ]
         record_new(client, {"run": run(), "operations": operations})
-        said = detailed(client, "b", "y")
-        assert said["connections"] == [
+        payload = detailed(client, "b", "y")
+        assert payload["connections"] == [
             {"from": "read.key", "to": "join.y", "operation": "join", "influence": "indirect"},
             {"from": "read.x", "to": "join.y", "operation": "join"},
         ]
-        said = detailed(client, "b", "y", indirect="false")
-        assert [connection["from"] for connection in said["connections"]] == ["read.x"]
-        assert [node["id"] for node in said["nodes"]] == ["join.y", "read.x"]
+        payload = detailed(client, "b", "y", indirect="false")
+        assert [connection["from"] for connection in payload["connections"]] == ["read.x"]
+        assert [node["id"] for node in payload["nodes"]] == ["join.y", "read.x"]
 
     def test_simple_joins_the_names_of_all_ways_in_an_order_that_could_have_run(
         self, client: FlaskClient
@@ -511,9 +511,9 @@ class TestDetailed:
         ]
         record_new(client, {"run": run(), "operations": operations})
         for name, field, direction in (("b", "y", "backward"), ("a", "x", "forward")):
-            said = detailed(client, name, field, view="simple", direction=direction)
-            assert [node["id"] for node in said["nodes"]] == ["a.y", "read.x"]
-            assert said["connections"] == [
+            payload = detailed(client, name, field, view="simple", direction=direction)
+            assert [node["id"] for node in payload["nodes"]] == ["a.y", "read.x"]
+            assert payload["connections"] == [
                 {"from": "read.x", "to": "a.y", "operation": "z, m, a", "operations": ["z", "m", "a"]}
             ]
 
@@ -571,7 +571,7 @@ class TestRuns:
         record_new(client, copying("b", "c", "x", run=run("read", start_ms=3_000, version="2", state="FAIL")))
         record_new(client, copying("b", "b", "x", run=run("both", start_ms=2_000)))
         listed = get_json(client, "ns1", "endpoints", "b", "runs", **ALL)["runs"]
-        assert [(each["run"], each["direction"]) for each in listed] == [
+        assert [(item["run"], item["direction"]) for item in listed] == [
             ("read", "forward"),
             ("both", "both"),
             ("wrote", "backward"),

@@ -37,12 +37,12 @@ def numbered(number: int, *fields: str) -> Json:
     return copying("a", "b", *(fields or ("x",)), run=run(f"r{number}"))
 
 
-def told(answers: list[Any]) -> list[int]:
+def reported(answers: list[Any]) -> list[int]:
     """The status of each line; problems must be sound."""
-    for said in answers:
-        if said["status"] >= 400:
-            assert_problem_body(said, said["status"])
-    return [said["status"] for said in answers]
+    for payload in answers:
+        if payload["status"] >= 400:
+            assert_problem_body(payload, payload["status"])
+    return [payload["status"] for payload in answers]
 
 
 def runs_stored(client: FlaskClient) -> set[str]:
@@ -54,26 +54,26 @@ def test_each_line_is_answered_as_it_would_be_alone(client: FlaskClient, make_cl
     documents = [worked(), first_design(), numbered(1), {"run": run()}, {**numbered(2), "operations": []}]
     alone = [record(client, document) for document in documents]
     answers = batch(make_client(), encoded(*documents))
-    assert answers == [{"status": one.status_code, **one.json} for one in alone]
-    assert told(answers) == [201, 201, 201, 400, 422]
+    assert answers == [{"status": first.status_code, **first.json} for first in alone]
+    assert reported(answers) == [201, 201, 201, 400, 422]
 
 
 def test_a_bad_line_does_not_stop_the_others(client: FlaskClient) -> None:
     body = encoded(numbered(1)) + b"{\n" + encoded(numbered(2)) + b"\xff\n[]\nnull\n" + encoded(numbered(3))
     answers = batch(client, body)
-    assert told(answers) == [201, 400, 201, 400, 400, 400, 201]
-    assert [said.get("run") for said in answers] == ["r1", None, "r2", None, None, None, "r3"]
+    assert reported(answers) == [201, 400, 201, 400, 400, 400, 201]
+    assert [payload.get("run") for payload in answers] == ["r1", None, "r2", None, None, None, "r3"]
     assert runs_stored(client) == {"r1", "r2", "r3"}
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n", b"\r\n\r\n", b" \n", b"\n  \t\n"])
 def test_blank_lines_are_skipped_and_crlf_ends_lines_too(client: FlaskClient, ending: bytes) -> None:
     answers = batch(client, ending + encoded(numbered(1), numbered(2), ending=ending) + ending)
-    assert told(answers) == [201, 201]
+    assert reported(answers) == [201, 201]
 
 
 def test_the_last_line_needs_no_end(client: FlaskClient) -> None:
-    assert told(batch(client, encoded(numbered(1), numbered(2)).rstrip())) == [201, 201]
+    assert reported(batch(client, encoded(numbered(1), numbered(2)).rstrip())) == [201, 201]
 
 
 @pytest.mark.parametrize("body", [b"", b"\n", b"\r\n \n"])
@@ -85,14 +85,14 @@ def test_lines_may_look_like_anything_inside_texts(client: FlaskClient) -> None:
     name = "line\u2028separator\x85\x0b\x0c\x1c end"
     raw = json.dumps(copying(name, "b", "x"), ensure_ascii=False).encode().replace(b"\x0b", b"\\u000b")
     body = raw.replace(b"\x0c", b"\\f").replace(b"\x1c", b"\\u001c") + b"\n" + encoded(numbered(2))
-    assert told(batch(client, body)) == [201, 201]
+    assert reported(batch(client, body)) == [201, 201]
     assert lineage(client, name) != []
 
 
 @pytest.mark.parametrize("media_type", [NDJSON, "application/jsonl", "application/json"])
 def test_three_media_types_are_taken(client: FlaskClient, media_type: str) -> None:
     answers = batch(client, encoded(numbered(1), numbered(2)), Content_Type=media_type)
-    assert told(answers) == [201, 201]
+    assert reported(answers) == [201, 201]
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_the_same_run_twice_is_recorded_once(client: FlaskClient) -> None:
 
 def test_the_last_of_one_run_in_a_batch_replaces_the_others(client: FlaskClient) -> None:
     answers = batch(client, encoded(numbered(1, "x"), numbered(2, "z"), numbered(1, "y"), numbered(1, "y")))
-    assert told(answers) == [201, 201, 200, 200]
-    assert [said.get("replaced", False) for said in answers] == [False, False, True, False]
-    assert [said["recorded"] for said in answers] == [True, True, True, False]
+    assert reported(answers) == [201, 201, 200, 200]
+    assert [payload.get("replaced", False) for payload in answers] == [False, False, True, False]
+    assert [payload["recorded"] for payload in answers] == [True, True, True, False]
     (entry,) = lineage(client, "a")
     assert [pair["from"] for pair in entry["fieldmap"]] == ["y", "z"]
 
@@ -124,12 +124,12 @@ def test_warnings_stand_in_their_lines(client: FlaskClient) -> None:
     assert [warning["at"] for warning in warned["warnings"]] == ["colour"]
 
 
-def test_a_dry_run_stores_nothing_and_tells_each_line(client: FlaskClient) -> None:
+def test_a_dry_run_stores_nothing_and_reports_each_line(client: FlaskClient) -> None:
     body = encoded(worked(), {"run": run()}) + b"{\n" + encoded(first_design())
     alone = [record(client, document, dryRun="true").json for document in (worked(), first_design())]
     answers = batch_dry_run(client, body)
-    assert told(answers) == [200, 400, 400, 200]
-    assert [answers[0], answers[3]] == [{"status": 200, **one} for one in alone]
+    assert reported(answers) == [200, 400, 400, 200]
+    assert [answers[0], answers[3]] == [{"status": 200, **first} for first in alone]
     assert is_store_empty(client)
 
 
@@ -147,19 +147,21 @@ def test_unknown_parameters_are_400_before_anything_is_read(client: FlaskClient)
 
 def test_a_gzipped_batch(client: FlaskClient) -> None:
     body = gzip.compress(encoded(*map(numbered, range(50))))
-    assert told(batch(client, body, Content_Encoding="gzip")) == [201] * 50
+    assert reported(batch(client, body, Content_Encoding="gzip")) == [201] * 50
 
 
-def test_what_comes_before_a_broken_end_of_gzip_is_recorded_and_the_break_told(client: FlaskClient) -> None:
-    whole = gzip.compress(encoded(numbered(1), numbered(2)))
-    answers = batch(client, whole[:-8], Content_Encoding="gzip")
-    assert told(answers)[-1] == 400
-    stored = {said["run"] for said in answers if said["status"] == 201}
+def test_what_comes_before_a_broken_end_of_gzip_is_recorded_and_the_break_reported(
+    client: FlaskClient,
+) -> None:
+    complete = gzip.compress(encoded(numbered(1), numbered(2)))
+    answers = batch(client, complete[:-8], Content_Encoding="gzip")
+    assert reported(answers)[-1] == 400
+    stored = {payload["run"] for payload in answers if payload["status"] == 201}
     assert runs_stored(client) == stored if stored else is_store_empty(client)
 
 
 def test_no_gzip_at_all_is_one_problem(client: FlaskClient) -> None:
-    assert told(batch(client, encoded(numbered(1), numbered(2)), Content_Encoding="gzip")) == [400]
+    assert reported(batch(client, encoded(numbered(1), numbered(2)), Content_Encoding="gzip")) == [400]
     assert is_store_empty(client)
 
 
@@ -171,13 +173,13 @@ def test_a_line_of_the_very_limit_is_taken_and_a_longer_one_is_413(
     padding = b'{"padding": "%s"}' % (b"x" * 5000)
     body = ending.join([raw, b" " + raw, padding, encoded(numbered(2), ending=b""), b""])
     client = make_client(document_bytes_max=len(raw))
-    assert told(batch(client, body)) == [201, 413, 413, 201]
+    assert reported(batch(client, body)) == [201, 413, 413, 201]
     assert runs_stored(client) == {"r1", "r2"}
 
 
 def test_a_long_last_line_without_an_end_is_413_too(make_client: MakeClient) -> None:
     client = make_client(document_bytes_max=500)
-    assert told(batch(client, encoded(numbered(1)) + b"x" * 300_000)) == [201, 413]
+    assert reported(batch(client, encoded(numbered(1)) + b"x" * 300_000)) == [201, 413]
 
 
 def test_a_batch_that_says_it_is_too_long_is_413_and_not_begun(make_client: MakeClient) -> None:
@@ -185,14 +187,14 @@ def test_a_batch_that_says_it_is_too_long_is_413_and_not_begun(make_client: Make
     client = make_client(batch_bytes_max=len(body) - 1)
     assert_problem(send(client, body, ROUTE), 413)
     assert is_store_empty(client)
-    assert told(batch(make_client(batch_bytes_max=len(body)), body)) == [201, 201]
+    assert reported(batch(make_client(batch_bytes_max=len(body)), body)) == [201, 201]
 
 
-def test_a_batch_that_turns_out_too_long_is_told_where_it_ends(make_client: MakeClient) -> None:
+def test_a_batch_that_turns_out_too_long_is_reported_where_it_ends(make_client: MakeClient) -> None:
     body = encoded(*map(numbered, range(20)))
     client = make_client(batch_bytes_max=len(body) - 1)
     answers = batch(client, gzip.compress(body), Content_Encoding="gzip")
-    assert told(answers) == [201] * 19 + [413]
+    assert reported(answers) == [201] * 19 + [413]
     assert len(runs_stored(client)) == 19
 
 
@@ -203,8 +205,8 @@ def test_many_lines_are_answered_in_order(client: FlaskClient) -> None:
     )
     answers = batch(client, body)
     assert len(answers) == count
-    for number, said in enumerate(answers):
-        assert said["status"] == 400 if number % 1000 == 999 else said["run"] == f"r{number}"
+    for number, payload in enumerate(answers):
+        assert payload["status"] == 400 if number % 1000 == 999 else payload["run"] == f"r{number}"
     assert len(runs_stored(client)) == 1000, "a page of the list"
 
 
@@ -220,8 +222,8 @@ def test_answers_longer_than_memory_should_hold_come_whole(client: FlaskClient) 
 def test_remembered_operations_are_recorded_as_ever(client: FlaskClient) -> None:
     checksums = record_new(client, worked(run="alone"))
     answers = batch(client, encoded(*(worked(run=f"again {number}") for number in range(10))))
-    assert told(answers) == [201] * 10
-    assert {said["checksum"] for said in answers} == set(checksums)
+    assert reported(answers) == [201] * 10
+    assert {payload["checksum"] for payload in answers} == set(checksums)
 
 
 def test_a_client_that_sends_all_before_it_reads_is_answered(server: Server) -> None:
@@ -230,9 +232,9 @@ def test_a_client_that_sends_all_before_it_reads_is_answered(server: Server) -> 
     with server.connected() as connection:
         connection.sendall(head("POST", target, Content_Type=NDJSON, Transfer_Encoding="chunked"))
         connection.sendall(b"".join([*pieces, chunk(b"")]))
-        said = answer(connection, "POST")
-    assert said.status == 200
-    assert told(lines(said.body)) == [201] * 3000
+        payload = answer(connection, "POST")
+    assert payload.status == 200
+    assert reported(lines(payload.body)) == [201] * 3000
 
 
 def test_a_line_split_over_chunks_is_one_line(server: Server) -> None:
@@ -243,4 +245,4 @@ def test_a_line_split_over_chunks_is_one_line(server: Server) -> None:
         for begin in range(0, len(body), 7):
             connection.sendall(chunk(body[begin : begin + 7]))
         connection.sendall(chunk(b""))
-        assert told(lines(answer(connection, "POST").body)) == [201, 201]
+        assert reported(lines(answer(connection, "POST").body)) == [201, 201]

@@ -30,7 +30,7 @@ MIB = 2**20
 
 OPERATIONS = json.dumps(worked()["operations"])
 RUN = json.dumps(worked()["run"])
-WHOLE = json.dumps(worked())
+BODY_READERS = json.dumps(worked())
 
 
 def text(run: str = RUN, operations: str = OPERATIONS, more: str = "") -> bytes:
@@ -42,16 +42,16 @@ def in_run(member: str) -> bytes:
     return text(run=f"{RUN[:-1]}, {member}}}")
 
 
-def in_operations(before: str, after: str) -> bytes:
-    assert OPERATIONS.count(before) >= 1
-    return text(operations=OPERATIONS.replace(before, after, 1))
+def in_operations(previous: str, following: str) -> bytes:
+    assert OPERATIONS.count(previous) >= 1
+    return text(operations=OPERATIONS.replace(previous, following, 1))
 
 
 NOT_ONE_THING: dict[str, bytes] = {
     "NaN": text(more=', "x": NaN'),
     "Infinity": text(more=', "x": [Infinity]'),
     "-Infinity": in_run('"x": -Infinity'),
-    "NaN as a start": WHOLE.replace("1442863938000", "NaN").encode(),
+    "NaN as a start": BODY_READERS.replace("1442863938000", "NaN").encode(),
     "NaN in operations": in_operations('"name": "read"', '"name": "read", "x": NaN'),
     "a high surrogate": in_run('"x": "\\ud83d"'),
     "a low surrogate": text(more=', "x": "\\uDE00"'),
@@ -84,9 +84,9 @@ NOT_ONE_THING: dict[str, bytes] = {
     .encode()
     .replace(b"user_data", b"user\xffdata"),
     "a byte order mark": b"\xef\xbb\xbf" + text(),
-    "UTF-16": WHOLE.encode("utf-16-le"),
-    "UTF-32": WHOLE.encode("utf-32-be"),
-    "a number too long to read": WHOLE.replace("1442863938000", "9" * 10_000).encode(),
+    "UTF-16": BODY_READERS.encode("utf-16-le"),
+    "UTF-32": BODY_READERS.encode("utf-32-be"),
+    "a number too long to read": BODY_READERS.replace("1442863938000", "9" * 10_000).encode(),
     "an unknown number too long to read": text(more=f', "x": {"9" * 10_000}'),
     "no document": b"  ",
     "half a document": text()[:-1],
@@ -107,22 +107,22 @@ NOT_ONE_THING: dict[str, bytes] = {
 """Bodies that are no JSON text, or that readers could take in more than one way."""
 
 WRONG_NUMBERS: dict[str, bytes] = {
-    "a number beyond all": WHOLE.replace("1442863938000", "1e999").encode(),
-    "a large integer": WHOLE.replace("1442863938000", "9" * 4_000).encode(),
-    "a whole fraction": WHOLE.replace("1442863938000", "1442863938000.0").encode(),
-    "an exponent": WHOLE.replace("1442863938000", "1442863938e3").encode(),
-    "just below nought": WHOLE.replace("1442863938000", "-1").encode(),
+    "a number beyond all": BODY_READERS.replace("1442863938000", "1e999").encode(),
+    "a large integer": BODY_READERS.replace("1442863938000", "9" * 4_000).encode(),
+    "a whole fraction": BODY_READERS.replace("1442863938000", "1442863938000.0").encode(),
+    "an exponent": BODY_READERS.replace("1442863938000", "1442863938e3").encode(),
+    "just below nought": BODY_READERS.replace("1442863938000", "-1").encode(),
 }
 """JSON texts whose start is no integer of the range."""
 
 
 @pytest.fixture(params=["never seen", "remembered"])
-def known(request: pytest.FixtureRequest, client: FlaskClient) -> Callable[[], bool]:
+def existing(request: pytest.FixtureRequest, client: FlaskClient) -> Callable[[], bool]:
     """Whether all that is stored is what was before the body came: nothing, or the operations it holds."""
     if request.param == "never seen":
         return lambda: is_store_empty(client)
-    record_new(client, worked(run="known"))
-    return lambda: [listed["run"] for listed in all_runs(client)] == ["known"]
+    record_new(client, worked(run="existing"))
+    return lambda: [listed["run"] for listed in all_runs(client)] == ["existing"]
 
 
 def all_runs(client: FlaskClient) -> list[Json]:
@@ -132,11 +132,11 @@ def all_runs(client: FlaskClient) -> list[Json]:
 
 @pytest.mark.parametrize("name", NOT_ONE_THING)
 def test_a_body_that_says_no_one_thing_is_one_problem(
-    client: FlaskClient, known: Callable[[], bool], name: str
+    client: FlaskClient, existing: Callable[[], bool], name: str
 ) -> None:
     answered = send(client, NOT_ONE_THING[name])
     assert len(error_paths(answered, 400)) == 1
-    assert known()
+    assert existing()
 
 
 @pytest.mark.parametrize("name", [name for name, body in NOT_ONE_THING.items() if b"\n" not in body])
@@ -144,24 +144,24 @@ def test_likewise_in_a_batch_and_the_line_after_it_is_taken(client: FlaskClient,
     body = encoded(worked(run="before")) + NOT_ONE_THING[name] + b"\n" + encoded(worked(run="after"))
     answers = batch(client, body)
     bad = 0 if not NOT_ONE_THING[name].strip() else 1
-    assert [said["status"] for said in answers] == [201, *[400] * bad, 201]
-    assert all(len(assert_problem_body(said, 400)["errors"]) == 1 for said in answers[1:-1])
+    assert [payload["status"] for payload in answers] == [201, *[400] * bad, 201]
+    assert all(len(assert_problem_body(payload, 400)["errors"]) == 1 for payload in answers[1:-1])
     assert {listed["run"] for listed in all_runs(client)} == {"before", "after"}
 
 
 @pytest.mark.parametrize("name", WRONG_NUMBERS)
 def test_a_start_that_is_no_integer_of_the_range(
-    client: FlaskClient, known: Callable[[], bool], name: str
+    client: FlaskClient, existing: Callable[[], bool], name: str
 ) -> None:
     assert error_paths(send(client, WRONG_NUMBERS[name]), 400) == ["run.startTime"]
-    assert known()
+    assert existing()
 
 
 @pytest.mark.parametrize(
-    "said", ["1e999", "-1e999", "9" * 4_000, "-0", "1.5", "[[[[[]]]]]", '"\\ud83d\\ude00"']
+    "payload", ["1e999", "-1e999", "9" * 4_000, "-0", "1.5", "[[[[[]]]]]", '"\\ud83d\\ude00"']
 )
-def test_unknown_members_may_hold_any_json(client: FlaskClient, said: str) -> None:
-    answered = send(client, text(more=f', "x": {said}'))
+def test_unknown_members_may_hold_any_json(client: FlaskClient, payload: str) -> None:
+    answered = send(client, text(more=f', "x": {payload}'))
     assert answered.status_code == 201
     assert [warning["at"] for warning in answered.json["warnings"]] == ["x"]
 
@@ -233,12 +233,12 @@ class TestGzip:
         assert_problem(send(client, body[:-cut], Content_Encoding="gzip"), 400)
         assert is_store_empty(client)
 
-    @pytest.mark.parametrize("at", [0, 2, 3, 9, 12, 40, -8, -3])
-    def test_damaged(self, client: FlaskClient, at: int) -> None:
+    @pytest.mark.parametrize("path", [0, 2, 3, 9, 12, 40, -8, -3])
+    def test_damaged(self, client: FlaskClient, path: int) -> None:
         body = bytearray(gzip.compress(encoded(worked()), mtime=0))
-        body[at] ^= 0xFF
+        body[path] ^= 0xFF
         answered = send(client, bytes(body), Content_Encoding="gzip")
-        if at != 9:  # which system compressed it
+        if path != 9:  # which system compressed it
             assert_problem(answered, 400)
             assert is_store_empty(client)
 
@@ -287,10 +287,10 @@ class TestOnTheWire:
             assert answer(connection).status == 201
 
     def test_a_long_body_without_a_length_is_413(self, server: Server) -> None:
-        piece = chunk(b" " * 2**16)
+        part = chunk(b" " * 2**16)
         with server.connected() as connection:
             connection.sendall(head("POST", self.TARGET, Transfer_Encoding="chunked"))
-            connection.sendall(piece * (DOCUMENT_BYTES_MAX // 2**16))
+            connection.sendall(part * (DOCUMENT_BYTES_MAX // 2**16))
             connection.sendall(chunk(encoded(worked(run="too long"))) + chunk(b""))
             assert answer(connection).problem["status"] == 413
 
@@ -306,14 +306,14 @@ class TestOnTheWire:
             assert answer(connection).problem["status"] == 413
 
     def test_no_body_at_all_is_400(self, server: Server) -> None:
-        said = server.exchange("POST", self.TARGET)
-        assert (said.status, len(said.problem["errors"])) == (400, 1)
+        payload = server.exchange("POST", self.TARGET)
+        assert (payload.status, len(payload.problem["errors"])) == (400, 1)
 
-    def test_a_client_that_waits_to_be_told_to_continue(self, server: Server) -> None:
+    def test_a_client_that_waits_to_be_reported_to_continue(self, server: Server) -> None:
         body = encoded(worked(run="expects"))
         with server.connected() as connection:
-            said = {"Content_Length": str(len(body)), "Expect": "100-continue"}
-            connection.sendall(head("POST", self.TARGET, **said))
+            payload = {"Content_Length": str(len(body)), "Expect": "100-continue"}
+            connection.sendall(head("POST", self.TARGET, **payload))
             assert connection.recv(25, 0x100).startswith(b"HTTP/1.1 100 ")
             connection.sendall(body)
             assert answer(connection).status == 201
@@ -343,11 +343,11 @@ class TestOnTheWire:
         with server.connected() as connection:
             connection.sendall(head("POST", self.TARGET + route, Transfer_Encoding="chunked") + body)
             connection.shutdown(socket.SHUT_WR)
-            said = answer(connection)
-        if route and said.status == 200:
-            assert {line["status"] for line in lines(said.body)} == {400}
+            payload = answer(connection)
+        if route and payload.status == 200:
+            assert {line["status"] for line in lines(payload.body)} == {400}
         else:
-            assert (said.status, len(said.problem["errors"])) == (400, 1)
+            assert (payload.status, len(payload.problem["errors"])) == (400, 1)
 
     def test_the_next_request_of_a_connection_after_a_refusal(self, server: Server) -> None:
         body = b"{" + b" " * 1000

@@ -98,15 +98,15 @@ WRONG_FIRST_DESIGN: list[tuple[str, Any]] = [
 ]
 
 
-def said(wrong: object) -> str:
+def stated(wrong: object) -> str:
     """One wrong place in the name of a test."""
     return "absent" if wrong is ABSENT else repr(wrong)
 
 
-def with_wrong(document: Json, at: str, value: Any) -> Json:
+def with_wrong(document: Json, position: str, value: Any) -> Json:
     """A copy of a document with another value at a place, or none."""
     document = copy.deepcopy(document)
-    *steps, last = [int(step) if step.isdigit() else step for step in at.split(".")]
+    *steps, last = [int(step) if step.isdigit() else step for step in position.split(".")]
     holder: Any = document
     for step in steps:
         holder = holder[step]
@@ -117,23 +117,23 @@ def with_wrong(document: Json, at: str, value: Any) -> Json:
     return document
 
 
-@pytest.mark.parametrize(("at", "value"), WRONG, ids=said)
-def test_what_is_wrong_in_shape_is_400_at_its_place(client: FlaskClient, at: str, value: Any) -> None:
-    assert error_paths(record(client, with_wrong(worked(), at, value)), 400) == [at]
+@pytest.mark.parametrize(("position", "value"), WRONG, ids=stated)
+def test_what_is_wrong_in_shape_is_400_at_its_place(client: FlaskClient, position: str, value: Any) -> None:
+    assert error_paths(record(client, with_wrong(worked(), position, value)), 400) == [position]
     assert is_store_empty(client)
 
 
-@pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=said)
-def test_likewise_in_the_first_designs_form(client: FlaskClient, at: str, value: Any) -> None:
-    assert error_paths(record(client, with_wrong(first_design(), at, value)), 400) == [at]
+@pytest.mark.parametrize(("position", "value"), WRONG_FIRST_DESIGN, ids=stated)
+def test_likewise_in_the_first_designs_form(client: FlaskClient, position: str, value: Any) -> None:
+    assert error_paths(record(client, with_wrong(first_design(), position, value)), 400) == [position]
     assert is_store_empty(client)
 
 
 @pytest.mark.parametrize("value", [None, [], "0b6f…", 5])
 def test_a_run_is_an_object(client: FlaskClient, value: Any) -> None:
-    found = error_paths(record(client, with_wrong(worked(), "run", value)), 400)
-    assert found[0] == "run"
-    assert all(at.startswith("run") for at in found)
+    result = error_paths(record(client, with_wrong(worked(), "run", value)), 400)
+    assert result[0] == "run"
+    assert all(position.startswith("run") for position in result)
     assert is_store_empty(client)
 
 
@@ -156,7 +156,7 @@ def test_an_unknown_kind_is_400(client: FlaskClient, kind: Any) -> None:
     assert error_paths(answer, 400) == ["operations.1.inputs.0.kind"]
 
 
-def test_every_fault_of_shape_is_told_at_once(client: FlaskClient) -> None:
+def test_every_fault_of_shape_is_reported_at_once(client: FlaskClient) -> None:
     wrong = {
         "namespace": "other",
         "run.application": ABSENT,
@@ -173,8 +173,8 @@ def test_every_fault_of_shape_is_told_at_once(client: FlaskClient) -> None:
         "operations.3.inputs.1": 5,
     }
     document = worked()
-    for at, value in wrong.items():
-        document = with_wrong(document, at, value)
+    for position, value in wrong.items():
+        document = with_wrong(document, position, value)
     assert error_paths(record(client, document), 400) == sorted(wrong)
 
 
@@ -182,7 +182,7 @@ def test_an_empty_document_misses_all_that_is_required(client: FlaskClient) -> N
     assert error_paths(send(client, b"{}"), 400) == ["operations", "run"]
 
 
-def test_faults_of_shape_are_told_before_those_of_lineage(client: FlaskClient) -> None:
+def test_faults_of_shape_are_reported_before_those_of_lineage(client: FlaskClient) -> None:
     document = {"run": run(start_ms=-1), "operations": [transforming("t", input_fields("nowhere", "x"), "x")]}
     assert error_paths(record(client, document), 400) == ["run.startTime"]
 
@@ -243,7 +243,7 @@ def test_what_makes_no_lineage_is_422_at_its_place(client: FlaskClient, name: st
     assert is_store_empty(client)
 
 
-def test_every_fault_of_lineage_is_told_at_once(client: FlaskClient) -> None:
+def test_every_fault_of_lineage_is_reported_at_once(client: FlaskClient) -> None:
     operations = [
         transforming("t", [*input_fields("nowhere", "x"), *input_fields("u", "x")], "x"),
         transforming("u", input_fields("t", "x"), "x"),
@@ -252,8 +252,8 @@ def test_every_fault_of_lineage_is_told_at_once(client: FlaskClient) -> None:
         writing("w", "c"),
         writing("v", "d", *input_fields("w", "x"), *input_fields("also nowhere", "x")),
     ]
-    found = error_paths(record(client, {"run": run(), "operations": operations}), 422)
-    assert found == [
+    result = error_paths(record(client, {"run": run(), "operations": operations}), 422)
+    assert result == [
         "operations",
         "operations.0",
         "operations.0.inputs.0",
@@ -295,7 +295,7 @@ class TestWhatCannotBeStored:
             encoded(copying("e", "f", "x", run=run("r3"))),
         )
         answers = batch(client, others[0] + encoded(huge) + others[1])
-        assert [said["status"] for said in answers] == [201, 413, 201]
+        assert [payload["status"] for payload in answers] == [201, 413, 201]
         assert_problem(client.get(path("ns1", "endpoints", "a", "fields")), 404)
 
     def test_one_checksum_for_two_contents_is_409(self, make_table: MakeTable) -> None:
@@ -308,7 +308,7 @@ class TestWhatCannotBeStored:
         answers = batch(
             fresh, encoded(copying("a", "b", "x", run=run("r4")), copying("e", "f", "x", run=run("r5")))
         )
-        assert [said["status"] for said in answers] == [409, 201]
+        assert [payload["status"] for payload in answers] == [409, 201]
         assert_problem(record(fresh, copying("a", "b", "x", run=run("r3"))), 409)
 
 

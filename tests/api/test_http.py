@@ -61,9 +61,9 @@ def filled(client: FlaskClient) -> FlaskClient:
     return client
 
 
-def fleeting(said: TestResponse) -> dict[str, str]:
+def fleeting(payload: TestResponse) -> dict[str, str]:
     """The headers that must be the same for the same request."""
-    return {name: value for name, value in said.headers.items() if name not in ("X-Request-ID", "Date")}
+    return {name: value for name, value in payload.headers.items() if name not in ("X-Request-ID", "Date")}
 
 
 class TestProblems:
@@ -87,8 +87,8 @@ class TestProblems:
         ],
     )
     def test_with_all_its_members(self, filled: FlaskClient, method: str, target: str, status: int) -> None:
-        said = assert_problem(filled.open(target, method=method), status)
-        assert re.match(r"[a-z][a-z0-9+.-]*:", said["type"]), "a URI"
+        payload = assert_problem(filled.open(target, method=method), status)
+        assert re.match(r"[a-z][a-z0-9+.-]*:", payload["type"]), "a URI"
 
     def test_the_type_is_one_for_one_kind(self, client: FlaskClient) -> None:
         kinds = [
@@ -98,28 +98,30 @@ class TestProblems:
             assert_problem(client.get(path("ns1", "endpoints", "a", "fields", "lineage")), 404),
             assert_problem(client.get("/v3/nothing"), 404),
         ]
-        assert len({said["type"] for said in kinds}) == len(kinds)
+        assert len({payload["type"] for payload in kinds}) == len(kinds)
         again = assert_problem(record(client, {"run": 1}), 400)
         assert (again["type"], again["title"]) == (kinds[1]["type"], kinds[1]["title"])
 
     def test_no_problem_has_an_entity_tag(self, client: FlaskClient) -> None:
         assert "ETag" not in client.get("/v3/nothing").headers
 
-    @pytest.mark.parametrize("said", ['"nothing"', 'W/"nothing"'])
-    def test_a_failed_precondition_is_a_problem_or_not_heeded(self, filled: FlaskClient, said: str) -> None:
-        answered = filled.get(READABLE["fields"], headers={"If-Match": said})
+    @pytest.mark.parametrize("payload", ['"nothing"', 'W/"nothing"'])
+    def test_a_failed_precondition_is_a_problem_or_not_heeded(
+        self, filled: FlaskClient, payload: str
+    ) -> None:
+        answered = filled.get(READABLE["fields"], headers={"If-Match": payload})
         if answered.status_code != 200:
             assert_problem(answered, 412)
 
-    def test_a_row_that_cannot_be_read_tells_no_insides(self, make_table: MakeTable) -> None:
+    def test_a_row_that_cannot_be_read_reports_no_insides(self, make_table: MakeTable) -> None:
         table = make_table()
         client = create_app(LineageStore(table)).test_client()
         record_new(client, worked())
         rows = list(table.scan(b"", b"\xff"))
         table.write([[Put(row, column, b"\xffno row") for row, cells in rows for column in cells]])
         fresh = create_app(LineageStore(table)).test_client()
-        said = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
-        assert_problem(said, 500)
+        payload = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
+        assert_problem(payload, 500)
 
 
 class TestEntityTags:
@@ -138,23 +140,23 @@ class TestEntityTags:
     ) -> None:
         first = filled.get(READABLE[name])
         tag = first.headers["ETag"]
-        for said in (tag, "*", f'"other", {tag}', f"W/{tag}", f'W/"x" , {tag}'):
-            again = filled.open(READABLE[name], method=method, headers={"If-None-Match": said})
-            assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag), said
+        for payload in (tag, "*", f'"other", {tag}', f"W/{tag}", f'W/"x" , {tag}'):
+            again = filled.open(READABLE[name], method=method, headers={"If-None-Match": payload})
+            assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag), payload
             assert again.headers.get("Vary") == first.headers.get("Vary")
 
-    @pytest.mark.parametrize("said", ['"other"', "other", "", '""', '"', "W/"])
-    def test_another_tag_is_200(self, filled: FlaskClient, said: str) -> None:
-        answered = filled.get(READABLE["fields"], headers={"If-None-Match": said})
+    @pytest.mark.parametrize("payload", ['"other"', "other", "", '""', '"', "W/"])
+    def test_another_tag_is_200(self, filled: FlaskClient, payload: str) -> None:
+        answered = filled.get(READABLE["fields"], headers={"If-None-Match": payload})
         assert answered.status_code == 200
         assert answered.json["fields"]
 
     def test_another_answer_has_another_tag(self, filled: FlaskClient) -> None:
-        before = filled.get(READABLE["high level"]).headers["ETag"]
+        previous = filled.get(READABLE["high level"]).headers["ETag"]
         record_new(filled, copying("a", "c", "x", run=run("r2")))
-        after = filled.get(READABLE["high level"], headers={"If-None-Match": before})
-        assert after.status_code == 200
-        assert after.headers["ETag"] != before
+        following = filled.get(READABLE["high level"], headers={"If-None-Match": previous})
+        assert following.status_code == 200
+        assert following.headers["ETag"] != previous
 
     @long
     def test_each_encoding_has_a_tag_of_its_own(self, filled: FlaskClient, name: str) -> None:
@@ -168,8 +170,8 @@ class TestEntityTags:
     def test_only_answers_to_read_have_one(self, client: FlaskClient) -> None:
         assert "ETag" not in record(client, worked()).headers
         assert "ETag" not in record(client, worked(), dryRun="true").headers
-        said = client.post(path("ns1", "lineage"), json=worked(), headers={"If-None-Match": "*"})
-        assert said.status_code == 200
+        payload = client.post(path("ns1", "lineage"), json=worked(), headers={"If-None-Match": "*"})
+        assert payload.status_code == 200
 
 
 class TestCompression:
@@ -196,15 +198,15 @@ class TestCompression:
 
     def test_long_problems_are_compressed_too(self, client: FlaskClient) -> None:
         document = {"run": run(), "operations": [5] * 100}
-        said = client.post(path("ns1", "lineage"), json=document, headers={"Accept-Encoding": "gzip"})
-        assert (said.status_code, said.mimetype) == (400, "application/problem+json")
-        assert said.headers["Content-Encoding"] == "gzip"
-        assert b'"operations.99"' in gzip.decompress(said.data)
+        payload = client.post(path("ns1", "lineage"), json=document, headers={"Accept-Encoding": "gzip"})
+        assert (payload.status_code, payload.mimetype) == (400, "application/problem+json")
+        assert payload.headers["Content-Encoding"] == "gzip"
+        assert b'"operations.99"' in gzip.decompress(payload.data)
 
-    def test_a_batch_is_compressed_as_it_was_told(self, client: FlaskClient) -> None:
+    def test_a_batch_is_compressed_as_it_was_reported(self, client: FlaskClient) -> None:
         body = encoded(*(copying("a", "b", "x", run=run(f"{number}")) for number in range(50)))
-        said = send(client, body, "lineage/batch", Accept_Encoding="gzip")
-        data = gzip.decompress(said.data) if "Content-Encoding" in said.headers else said.data
+        payload = send(client, body, "lineage/batch", Accept_Encoding="gzip")
+        data = gzip.decompress(payload.data) if "Content-Encoding" in payload.headers else payload.data
         assert data.count(b'"status":201') == 50
 
 
@@ -212,22 +214,22 @@ class TestRequestIds:
     """`X-Request-ID` comes back, and is made where there is none or none to trust."""
 
     @pytest.mark.parametrize(
-        "said", ["a", "6f1c…".replace("…", "0"), "a" * 200, "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"]
+        "payload", ["a", "6f1c…".replace("…", "0"), "a" * 200, "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"]
     )
-    def test_it_is_echoed(self, client: FlaskClient, said: str) -> None:
+    def test_it_is_echoed(self, client: FlaskClient, payload: str) -> None:
         for target in ("/healthz", "/v3/nothing", "/v3/namespaces?x=1", "/docs", "/docs/swagger-ui.css"):
-            assert client.get(target, headers={"X-Request-ID": said}).headers["X-Request-ID"] == said
+            assert client.get(target, headers={"X-Request-ID": payload}).headers["X-Request-ID"] == payload
 
     def test_it_is_made_and_each_time_another(self, client: FlaskClient) -> None:
-        made = {client.get("/healthz").headers["X-Request-ID"] for _ in range(50)}
-        assert len(made) == 50
-        assert all(re.fullmatch(r"[\x21-\x7e]{8,200}", said) for said in made)
+        created = {client.get("/healthz").headers["X-Request-ID"] for _ in range(50)}
+        assert len(created) == 50
+        assert all(re.fullmatch(r"[\x21-\x7e]{8,200}", payload) for payload in created)
 
     @pytest.mark.parametrize(
-        "said", ["", " ", "a b", "a" * 201, "a" * 5_000, "é", "a\tb", "\x7f", "🙂".encode()]
+        "payload", ["", " ", "a b", "a" * 201, "a" * 5_000, "é", "a\tb", "\x7f", "🙂".encode()]
     )
-    def test_what_could_harm_a_log_is_not_echoed(self, client: FlaskClient, said: str | bytes) -> None:
-        text = said.decode("latin-1") if isinstance(said, bytes) else said
+    def test_what_could_harm_a_log_is_not_echoed(self, client: FlaskClient, payload: str | bytes) -> None:
+        text = payload.decode("latin-1") if isinstance(payload, bytes) else payload
         answered = client.get("/healthz", headers={"X-Request-ID": text})
         assert answered.status_code == 200
         assert re.fullmatch(r"[\x21-\x7e]{8,200}", answered.headers["X-Request-ID"])
@@ -235,23 +237,23 @@ class TestRequestIds:
 
     def test_on_every_kind_of_answer(self, filled: FlaskClient) -> None:
         tag = filled.get(READABLE["fields"]).headers["ETag"]
-        said = {"X-Request-ID": "mine"}
+        payload = {"X-Request-ID": "mine"}
         answers = [
-            filled.get(READABLE["fields"], headers={**said, "If-None-Match": tag}),
-            filled.head(READABLE["fields"], headers=said),
-            filled.options(READABLE["fields"], headers=said),
-            filled.delete(READABLE["fields"], headers=said),
+            filled.get(READABLE["fields"], headers={**payload, "If-None-Match": tag}),
+            filled.head(READABLE["fields"], headers=payload),
+            filled.options(READABLE["fields"], headers=payload),
+            filled.delete(READABLE["fields"], headers=payload),
             send(filled, b"{", X_Request_ID="mine"),
             send(filled, b"{}\n" * 3, "lineage/batch", X_Request_ID="mine"),
         ]
         assert [answered.headers["X-Request-ID"] for answered in answers] == ["mine"] * len(answers)
 
     def test_over_the_wire(self, server: Server) -> None:
-        said = server.get("/healthz", X_Request_ID="on the wire".replace(" ", "-"))
-        assert said.headers["x-request-id"] == "on-the-wire"
-        said = server.get("/healthz", X_Request_ID="a\r\nX-Other: b")
-        assert said.headers["x-request-id"] == "a"
-        assert "x-other" not in said.headers
+        payload = server.get("/healthz", X_Request_ID="on the wire".replace(" ", "-"))
+        assert payload.headers["x-request-id"] == "on-the-wire"
+        payload = server.get("/healthz", X_Request_ID="a\r\nX-Other: b")
+        assert payload.headers["x-request-id"] == "a"
+        assert "x-other" not in payload.headers
 
 
 class TestMethods:
@@ -260,9 +262,9 @@ class TestMethods:
     @readable
     def test_head_is_get_without_a_body(self, filled: FlaskClient, name: str) -> None:
         for encoding in ("identity", "gzip"):
-            said = {"Accept-Encoding": encoding}
-            got = filled.get(READABLE[name], headers=said)
-            headed = filled.head(READABLE[name], headers=said)
+            payload = {"Accept-Encoding": encoding}
+            got = filled.get(READABLE[name], headers=payload)
+            headed = filled.head(READABLE[name], headers=payload)
             assert (headed.status_code, headed.data) == (200, b"")
             assert fleeting(headed) == fleeting(got)
 
@@ -272,9 +274,9 @@ class TestMethods:
             (path("ns1", "endpoints", "a", "runs"), 404),
             ("/v3/search", 400),
         ):
-            said = client.head(target)
-            assert (said.status_code, said.data) == (status, b"")
-            assert fleeting(said) == fleeting(client.get(target))
+            payload = client.head(target)
+            assert (payload.status_code, payload.data) == (status, b"")
+            assert fleeting(payload) == fleeting(client.get(target))
 
     def test_head_over_the_wire_leaves_the_connection_in_step(self, server: Server) -> None:
         with server.connected() as connection:
@@ -297,12 +299,12 @@ class TestMethods:
             ("/docs", {"GET", "HEAD", "OPTIONS"}),
         ],
     )
-    def test_options_and_405_tell_the_methods(
+    def test_options_and_405_report_the_methods(
         self, client: FlaskClient, target: str, methods: set[str]
     ) -> None:
-        said = client.options(target)
-        assert said.status_code in (200, 204)
-        assert allowed(said) == methods
+        payload = client.options(target)
+        assert payload.status_code in (200, 204)
+        assert allowed(payload) == methods
         for method in {"GET", "PUT", "PATCH", "DELETE", "POST", "TRACE", "BREW"} - methods:
             refused = client.open(target, method=method)
             assert_problem(refused, 405)
@@ -317,8 +319,8 @@ class TestMethods:
         assert server.get("/healthz").status == 200
 
 
-def allowed(said: TestResponse) -> set[str]:
-    return {method.strip() for method in said.headers["Allow"].split(",")}
+def allowed(payload: TestResponse) -> set[str]:
+    return {method.strip() for method in payload.headers["Allow"].split(",")}
 
 
 class TestHealth:
@@ -326,8 +328,8 @@ class TestHealth:
 
     def test_both(self, client: FlaskClient) -> None:
         for target in ("/healthz", "/readyz"):
-            said = client.get(target)
-            assert (said.status_code, said.mimetype) == (200, "application/json")
+            payload = client.get(target)
+            assert (payload.status_code, payload.mimetype) == (200, "application/json")
 
     def test_over_the_wire(self, server: Server) -> None:
         assert [server.get(target).status for target in ("/healthz", "/readyz")] == [200, 200]
@@ -355,18 +357,20 @@ class TestAStoreThatIsAway:
 
     @pytest.mark.parametrize("name", [name for name in READABLE if name != "openapi"])
     def test_questions(self, away: FlaskClient, name: str) -> None:
-        said = away.get(READABLE[name])
-        assert_problem(said, 503)
-        assert said.headers["Retry-After"] == "7"
+        payload = away.get(READABLE[name])
+        assert_problem(payload, 503)
+        assert payload.headers["Retry-After"] == "7"
 
     def test_recording(self, away: FlaskClient) -> None:
-        said = record(away, worked())
-        assert_problem(said, 503)
-        assert said.headers["Retry-After"] == "7"
+        payload = record(away, worked())
+        assert_problem(payload, 503)
+        assert payload.headers["Retry-After"] == "7"
 
     def test_a_batch(self, away: FlaskClient) -> None:
         body = encoded(worked()) + b"{\n" + encoded(worked(run="r2"))
-        assert [assert_problem_body(said, said["status"])["status"] for said in batch(away, body)] == [
+        assert [
+            assert_problem_body(payload, payload["status"])["status"] for payload in batch(away, body)
+        ] == [
             503,
             400,
             503,
@@ -384,32 +388,32 @@ class TestAStoreThatIsAway:
         client = create_app(LineageStore(table)).test_client()
         for file in tmp_path.glob("store.db*"):
             file.write_bytes(b"no database " * 1_000)
-        said = client.get("/readyz")
-        assert_problem(said, 503)
-        assert said.headers["Retry-After"].isdigit()
+        payload = client.get("/readyz")
+        assert_problem(payload, 503)
+        assert payload.headers["Retry-After"].isdigit()
         table.close()
 
     def test_a_writer_that_does_not_let_go(self, tmp_path: Path) -> None:
         table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.2)
         client = create_app(LineageStore(table)).test_client()
         record_new(client, worked())
-        with held(tmp_path / "store.db.lock"):
-            said = record(client, worked(run="r2"))
-            assert_problem(said, 503)
-            assert said.headers["Retry-After"].isdigit()
-            assert [each["status"] for each in batch(client, encoded(worked(run="r3")))] == [503]
+        with stored(tmp_path / "store.db.lock"):
+            payload = record(client, worked(run="r2"))
+            assert_problem(payload, 503)
+            assert payload.headers["Retry-After"].isdigit()
+            assert [item["status"] for item in batch(client, encoded(worked(run="r3")))] == [503]
             assert lineage(client, "people") != [], "readers wait for nobody"
             assert client.get("/readyz").status_code == 200
         assert record(client, worked(run="r2")).status_code in (200, 201), "sending again is safe"
         listed = {
-            each["run"] for each in get_json(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
+            item["run"] for item in get_json(client, "ns1", "endpoints", "people", "runs", **ALL)["runs"]
         }
         assert {"0b6f…", "r2"} <= listed
         table.close()
 
 
 @contextmanager
-def held(lock: Path) -> Iterator[None]:
+def stored(lock: Path) -> Iterator[None]:
     """The lock file as another writer has it: locks are per opening of the file, not per process."""
     with lock.open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -426,25 +430,25 @@ class TestThePage:
         assert any(asset.endswith(".js") for asset in assets)
         for asset in assets:
             assert asset.startswith("/docs/")
-            said = client.get(asset)
-            assert said.status_code == 200
-            assert said.data
-            said.close()
+            payload = client.get(asset)
+            assert payload.status_code == 200
+            assert payload.data
+            payload.close()
 
     def test_its_assets_say_what_they_are(self, client: FlaskClient) -> None:
         types = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
         for name, media_type in types.items():
-            said = client.get(f"/docs/{name}")
-            assert said.mimetype == media_type
-            said.close()
+            payload = client.get(f"/docs/{name}")
+            assert payload.mimetype == media_type
+            payload.close()
 
     def test_it_asks_for_the_document_that_is_there(self, client: FlaskClient) -> None:
         assert "/openapi.json" in client.get("/docs/start.js").text
         assert client.get("/openapi.json").status_code == 200
 
     def test_the_root_leads_to_it(self, client: FlaskClient) -> None:
-        said = client.get("/", follow_redirects=True)
-        assert (said.status_code, said.request.path) == (200, "/docs")
+        payload = client.get("/", follow_redirects=True)
+        assert (payload.status_code, payload.request.path) == (200, "/docs")
 
     @pytest.mark.parametrize(
         "name",
@@ -461,19 +465,19 @@ class TestThePage:
         ],
     )
     def test_no_other_file_comes_out(self, client: FlaskClient, name: str) -> None:
-        said = client.get(f"/docs/{name}")
-        assert said.status_code in (400, 404)
-        assert_problem(said, said.status_code)
+        payload = client.get(f"/docs/{name}")
+        assert payload.status_code in (400, 404)
+        assert_problem(payload, payload.status_code)
 
     @pytest.mark.parametrize(
         "name", ["../../../../etc/passwd", "..%2f..%2f..%2fsetup.cfg", "%00", "a%0d%0ab"]
     )
     def test_nor_over_the_wire(self, server: Server, name: str) -> None:
-        said = server.get(f"/docs/{name}")
-        assert said.status in (400, 404)
-        assert said.problem
+        payload = server.get(f"/docs/{name}")
+        assert payload.status in (400, 404)
+        assert payload.problem
 
 
 def test_no_answer_here_names_the_machine(server: Server) -> None:
-    said: Any = server.get("/v3/namespaces/x/endpoints/y/fields/z/lineage").json
-    assert str(server.log.parent) not in str(said)
+    payload: Any = server.get("/v3/namespaces/x/endpoints/y/fields/z/lineage").json
+    assert str(server.log.parent) not in str(payload)

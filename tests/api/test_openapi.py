@@ -20,7 +20,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 from test_faults import WRONG, WRONG_FIRST_DESIGN, with_wrong
-from test_faults import said as told
+from test_faults import stated as error_ids
 
 from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
@@ -37,7 +37,11 @@ METHODS = ("post", "get", "put", "delete", "patch")
 EXAMPLES = 20
 """Of each operation, in each mode."""
 
-KNOWN = {"namespace": ["ns1"], "name": ["people", "user_data", "a/b"], "field": ["body", "first_name", "x"]}
+EXAMPLES = {
+    "namespace": ["ns1"],
+    "name": ["people", "user_data", "a/b"],
+    "field": ["body", "first_name", "x"],
+}
 MOMENTS = {"start": ["0", "1", "now-7d", "1442863938"], "end": ["now", "now+1d", "1442863938.0005", "2"]}
 
 
@@ -56,8 +60,8 @@ def app(fresh_url: MakeUrl) -> Iterator[Flask]:
 def document(app: Flask) -> Json:
     answer = app.test_client().get("/openapi.json")
     assert (answer.status_code, answer.mimetype) == (200, "application/json")
-    said: Json = answer.json
-    return said
+    payload: Json = answer.json
+    return payload
 
 
 def resolved(document: Json, schema: Json) -> jsonschema_rs.Validator:
@@ -76,8 +80,8 @@ def answered(document: Json, route: str, answer: Any) -> None:
     """An answer must have the shape that the document gives it."""
     method = answer.request.method.lower()
     responses = document["paths"][route][method]["responses"]
-    said = responses[str(answer.status_code)]["content"][answer.mimetype]["schema"]
-    resolved(document, said).validate(answer.json)
+    payload = responses[str(answer.status_code)]["content"][answer.mimetype]["schema"]
+    resolved(document, payload).validate(answer.json)
 
 
 class TestTheDocument:
@@ -89,10 +93,10 @@ class TestTheDocument:
 
     def test_every_reference_leads_somewhere(self, document: Json) -> None:
         for reference in re.findall(r"'\$ref': '([^']*)'", str(document)):
-            found: Any = document
+            result: Any = document
             for step in reference.removeprefix("#/").split("/"):
-                found = found[step]
-            assert found
+                result = result[step]
+            assert result
 
     def test_it_lists_every_route_of_the_app(self, app: Flask, document: Json) -> None:
         routes = {
@@ -103,75 +107,77 @@ class TestTheDocument:
         }
         listed = {
             (route, method)
-            for route, said in document["paths"].items()
+            for route, payload in document["paths"].items()
             for method in METHODS
-            if method in said
+            if method in payload
         }
         assert listed == routes
         assert len(listed) >= 12
 
-    def test_every_parameter_of_a_path_is_told(self, document: Json) -> None:
-        for route, said in document["paths"].items():
-            told = {each["name"] for each in said.get("parameters", ()) if each["in"] == "path"}
-            assert told == set(re.findall(r"{([^}]*)}", route))
+    def test_every_parameter_of_a_path_is_reported(self, document: Json) -> None:
+        for route, payload in document["paths"].items():
+            message = {item["name"] for item in payload.get("parameters", ()) if item["in"] == "path"}
+            assert message == set(re.findall(r"{([^}]*)}", route))
 
-    def test_every_parameter_of_a_query_is_told(self, app: Flask, document: Json) -> None:
+    def test_every_parameter_of_a_query_is_reported(self, app: Flask, document: Json) -> None:
         client = app.test_client()
-        for route, said in document["paths"].items():
-            method = next(each for each in METHODS if each in said)
-            told = {each["name"] for each in said[method].get("parameters", ()) if each["in"] == "query"}
-            asked = re.sub(r"{[^}]*}", "x", route)
-            refused = client.open(f"{asked}?no%20parameter=1", method=method)
+        for route, payload in document["paths"].items():
+            method = next(item for item in METHODS if item in payload)
+            message = {
+                item["name"] for item in payload[method].get("parameters", ()) if item["in"] == "query"
+            }
+            query = re.sub(r"{[^}]*}", "x", route)
+            refused = client.open(f"{query}?no%20parameter=1", method=method)
             assert refused.status_code == 400
-            detail = next(each["detail"] for each in refused.json["errors"] if each["at"] == "no parameter")
-            assert not [name for name in told if name not in detail]
-            for name in told:
-                answer = client.open(f"{asked}?{name}=%00", method=method)
+            detail = next(item["detail"] for item in refused.json["errors"] if item["at"] == "no parameter")
+            assert not [name for name in message if name not in detail]
+            for name in message:
+                answer = client.open(f"{query}?{name}=%00", method=method)
                 assert "unknown parameter" not in answer.text
 
     def test_every_answer_that_is_no_success_is_a_problem(self, document: Json) -> None:
-        for said in document["paths"].values():
+        for payload in document["paths"].values():
             for method in METHODS:
-                for status, answer in said.get(method, {}).get("responses", {}).items():
+                for status, answer in payload.get(method, {}).get("responses", {}).items():
                     if int(status) >= 400:
                         assert set(answer["content"]) == {"application/problem+json"}
                         schema = answer["content"]["application/problem+json"]["schema"]
                         assert schema == {"$ref": "#/components/schemas/Problem"}
 
     def test_every_operation_says_what_it_does(self, document: Json) -> None:
-        for said in document["paths"].values():
+        for payload in document["paths"].values():
             for method in METHODS:
-                assert method not in said or said[method]["summary"]
+                assert method not in payload or payload[method]["summary"]
 
 
 class TestShapesToRecord:
     """The document accepts what is recorded, and refuses what is refused for its shape."""
 
-    @pytest.mark.parametrize("taken", [worked(), first_design(), worked(state="FAIL", colour="red")])
-    def test_what_is_recorded(self, recordable: jsonschema_rs.Validator, taken: Json) -> None:
-        recordable.validate(taken)
+    @pytest.mark.parametrize("inputs", [worked(), first_design(), worked(state="FAIL", colour="red")])
+    def test_what_is_recorded(self, recordable: jsonschema_rs.Validator, inputs: Json) -> None:
+        recordable.validate(inputs)
 
     @pytest.mark.parametrize("start_ms", [0, 1, START_LIMIT_MS - 1])
     def test_the_first_and_the_last_start(self, recordable: jsonschema_rs.Validator, start_ms: int) -> None:
         recordable.validate(worked(startTime=start_ms))
 
     @pytest.mark.parametrize(
-        ("at", "value"),
+        ("position", "value"),
         [
-            (at, value)
-            for at, value in WRONG
-            if (at, value) not in (("run.startTime", 1.0), ("operations.1.inputs.0.kind", "filter"))
+            (position, value)
+            for position, value in WRONG
+            if (position, value) not in (("run.startTime", 1.0), ("operations.1.inputs.0.kind", "filter"))
         ],
-        ids=told,
+        ids=error_ids,
     )
-    def test_what_is_400(self, recordable: jsonschema_rs.Validator, at: str, value: Any) -> None:
-        assert not recordable.is_valid(with_wrong(worked(), at, value))
+    def test_what_is_400(self, recordable: jsonschema_rs.Validator, position: str, value: Any) -> None:
+        assert not recordable.is_valid(with_wrong(worked(), position, value))
 
-    @pytest.mark.parametrize(("at", "value"), WRONG_FIRST_DESIGN, ids=told)
+    @pytest.mark.parametrize(("position", "value"), WRONG_FIRST_DESIGN, ids=error_ids)
     def test_likewise_in_the_first_designs_form(
-        self, recordable: jsonschema_rs.Validator, at: str, value: Any
+        self, recordable: jsonschema_rs.Validator, position: str, value: Any
     ) -> None:
-        assert not recordable.is_valid(with_wrong(first_design(), at, value))
+        assert not recordable.is_valid(with_wrong(first_design(), position, value))
 
 
 class TestShapesOfAnswers:
@@ -235,11 +241,11 @@ class TestShapesOfAnswers:
         for name, field in (("a", "x"), ("a", "y"), ("b", "made"), ("b", "x")):
             for view in ("simple", "detailed"):
                 for direction in ("backward", "forward"):
-                    asked = path(
+                    query = path(
                         *("ns1", "endpoints", name, "fields", field, "lineage"),
                         **{**ALL, "view": view, "direction": direction},
                     )
-                    answered(document, route, client.get(asked))
+                    answered(document, route, client.get(query))
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -263,7 +269,7 @@ def tried(app: Flask) -> Any:
 
     @schema.hook
     def map_path_parameters(context: Any, path_parameters: Json | None) -> Json | None:
-        return _swapped(path_parameters, KNOWN)
+        return _swapped(path_parameters, EXAMPLES)
 
     @schema.hook
     def map_query(context: Any, query: Json | None) -> Json | None:
@@ -288,7 +294,7 @@ def _swapped(parameters: Json | None, instead: dict[str, list[str]]) -> Json | N
 def test_whatever_is_asked_the_answer_is_as_documented(tried: Any, mode: GenerationMode) -> None:
     checks = CHECKS.get_by_names(CONFORMANCE)
     statuses: set[int] = set()
-    for operation in (each.ok() for each in tried.get_all_operations()):
+    for operation in (item.ok() for item in tried.get_all_operations()):
         if not list(operation.iter_parameters()):
             continue
 

@@ -56,10 +56,10 @@ Lister = tuple[str, str]
 def small(client: FlaskClient) -> FlaskClient:
     """Some namespaces, end points, fields and runs, several in one millisecond."""
     for number in range(7):
-        place = {"namespace": f"ns{number % 3}", "name": f"e/{number}"}
+        position = {"namespace": f"ns{number % 3}", "name": f"e/{number}"}
         fields = [f"f{number}", "f|x", "é"]
         start_ms = 1_000 * (number // 3)
-        record_new(client, copying("hub", place, *fields, run=run(f"run {number}", start_ms=start_ms)))
+        record_new(client, copying("hub", position, *fields, run=run(f"run {number}", start_ms=start_ms)))
     return client
 
 
@@ -85,11 +85,11 @@ def names_of(items: list[Any]) -> list[str]:
 @lists
 def test_pages_of_every_size_give_every_item_once_in_order(small: FlaskClient, name: str) -> None:
     link, member = LISTS[name]
-    (whole,) = pages(small, link, member)
-    assert whole
-    for limit in range(1, len(whole) + 2):
+    (complete,) = pages(small, link, member)
+    assert complete
+    for limit in range(1, len(complete) + 2):
         cut = list(pages(small, limited(link, limit), member))
-        assert [item for page in cut for item in page] == whole
+        assert [item for page in cut for item in page] == complete
         if name not in ("search", "search of all"):
             assert [len(page) for page in cut[:-1]] == [limit] * (len(cut) - 1)
         assert all(len(page) <= limit for page in cut)
@@ -101,9 +101,9 @@ def test_in_which_order(small: FlaskClient) -> None:
     fields = get_json(small, "ns1", "endpoints", "e/4", "fields")["fields"]
     assert names_of(fields) == ["f4", "f|x", "é"]
     listed = get_json(small, "ns1", "endpoints", "hub", "runs", **ALL)["runs"]
-    starts = [each["startTime"] for each in listed]
+    starts = [item["startTime"] for item in listed]
     assert starts == sorted(starts, reverse=True)
-    results = [tuple(each.values()) for each in small.get(target("v3", "search", q="F")).json["results"]]
+    results = [tuple(item.values()) for item in small.get(target("v3", "search", q="F")).json["results"]]
     assert results == sorted(results)
     assert len(results) == 7 * 2 + 8
     assert ("ns2", "e/5", "f|x") in results
@@ -114,9 +114,9 @@ def test_the_link_is_the_same_question_beyond_the_page(small: FlaskClient) -> No
     link = next_link(small.get(first))
     assert link is not None
     assert urlsplit(link).path == urlsplit(first).path
-    asked = parse_qs(urlsplit(link).query)
-    assert (asked["limit"], asked["prefix"]) == (["2"], ["f"])
-    assert set(asked) == {"limit", "prefix", "cursor"}
+    query = parse_qs(urlsplit(link).query)
+    assert (query["limit"], query["prefix"]) == (["2"], ["f"])
+    assert set(query) == {"limit", "prefix", "cursor"}
 
 
 @lists
@@ -131,7 +131,7 @@ def test_pages_of_runs_stay_in_the_window_that_was_asked_first(client: FlaskClie
     for number in range(4):
         record_new(client, copying("a", "b", "x", run=run(f"{number}", start_ms=1_000 + number)))
     link = path("ns1", "endpoints", "a", "runs", start="1.0005", end="1.003", limit=1)
-    listed = [each["run"] for page in pages(client, link, "runs") for each in page]
+    listed = [item["run"] for page in pages(client, link, "runs") for item in page]
     assert listed == ["2", "1"]
 
 
@@ -196,8 +196,8 @@ class TestCursors:
     def test_no_cursor_of_a_link_is_400(self, small: FlaskClient, name: str) -> None:
         link, _ = LISTS[name]
         for wrong in self.WRONG:
-            asked = f"{link}{'&' if '?' in link else '?'}{target(cursor=wrong)[1:]}"
-            assert set(errors_by_path(small.get(asked))) == {"cursor"}, wrong[:50]
+            query = f"{link}{'&' if '?' in link else '?'}{target(cursor=wrong)[1:]}"
+            assert set(errors_by_path(small.get(query))) == {"cursor"}, wrong[:50]
 
     @pytest.mark.parametrize("part", ["x", "\x00", "a:b", "z" * 100, "~" * 30, "é", "🙂", "0", "/" * 99])
     def test_a_cursor_of_runs_that_is_no_place_among_them_is_400(self, small: FlaskClient, part: str) -> None:
@@ -207,11 +207,11 @@ class TestCursors:
 
     def test_a_cursor_of_another_list_is_no_500(self, small: FlaskClient) -> None:
         for name, (link, member) in LISTS.items():
-            said = small.get(limited(link, 1))
-            asked = parse_qs(urlsplit(next_link(said) or "").query)["cursor"][0]
+            payload = small.get(limited(link, 1))
+            query = parse_qs(urlsplit(next_link(payload) or "").query)["cursor"][0]
             for other, (beyond, _) in LISTS.items():
                 joint = "&" if "?" in beyond else "?"
-                answer = small.get(f"{beyond}{joint}{target(cursor=asked)[1:]}")
+                answer = small.get(f"{beyond}{joint}{target(cursor=query)[1:]}")
                 assert answer.status_code in (200, 400), (name, member, other)
                 if answer.status_code == 400:
                     assert_problem(answer, 400)
@@ -225,7 +225,7 @@ def many(fresh_url: MakeUrl) -> Iterator[FlaskClient]:
     body = encoded(_all_in_one([{"name": name} for name in AWKWARD], "names"))
     body += encoded(_all_in_one([{"namespace": name, "name": "e"} for name in AWKWARD], "namespaces"))
     body += encoded(copying("fields", "to", *AWKWARD, run=run("fields")))
-    assert [said["status"] for said in batch(client, body)] == [201] * 3
+    assert [payload["status"] for payload in batch(client, body)] == [201] * 3
     yield client
     store.close()
 
@@ -272,8 +272,8 @@ class TestManyNames:
     def test_from_every_name_the_next_page_begins_right_after_it(self, many: FlaskClient) -> None:
         everything = sorted([*AWKWARD, "fields", "to"])
         for number in range(0, len(everything), 23):
-            said = path("ns1", "endpoints", limit=3, cursor=_cursor(everything[number]))
-            assert names_of(many.get(said).json["endpoints"]) == everything[number + 1 : number + 4]
+            payload = path("ns1", "endpoints", limit=3, cursor=_cursor(everything[number]))
+            assert names_of(many.get(payload).json["endpoints"]) == everything[number + 1 : number + 4]
 
     def test_search_finds_in_any_case_in_order(self, many: FlaskClient) -> None:
         link = target("v3", "search", q="AB", limit=100)
@@ -298,9 +298,10 @@ def _cursor(name: str) -> str:
     return base64.urlsafe_b64encode(json.dumps([name]).encode()).decode().rstrip("=")
 
 
-def _all_in_one(places: list[Json], name: str) -> Json:
+def _all_in_one(positions: list[Json], name: str) -> Json:
     """One run that writes them all."""
     writes = [
-        writing(f"write {number}", place, *input_fields("read", "a")) for number, place in enumerate(places)
+        writing(f"write {number}", position, *input_fields("read", "a"))
+        for number, position in enumerate(positions)
     ]
     return {"run": run(name), "operations": [reading("read", "to", "a"), *writes]}

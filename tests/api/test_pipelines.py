@@ -59,10 +59,10 @@ def record(client: FlaskClient, document: Any, **query: Any) -> TestResponse:
     return client.post(path("ns1", "pipelines", **query), json=document)
 
 
-def changed(at: str, value: Any) -> Json:
+def changed(position: str, value: Any) -> Json:
     """The pipeline with one place in it changed; `...` takes it away."""
     document = copy.deepcopy(PIPELINE)
-    *way, last = [int(step) if step.isdigit() else step for step in at.split(".")]
+    *way, last = [int(step) if step.isdigit() else step for step in position.split(".")]
     holder: Any = document
     for step in way:
         holder = holder[step]
@@ -102,10 +102,10 @@ def test_it_is_answered(client: FlaskClient) -> None:
             "direction": "forward",
         },
     ]
-    told = get_json(client, "ns2", "endpoints", "t", "fields", "title", "lineage", **ALL)
-    assert [node["id"] for node in told["nodes"]] == ["File.read.name", "Projection.rename.title"]
+    message = get_json(client, "ns2", "endpoints", "t", "fields", "title", "lineage", **ALL)
+    assert [node["id"] for node in message["nodes"]] == ["File.read.name", "Projection.rename.title"]
     fields = get_json(client, "ns1", "endpoints", "people", "fields")["fields"]
-    assert {each["name"]: each["type"] for each in fields} == {
+    assert {item["name"]: item["type"] for item in fields} == {
         "id": "long",
         "name": "string?",
         "secret": "string",
@@ -115,7 +115,7 @@ def test_it_is_answered(client: FlaskClient) -> None:
 class TestDryRun:
     """What would be recorded."""
 
-    def test_it_tells_the_operations(self, client: FlaskClient) -> None:
+    def test_it_reports_the_operations(self, client: FlaskClient) -> None:
         answer = record(client, PIPELINE, dryRun="true")
         assert answer.status_code == 200
         assert [operation["name"] for operation in answer.json["operations"]] == [
@@ -124,10 +124,10 @@ class TestDryRun:
         assert record(client, PIPELINE).json["checksum"] == answer.json["checksum"]
 
     def test_its_operations_record_the_same(self, client: FlaskClient) -> None:
-        told = record(client, PIPELINE, dryRun="true").json
-        document = {"run": PIPELINE["run"], "operations": told["operations"]}
+        message = record(client, PIPELINE, dryRun="true").json
+        document = {"run": PIPELINE["run"], "operations": message["operations"]}
         answer = client.post(path("ns1", "lineage"), json=document)
-        assert (answer.status_code, answer.json["checksum"]) == (201, told["checksum"])
+        assert (answer.status_code, answer.json["checksum"]) == (201, message["checksum"])
 
     def test_it_stores_nothing(self, client: FlaskClient) -> None:
         record(client, PIPELINE, dryRun="true")
@@ -141,7 +141,7 @@ class TestDryRun:
 
 
 @pytest.mark.parametrize(
-    ("at", "value", "told"),
+    ("position", "value", "message"),
     [
         ("config", ..., "config"),
         ("config", [], "config"),
@@ -175,14 +175,16 @@ class TestDryRun:
         ("run.program", 5, "run.program"),
     ],
 )
-def test_wrong_shapes_are_400_each_at_its_place(client: FlaskClient, at: str, value: Any, told: str) -> None:
-    answer = record(client, changed(at, value))
+def test_wrong_shapes_are_400_each_at_its_place(
+    client: FlaskClient, position: str, value: Any, message: str
+) -> None:
+    answer = record(client, changed(position, value))
     assert answer.status_code == 400
-    assert [error["at"] for error in answer.json["errors"]] == [told]
+    assert [error["at"] for error in answer.json["errors"]] == [message]
 
 
 @pytest.mark.parametrize(
-    ("at", "value", "told"),
+    ("position", "value", "message"),
     [
         ("config.stages.1.name", "File", DOUBLE),
         ("config.connections.0.to", "gone", ["config.connections.0.to"]),
@@ -193,14 +195,16 @@ def test_wrong_shapes_are_400_each_at_its_place(client: FlaskClient, at: str, va
         ("config.stages.1.operations", [{"name": "a"}] * 2, ["config.stages.1.operations.1.name"]),
     ],
 )
-def test_what_is_no_pipeline_is_422(client: FlaskClient, at: str, value: Any, told: list[str]) -> None:
-    answer = record(client, changed(at, value))
+def test_what_is_no_pipeline_is_422(
+    client: FlaskClient, position: str, value: Any, message: list[str]
+) -> None:
+    answer = record(client, changed(position, value))
     assert answer.status_code == 422
-    assert [error["at"] for error in answer.json["errors"]] == told
+    assert [error["at"] for error in answer.json["errors"]] == message
     assert get_json(client, "ns1", "endpoints") == {"endpoints": []}
 
 
-def test_every_fault_is_told_at_once(client: FlaskClient) -> None:
+def test_every_fault_is_reported_at_once(client: FlaskClient) -> None:
     stages = [{"name": "a"}, {"name": "a"}]
     config = {"stages": stages, "connections": [{"from": "a", "to": "b"}, {"from": "a", "to": "a"}]}
     answer = record(client, {"run": run(), "config": config})
@@ -230,9 +234,9 @@ def test_arguments_resolve_macros(client: FlaskClient) -> None:
     by_macro = changed("config.stages.0.plugin.properties.schema", "${schema}")
     unknown = record(client, by_macro, dryRun="true").json
     assert unknown["warnings"][0]["at"] == "config.stages.0.plugin.properties.schema"
-    told = record(client, {**by_macro, "arguments": {"schema": json.dumps(SCHEMA)}}).json
-    assert "warnings" not in told
-    assert told["checksum"] == record(client, PIPELINE, dryRun="true").json["checksum"]
+    message = record(client, {**by_macro, "arguments": {"schema": json.dumps(SCHEMA)}}).json
+    assert "warnings" not in message
+    assert message["checksum"] == record(client, PIPELINE, dryRun="true").json["checksum"]
 
 
 def test_lines_of_a_batch_are_no_pipelines(client: FlaskClient) -> None:
@@ -242,10 +246,10 @@ def test_lines_of_a_batch_are_no_pipelines(client: FlaskClient) -> None:
 
 
 def test_the_document_says_what_is_taken(client: FlaskClient) -> None:
-    said = client.get("/openapi.json").json
-    operation = said["paths"]["/v3/namespaces/{namespace}/pipelines"]["post"]
+    payload = client.get("/openapi.json").json
+    operation = payload["paths"]["/v3/namespaces/{namespace}/pipelines"]["post"]
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    validator = jsonschema_rs.Draft202012Validator({**schema, "components": said["components"]})
+    validator = jsonschema_rs.Draft202012Validator({**schema, "components": payload["components"]})
     validator.validate(PIPELINE)
     validator.validate({**PIPELINE, "arguments": {"a": ""}})
     assert not validator.is_valid({"run": run()})

@@ -102,19 +102,19 @@ def test_a_replaced_run_leaves_its_old_window_and_end_points_known_but_empty(cli
 
 def test_defaults_are_filled_in_before_the_checksum(client: FlaskClient) -> None:
     record_new(client, worked())
-    said: Any = worked(state="COMPLETE")
-    read, parse, drop, store = said["operations"]
+    payload: Any = worked(state="COMPLETE")
+    read, parse, drop, store = payload["operations"]
     read["outputs"] = [{"name": "offset"}, {"name": "body"}]
     parse["inputs"][0]["influence"] = "direct"
     drop["description"] = store["description"] = store["destination"]["description"] = ""
-    assert record(client, said).json["recorded"] is False
+    assert record(client, payload).json["recorded"] is False
 
 
-def test_the_namespace_of_an_end_point_is_that_of_the_program_unless_said(client: FlaskClient) -> None:
+def test_the_namespace_of_an_end_point_is_that_of_the_program_unless_stated(client: FlaskClient) -> None:
     record_new(client, copying("a", {"namespace": "other", "name": "b"}, "x"), namespace="ns1")
     assert lineage(client, "a")[0]["destination"] == {"namespace": "other", "name": "b"}
-    said = copying({"namespace": "ns1", "name": "a"}, {"namespace": "other", "name": "b"}, "x")
-    assert record(client, said, namespace="ns1").json["recorded"] is False
+    payload = copying({"namespace": "ns1", "name": "a"}, {"namespace": "other", "name": "b"}, "x")
+    assert record(client, payload, namespace="ns1").json["recorded"] is False
 
 
 def test_the_order_of_operations_is_no_difference(client: FlaskClient) -> None:
@@ -136,9 +136,9 @@ def test_the_namespace_member_may_agree(client: FlaskClient) -> None:
     assert record(client, worked()).json["recorded"] is False
 
 
-@pytest.mark.parametrize("said", ["NS1", "", 5, None, ["ns1"], "ns1 "])
-def test_a_namespace_member_that_disagrees_is_400(client: FlaskClient, said: object) -> None:
-    answer = record(client, {**worked(), "namespace": said})
+@pytest.mark.parametrize("payload", ["NS1", "", 5, None, ["ns1"], "ns1 "])
+def test_a_namespace_member_that_disagrees_is_400(client: FlaskClient, payload: object) -> None:
+    answer = record(client, {**worked(), "namespace": payload})
     assert [fault["at"] for fault in assert_problem(answer, 400)["errors"]] == ["namespace"]
     assert is_store_empty(client)
 
@@ -179,13 +179,13 @@ def test_warnings_stand_in_the_same_order_whichever_process_answers(
     client: FlaskClient, server: Server
 ) -> None:
     document = worked(**{f"unknown {number}": number for number in range(12)})
-    here = send(client, encoded(document), "lineage?dryRun=true").json["warnings"]
-    there = server.post(path("ns1", "lineage", dryRun="true"), encoded(document)).json["warnings"]
-    assert len(here) == 12
-    assert here == there
+    location = send(client, encoded(document), "lineage?dryRun=true").json["warnings"]
+    existing = server.post(path("ns1", "lineage", dryRun="true"), encoded(document)).json["warnings"]
+    assert len(location) == 12
+    assert location == existing
 
 
-def test_an_unlisted_input_is_told_and_treated_as_listed(client: FlaskClient) -> None:
+def test_an_unlisted_input_is_reported_and_treated_as_listed(client: FlaskClient) -> None:
     document = copying("a", "b", "x")
     document["operations"][1]["inputs"] = input_fields("read", "x", "hidden")
     answer = record(client, document)
@@ -267,11 +267,11 @@ def test_starts_from_1970_to_the_last_millisecond(client: FlaskClient, start_ms:
 def test_names_as_long_as_they_may_be(client: FlaskClient, letter: str) -> None:
     size = len(letter.encode())
     short, long = letter * (RUN_BYTES_MAX // size), letter * (NAME_BYTES_MAX // size)
-    place = {"namespace": short, "name": long}
-    document = copying(place, {**place, "name": "b"}, long, run=run(short))
+    position = {"namespace": short, "name": long}
+    document = copying(position, {**position, "name": "b"}, long, run=run(short))
     assert record(client, document, namespace=short).json["run"] == short
     (entry,) = lineage(client, long, namespace=short)
-    assert entry["source"] == place
+    assert entry["source"] == position
     assert entry["fieldmap"] == [{"from": long, "to": long}]
     (listed,) = get_json(client, short, "endpoints", long, "runs", **ALL)["runs"]
     assert (listed["run"], listed["namespace"]) == (short, short)
@@ -281,8 +281,8 @@ def test_names_as_long_as_they_may_be(client: FlaskClient, letter: str) -> None:
 def test_names_that_are_too_long_are_400_each_at_its_place(client: FlaskClient, letter: str) -> None:
     size = len(letter.encode())
     short, long = letter * (RUN_BYTES_MAX // size) + "b", letter * (NAME_BYTES_MAX // size) + "b"
-    place = {"namespace": short, "name": long}
-    document = copying(place, place, long, {"name": long}, run=run(short))  # type: ignore[arg-type]
+    position = {"namespace": short, "name": long}
+    document = copying(position, position, long, {"name": long}, run=run(short))  # type: ignore[arg-type]
     document["operations"][1]["inputs"] = input_fields("read", long)
     assert [fault["at"] for fault in assert_problem(record(client, document), 400)["errors"]] == [
         "run.run",
@@ -337,11 +337,11 @@ class TestDryRun:
 
     def test_its_operations_have_their_defaults(self, client: FlaskClient) -> None:
         operations = record(client, worked(), dryRun="true").json["operations"]
-        said = {operation["name"]: operation for operation in operations}
-        assert said["store"]["description"] == ""
-        assert said["parse"]["inputs"] == [{"origin": "read", "name": "body", "influence": "direct"}]
-        assert said["parse"]["outputs"] == [{"name": "first_name"}, {"name": "last_name"}]
-        assert {name: operation["type"] for name, operation in said.items()} == {
+        payload = {operation["name"]: operation for operation in operations}
+        assert payload["store"]["description"] == ""
+        assert payload["parse"]["inputs"] == [{"origin": "read", "name": "body", "influence": "direct"}]
+        assert payload["parse"]["outputs"] == [{"name": "first_name"}, {"name": "last_name"}]
+        assert {name: operation["type"] for name, operation in payload.items()} == {
             "read": "READ",
             "parse": "TRANSFORM",
             "drop": "TRANSFORM",
@@ -355,18 +355,18 @@ class TestDryRun:
             writing("write", "b", *input_fields("read", "x"), *input_fields("make", "made")),
         ]
         answer = record(client, {"run": run(), "operations": operations}, dryRun="true")
-        there = {"namespace": "ns1", "name": "b"}
+        existing = {"namespace": "ns1", "name": "b"}
         assert answer.json["lineage"] == [
             {
                 "source": None,
-                "destination": there,
+                "destination": existing,
                 "fieldmap": [{"from": None, "to": "made"}],
                 "level": 1,
                 "direction": "backward",
             },
             {
                 "source": {"namespace": "ns1", "name": "a"},
-                "destination": there,
+                "destination": existing,
                 "fieldmap": [{"from": "x", "to": "x"}],
                 "level": 1,
                 "direction": "forward",
@@ -387,16 +387,16 @@ class TestDryRun:
 
     def test_it_stores_nothing_of_a_run_that_would_replace(self, client: FlaskClient) -> None:
         record_new(client, copying("a", "b", "x"))
-        before = lineage(client, "a")
+        previous = lineage(client, "a")
         assert record(client, copying("a", "b", "y"), dryRun="true").status_code == 200
-        assert lineage(client, "a") == before
+        assert lineage(client, "a") == previous
 
     def test_false_records(self, client: FlaskClient) -> None:
         assert record(client, worked(), dryRun="false").status_code == 201
 
-    @pytest.mark.parametrize("said", ["TRUE", "1", "", "yes", " true"])
-    def test_it_is_true_or_false(self, client: FlaskClient, said: str) -> None:
-        answer = record(client, worked(), dryRun=said)
+    @pytest.mark.parametrize("payload", ["TRUE", "1", "", "yes", " true"])
+    def test_it_is_true_or_false(self, client: FlaskClient, payload: str) -> None:
+        answer = record(client, worked(), dryRun=payload)
         assert [fault["at"] for fault in assert_problem(answer, 400)["errors"]] == ["dryRun"]
         assert is_store_empty(client)
 
@@ -418,20 +418,20 @@ class TestTheFirstDesignsForm:
 
     def test_what_it_means_in_operations(self, client: FlaskClient) -> None:
         operations = record(client, first_design(), dryRun="true").json["operations"]
-        said = {operation["name"]: operation for operation in operations}
-        assert {name: operation["type"] for name, operation in said.items()} == {
+        payload = {operation["name"]: operation for operation in operations}
+        assert {name: operation["type"] for name, operation in payload.items()} == {
             "read": "READ",
             "parse": "TRANSFORM",
             "drop": "TRANSFORM",
             "write": "WRITE",
         }
-        assert said["write"]["description"] == "Everyone"
-        assert said["write"]["destination"] == {
+        assert payload["write"]["description"] == "Everyone"
+        assert payload["write"]["destination"] == {
             "namespace": "ns1",
             "name": "people",
             "description": "Everyone",
         }
-        written = {(each["origin"], each["name"]) for each in said["write"]["inputs"]}
+        written = {(item["origin"], item["name"]) for item in payload["write"]["inputs"]}
         assert written == {("read", "body"), ("parse", "first_name"), ("parse", "last_name")}
 
     def test_destination_may_list_the_fields(self, client: FlaskClient) -> None:
@@ -450,10 +450,10 @@ class TestTheFirstDesignsForm:
             {"name": "write", "inputs": [{"field": {"name": "year"}}], "outputs": ["decade"]},
         ]
         operations = record(client, document, dryRun="true").json["operations"]
-        said = {operation["name"]: operation for operation in operations}
-        assert set(said) == {"read", "parse", "drop", "parse#2", "parse#3", "write", "write#2"}
-        assert said["parse#3"]["inputs"][0]["origin"] == "parse#2"
-        assert said["write#2"]["type"] == "WRITE"
+        payload = {operation["name"]: operation for operation in operations}
+        assert set(payload) == {"read", "parse", "drop", "parse#2", "parse#3", "write", "write#2"}
+        assert payload["parse#3"]["inputs"][0]["origin"] == "parse#2"
+        assert payload["write#2"]["type"] == "WRITE"
 
     def test_a_source_beside_fields_is_a_read_of_its_own(self, client: FlaskClient) -> None:
         document = first_design()
@@ -465,10 +465,10 @@ class TestTheFirstDesignsForm:
             }
         )
         operations = record(client, document, dryRun="true").json["operations"]
-        said = {operation["name"]: operation for operation in operations}
-        assert said["join.read"]["type"] == "READ"
-        assert said["join.read"]["source"] == {"namespace": "ns1", "name": "families", "description": ""}
-        origins = {(each["origin"], each["name"]) for each in said["join"]["inputs"]}
+        payload = {operation["name"]: operation for operation in operations}
+        assert payload["join.read"]["type"] == "READ"
+        assert payload["join.read"]["source"] == {"namespace": "ns1", "name": "families", "description": ""}
+        origins = {(item["origin"], item["name"]) for item in payload["join"]["inputs"]}
         assert origins == {("parse", "last_name"), ("join.read", "family")}
 
     def test_an_input_is_the_latest_earlier_output_of_its_name(self, client: FlaskClient) -> None:
@@ -477,9 +477,9 @@ class TestTheFirstDesignsForm:
             {"name": "trim", "inputs": [{"field": {"name": "last_name"}}], "outputs": ["last_name"]}
         )
         operations = record(client, document, dryRun="true").json["operations"]
-        said = {operation["name"]: operation for operation in operations}
-        assert said["trim"]["inputs"][0]["origin"] == "parse"
-        written = {each["name"]: each["origin"] for each in said["write"]["inputs"]}
+        payload = {operation["name"]: operation for operation in operations}
+        assert payload["trim"]["inputs"][0]["origin"] == "parse"
+        written = {item["name"]: item["origin"] for item in payload["write"]["inputs"]}
         assert written["last_name"] == "trim"
 
     def test_a_field_that_nothing_made_before_is_422(self, client: FlaskClient) -> None:

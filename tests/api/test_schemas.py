@@ -24,11 +24,11 @@ READER = CachedDocumentReader()
 Outcome = tuple[type[Any], Any]
 
 
-def shape_accepted(said: Any) -> bool:
+def shape_accepted(payload: Any) -> bool:
     """Whether the strict reading finds no fault of shape; a document may name its namespace."""
-    named = isinstance(said, dict) and "namespace" in said
+    by_name = isinstance(payload, dict) and "namespace" in payload
     try:
-        document.read(said, namespace=None if named else "ns1")
+        document.read(payload, namespace=None if by_name else "ns1")
     except UnreadableDocument:
         return False
     except (InvalidLineage, TooLarge):
@@ -36,17 +36,17 @@ def shape_accepted(said: Any) -> bool:
     return True
 
 
-def schema_of(said: Any) -> ma.Schema:
-    first = isinstance(said, dict) and "destination" in said
+def schema_of(payload: Any) -> ma.Schema:
+    first = isinstance(payload, dict) and "destination" in payload
     return FirstDesignDocumentSchema() if first else LineageDocumentSchema()
 
 
 @given(documents)
 @example(worked())
 @example(first_design())
-def test_documents_of_the_right_shape_are_accepted_by_both(said: Any) -> None:
-    assert schema_of(said).validate(said) == {}
-    assert shape_accepted(said)
+def test_documents_of_the_right_shape_are_accepted_by_both(payload: Any) -> None:
+    assert schema_of(payload).validate(payload) == {}
+    assert shape_accepted(payload)
 
 
 @settings(max_examples=600)
@@ -59,20 +59,20 @@ def test_documents_of_the_right_shape_are_accepted_by_both(said: Any) -> None:
 @example([])
 @example(None)
 @example({"destination": {"name": "x", "fields": None}})
-def test_a_schema_accepts_what_the_strict_reading_accepts(said: Any) -> None:
-    assert (schema_of(said).validate(said) == {}) is shape_accepted(said)
+def test_a_schema_accepts_what_the_strict_reading_accepts(payload: Any) -> None:
+    assert (schema_of(payload).validate(payload) == {}) is shape_accepted(payload)
 
 
-def outcome(read: Any, *arguments: Any, **named: Any) -> Outcome:
+def outcome(read: Any, *arguments: Any, **by_name: Any) -> Outcome:
     """What a reading gave, or the error that it raised; other errors come through."""
     try:
-        found = read(*arguments, **named)
+        result = read(*arguments, **by_name)
     except (UnreadableDocument, InvalidLineage) as error:
         return type(error), sorted(error.errors)
     except TooLarge as error:
         return TooLarge, str(error)
-    assert isinstance(found, Reading)
-    return Reading, (found.run, found.operations.info, sorted(found.warnings))
+    assert isinstance(result, Reading)
+    return Reading, (result.run, result.operations.info, sorted(result.warnings))
 
 
 def strictly(raw: bytes, *, namespace: str | None) -> Reading:
@@ -91,18 +91,18 @@ namespaces = st.sampled_from(["ns1", "ns2", None]) | names
 
 
 @given(st.data(), mutated(), namespaces)
-def test_the_fast_reading_is_the_strict_one(data: st.DataObject, said: Any, namespace: str | None) -> None:
-    assert_alike(data.draw(written(said)), namespace)
-    assert_alike(data.draw(written(said)), namespace)
+def test_the_fast_reading_is_the_strict_one(data: st.DataObject, payload: Any, namespace: str | None) -> None:
+    assert_alike(data.draw(written(payload)), namespace)
+    assert_alike(data.draw(written(payload)), namespace)
 
 
 @settings(max_examples=300)
 @given(st.data(), documents, st.sampled_from(["ns1", None]))
 def test_likewise_of_damaged_bytes_of_remembered_operations(
-    data: st.DataObject, said: Any, namespace: str | None
+    data: st.DataObject, payload: Any, namespace: str | None
 ) -> None:
-    said.pop("namespace", None)
-    raw = data.draw(written(said))
+    payload.pop("namespace", None)
+    raw = data.draw(written(payload))
     assert_alike(raw, namespace)
     for _ in range(3):
         assert_alike(data.draw(damaged(raw)), namespace)
@@ -114,10 +114,10 @@ def test_any_bytes_are_a_reading_or_one_of_three_errors(raw: bytes) -> None:
 
 
 @given(st.data(), documents)
-def test_another_run_of_remembered_operations(data: st.DataObject, said: Any) -> None:
-    said.pop("namespace", None)
-    assert_alike(data.draw(written(said)), "ns1")
-    said["run"]["run"] += " again"
-    assert_alike(data.draw(written(said)), "ns1")
-    assert_alike(data.draw(written({**said, "x": said["operations"]})), "ns1")
-    assert_alike(data.draw(written({"x": [said["operations"]], **said, "colour": "red"})), "ns2")
+def test_another_run_of_remembered_operations(data: st.DataObject, payload: Any) -> None:
+    payload.pop("namespace", None)
+    assert_alike(data.draw(written(payload)), "ns1")
+    payload["run"]["run"] += " again"
+    assert_alike(data.draw(written(payload)), "ns1")
+    assert_alike(data.draw(written({**payload, "x": payload["operations"]})), "ns1")
+    assert_alike(data.draw(written({"x": [payload["operations"]], **payload, "colour": "red"})), "ns2")

@@ -20,14 +20,14 @@ def document(sql: Any = DAILY, name: str = "r1", **also: Any) -> Json:
     return {"run": run(name), "sql": sql, **also}
 
 
-def post(client: FlaskClient, said: Any, **query: Any) -> TestResponse:
-    return client.post(path("ns1", "sql", **query), json=said)
+def post(client: FlaskClient, payload: Any, **query: Any) -> TestResponse:
+    return client.post(path("ns1", "sql", **query), json=payload)
 
 
 def pairs(client: FlaskClient, name: str, source: str) -> list[Json]:
     """The field map from a source into an end point."""
     entries = lineage(client, name, direction="backward")
-    (entry,) = [one for one in entries if (one["source"] or {}).get("name") == source]
+    (entry,) = [first for first in entries if (first["source"] or {}).get("name") == source]
     fieldmap: list[Json] = entry["fieldmap"]
     return fieldmap
 
@@ -50,9 +50,9 @@ def test_lineage_direct_and_indirect(client: FlaskClient) -> None:
         {"from": "net", "to": "total"},
         {"from": "tax", "to": "total"},
     ]
-    asked = ("ns1", "endpoints", "totals", "fields", "total", "lineage")
+    query = ("ns1", "endpoints", "totals", "fields", "total", "lineage")
     (transform,) = [
-        one for one in get_json(client, *asked, **ALL)["operations"] if one["type"] == "TRANSFORM"
+        first for first in get_json(client, *query, **ALL)["operations"] if first["type"] == "TRANSFORM"
     ]
     assert (transform["name"], transform["description"]) == ("totals.total", "net + tax")
 
@@ -67,7 +67,7 @@ def test_a_daily_job_keeps_one_checksum(client: FlaskClient) -> None:
 def test_a_dry_run_stores_nothing(client: FlaskClient) -> None:
     answer = post(client, document(), dryRun="true")
     assert answer.status_code == 200
-    assert [one["name"] for one in answer.json["operations"]] == [
+    assert [first["name"] for first in answer.json["operations"]] == [
         "read orders",
         "totals.total",
         "write totals",
@@ -81,8 +81,8 @@ def test_a_dry_run_stores_nothing(client: FlaskClient) -> None:
 
 def test_the_catalogue_of_the_store(client: FlaskClient) -> None:
     star = document("CREATE TABLE copied AS SELECT * FROM invoices JOIN people ON who = person", "r2")
-    before = post(client, star, dryRun="true").json
-    assert len(before["warnings"]) == 4
+    previous = post(client, star, dryRun="true").json
+    assert len(previous["warnings"]) == 4
     record_new(
         client, copying("x", "invoices", "who", "sum"), copying("y", "people", "person", run=run("r3"))
     )
@@ -91,13 +91,13 @@ def test_the_catalogue_of_the_store(client: FlaskClient) -> None:
     assert [pair["to"] for pair in pairs(client, "copied", "invoices")] == ["sum", "*", "who"]
 
 
-def test_what_is_not_known_is_told_and_not_guessed(client: FlaskClient) -> None:
+def test_what_is_not_known_is_reported_and_not_guessed(client: FlaskClient) -> None:
     answer = post(client, document("INSERT INTO totals SELECT * FROM elsewhere"))
     assert answer.status_code == 201
     assert {warning["at"] for warning in answer.json["warnings"]} == {"sql"}
-    said = " ".join(warning["detail"] for warning in answer.json["warnings"])
-    assert "'elsewhere'" in said
-    assert "'totals'" in said
+    payload = " ".join(warning["detail"] for warning in answer.json["warnings"])
+    assert "'elsewhere'" in payload
+    assert "'totals'" in payload
     (entry,) = lineage(client, "totals", direction="backward")
     assert (entry["source"]["name"], entry["fieldmap"], entry["unknown"]) == ("elsewhere", [], True)
 
@@ -106,12 +106,12 @@ def test_a_script_and_a_dialect(client: FlaskClient) -> None:
     sql = "SELECT a, b INTO #t FROM [my orders]; INSERT INTO totals (total) SELECT a FROM #t"
     assert post(client, document(sql, dialect="tsql")).status_code == 201
     assert pairs(client, "totals", "my orders") == [{"from": "a", "to": "total"}]
-    names = [one["name"] for one in get_json(client, "ns1", "endpoints")["endpoints"]]
+    names = [first["name"] for first in get_json(client, "ns1", "endpoints")["endpoints"]]
     assert names == ["my orders", "totals"]
 
 
 @pytest.mark.parametrize(
-    ("said", "at"),
+    ("payload", "position"),
     [
         ({}, ["run", "sql"]),
         (document("CREATE TABLE"), ["sql"]),
@@ -127,8 +127,8 @@ def test_a_script_and_a_dialect(client: FlaskClient) -> None:
         ([], [""]),
     ],
 )
-def test_what_is_400(client: FlaskClient, said: Any, at: list[str]) -> None:
-    assert error_paths(post(client, said), 400) == at
+def test_what_is_400(client: FlaskClient, payload: Any, position: list[str]) -> None:
+    assert error_paths(post(client, payload), 400) == position
     assert is_store_empty(client)
 
 

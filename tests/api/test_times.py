@@ -33,10 +33,10 @@ def starts_in(client: FlaskClient, start: str, end: str) -> list[int]:
     """The starts of the runs of a window, oldest first; every other question must see the same."""
     listed = get_json(client, *RUNS, start=start, end=end)["runs"]
     ways = [way["runs"] for way in get_json(client, *WAYS, start=start, end=end)["paths"]]
-    assert ways == ([[each["run"] for each in listed]] if listed else [])
+    assert ways == ([[item["run"] for item in listed]] if listed else [])
     assert bool(get_json(client, *HIGH_LEVEL, start=start, end=end)) is bool(listed)
     assert bool(get_json(client, *DETAILED, start=start, end=end)["nodes"]) is bool(listed)
-    return sorted(each["startTime"] for each in listed)
+    return sorted(item["startTime"] for item in listed)
 
 
 @pytest.mark.parametrize(
@@ -125,20 +125,20 @@ def test_the_default_window_is_the_last_thirty_days(client: FlaskClient, route: 
         document["operations"][0]["description"] = name
         record_new(client, document)
     record_new(client, copying("a", "b", "x", run=run("to come", start_ms=now_ms + HOUR * 1000)))
-    said = client.get(path(*route))
-    assert said.status_code == 200
-    assert said.json == client.get(path(*route, start="now-30d", end="now")).json or route == WAYS
+    payload = client.get(path(*route))
+    assert payload.status_code == 200
+    assert payload.json == client.get(path(*route, start="now-30d", end="now")).json or route == WAYS
     if route in (WAYS, RUNS):
-        assert "29 days" in said.text
-        assert "31 days" not in said.text
-        assert "to come" not in said.text
+        assert "29 days" in payload.text
+        assert "31 days" not in payload.text
+        assert "to come" not in payload.text
         assert "31 days" in client.get(path(*route, start="now-32d")).text
         assert "to come" in client.get(path(*route, end="now+2h")).text
 
 
 def test_the_window_asked_comes_back_in_seconds(thousands: FlaskClient) -> None:
-    said = get_json(thousands, *WAYS, start="1.5", end="3")
-    assert (said["startTimeInSeconds"], said["endTimeInSeconds"]) == (1.5, 3)
+    payload = get_json(thousands, *WAYS, start="1.5", end="3")
+    assert (payload["startTimeInSeconds"], payload["endTimeInSeconds"]) == (1.5, 3)
 
 
 def test_now_is_the_same_moment_in_both_ends(thousands: FlaskClient) -> None:
@@ -214,7 +214,7 @@ def test_what_is_no_time_is_400(thousands: FlaskClient, wrong: str) -> None:
             assert set(errors_by_path(thousands.get(path(*route, **{name: wrong})))) == {name}
 
 
-def test_both_ends_are_told_at_once(thousands: FlaskClient) -> None:
+def test_both_ends_are_reported_at_once(thousands: FlaskClient) -> None:
     assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, start="x", end="y")))) == {"start", "end"}
 
 
@@ -247,16 +247,16 @@ class TestTheQueryString:
     def test_an_unknown_parameter_is_400_and_the_known_are_named(
         self, thousands: FlaskClient, name: str
     ) -> None:
-        said = errors_by_path(thousands.get(path(*HIGH_LEVEL, **{name: "5"})))
-        assert list(said) == [name]
-        for known in ("start", "end", "level", "direction", "indirect", "failed"):
-            assert known in said[name]
+        payload = errors_by_path(thousands.get(path(*HIGH_LEVEL, **{name: "5"})))
+        assert list(payload) == [name]
+        for existing in ("start", "end", "level", "direction", "indirect", "failed"):
+            assert existing in payload[name]
 
     def test_a_parameter_without_a_name_is_unknown(self, thousands: FlaskClient) -> None:
         assert list(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?=5"))) == [""]
 
     @pytest.mark.parametrize(
-        ("route", "query", "known"),
+        ("route", "query", "existing"),
         [
             (HIGH_LEVEL, "start=5&start=5", ["start", "end", "level", "direction", "indirect", "failed"]),
             (
@@ -270,10 +270,10 @@ class TestTheQueryString:
         ],
     )
     def test_a_parameter_given_twice_is_400_and_the_known_are_named(
-        self, thousands: FlaskClient, route: tuple[str, ...], query: str, known: list[str]
+        self, thousands: FlaskClient, route: tuple[str, ...], query: str, existing: list[str]
     ) -> None:
-        (said,) = errors_by_path(thousands.get(f"{path(*route)}?{query}")).values()
-        assert not [name for name in known if name not in said]
+        (payload,) = errors_by_path(thousands.get(f"{path(*route)}?{query}")).values()
+        assert not [name for name in existing if name not in payload]
 
     @pytest.mark.parametrize(
         ("query", "expected"),
@@ -286,7 +286,7 @@ class TestTheQueryString:
             ("start=x&end=y&level=z&direction=w&indirect=v&failed=u", {"start", "end", "level", "direction"}),
         ],
     )
-    def test_every_fault_is_told_at_once(
+    def test_every_fault_is_reported_at_once(
         self, thousands: FlaskClient, query: str, expected: set[str]
     ) -> None:
         assert expected <= set(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?{query}")))

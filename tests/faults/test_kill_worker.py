@@ -74,7 +74,7 @@ def kill_workers(server: Server, ledger: Ledger, clients: Sequence[Client]) -> N
     for number in range(KILLS):
         acknowledgements = ledger.acknowledgements
         eventually(
-            lambda known=acknowledgements: ledger.acknowledgements >= known + PROGRESS_RUNS,
+            lambda existing=acknowledgements: ledger.acknowledgements >= existing + PROGRESS_RUNS,
             30,
             "writers get on",
         )

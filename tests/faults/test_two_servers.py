@@ -62,7 +62,7 @@ def test_one_of_two_servers_is_killed(store: Path, report: Callable[[str], None]
             victim.kill()
             acknowledgements = ledger.acknowledgements
             took = eventually(
-                lambda known=acknowledgements: ledger.acknowledgements > known, 10, "the other goes on"
+                lambda existing=acknowledgements: ledger.acknowledgements > existing, 10, "the other goes on"
             )
             victim.start()
             report(f"the other got on after {took:.2f} s")

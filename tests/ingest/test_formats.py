@@ -110,7 +110,7 @@ class TestRoutes:
     def app(self, store: LineageStore) -> Flask:
         return create_app(store)
 
-    @pytest.mark.parametrize("document_format", ROUTED, ids=lambda each: each.name)
+    @pytest.mark.parametrize("document_format", ROUTED, ids=lambda item: item.name)
     def test_its_documents_are_recorded(self, app: Flask, document_format: DocumentFormat) -> None:
         client, route = app.test_client(), f"/v3/namespaces/shop/{document_format.route}"
         document = DOCUMENTS[document_format.name]
@@ -123,7 +123,7 @@ class TestRoutes:
         assert [run["checksum"] for run in runs] == [run["checksum"] for run in previews]
         assert all(run["recorded"] for run in runs)
 
-    @pytest.mark.parametrize("document_format", ROUTED, ids=lambda each: each.name)
+    @pytest.mark.parametrize("document_format", ROUTED, ids=lambda item: item.name)
     def test_it_is_in_the_openapi_document(self, app: Flask, document_format: DocumentFormat) -> None:
         paths = app.test_client().get("/openapi.json").json["paths"]
         operation = paths[f"/v3/namespaces/{{namespace}}/{document_format.route}"]["post"]

@@ -48,7 +48,7 @@ def table(spark: SparkSession, url: str, name: str) -> DataFrame:
     return spark.read.format("fll").option("store", url).option("table", name).load()
 
 
-@pytest.mark.parametrize("of", [name.value for name in TableName])
+@pytest.mark.parametrize("name", [name.value for name in TableName])
 def test_regions_hold_the_same_rows(spark: SparkSession, url: str, sample_url: str, name: str) -> None:
     datasource.register(spark)
     frame, expected = table(spark, url, name), table(spark, sample_url, name)

@@ -63,7 +63,9 @@ class TestTheTable:
     def test_none(self, hbase: Hbase) -> None:
         with opened(hbase.url("never_made")) as table:
             for _ in range(2):
-                with pytest.raises(ConfigurationError, match=r"no table 'never_made'; create it with `fll table create`"):
+                with pytest.raises(
+                    ConfigurationError, match=r"no table 'never_made'; create it with `fll table create`"
+                ):
                     table.get(b"a")
 
     @pytest.mark.parametrize(
