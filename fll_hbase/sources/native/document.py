@@ -1,6 +1,6 @@
 """Our own document: a run and its operations, in either of two forms.
 
-The forms are those of the REST contract; docs/recording.md describes them.
+The forms are those of the REST contract; `/openapi.json` describes them.
 """
 
 from __future__ import annotations
