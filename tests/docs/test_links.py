@@ -50,6 +50,13 @@ def is_broken(page: Path, target: str) -> bool:
     return bool(anchor) and (linked.suffix != ".md" or anchor not in anchors(linked))
 
 
+def test_pages_named_in_code_exist() -> None:
+    modules = [path for folder in ("api", "fll_hbase") for path in (ROOT / folder).rglob("*.py")]
+    names = {name for path in modules for name in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text())}
+    assert names
+    assert [name for name in sorted(names) if not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in internal_links(page) if is_broken(page, target)] == []
