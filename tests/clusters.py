@@ -45,7 +45,7 @@ class Ports:
 
 
 class Cluster:
-    """What `hbase-local` starts in a folder; leaving `with` stops it."""
+    """A cluster that `hbase-local` starts in a directory; leaving `with` stops it."""
 
     def __init__(self, data: Path, ports: Ports | None = None) -> None:
         self.data = data
@@ -89,7 +89,7 @@ class Cluster:
         self.launch("wait")
 
     def status(self) -> dict[str, str]:
-        """What each daemon is: up, down, paused or silent."""
+        """Return the state of each daemon: up, down, paused or silent."""
         lines = self._run("status").stdout.splitlines()
         return dict(line.split(maxsplit=2)[:2] for line in lines)
 
@@ -109,18 +109,18 @@ class Cluster:
         return self.launch("ddl", *options, stdin=statements)
 
     def tool(self, *args: str) -> str:
-        """What a command of `hbase-local tool` prints."""
+        """Return the output of a command of `hbase-local tool`."""
         return self.launch("tool", *args)
 
     def launch(self, *args: str, stdin: str = "") -> str:
-        """What the launcher prints. Raises AssertionError with what it complained of where it fails."""
+        """Return the output of the launcher. Raises AssertionError with its error output if it fails."""
         done = self._run(*args, stdin=stdin)
         assert done.returncode == 0, f"hbase-local {' '.join(args)}: {done.stderr}"
         return done.stdout
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the launcher is told in its environment."""
+        """Return the environment of the launcher."""
         return {
             **os.environ,
             "HBASE_DATA": str(self.data),

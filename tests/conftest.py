@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis runs, the same examples every time under CI; and one HBase."""
+"""Shared by all tests: hypothesis profiles, the same examples every time in CI, and one HBase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do tests find a store of each engine: files and memory for SQLite, a real cluster for HBase."""
+"""Stores of each engine for tests: files and memory for SQLite, a real cluster for HBase."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _inputs(draw: st.DrawFn, givers: tuple[Operation, ...]) -> tuple[InputField,
 
 
 def infos(*, transforms_max: int = 5) -> st.SearchStrategy[FieldLineageInfo]:
-    """What valid operations mean."""
+    """Lineage of valid operations."""
     return operation_sets(transforms_max=transforms_max).map(lineage.build_lineage)
 
 

@@ -60,7 +60,7 @@ def lines(body: bytes) -> list[Any]:
 def send(
     client: FlaskClient, body: bytes, route: str = "lineage", *, namespace: str = "ns1", **headers: str
 ) -> TestResponse:
-    """What the server says to a body of these very bytes; header names take `_` for `-`."""
+    """Send exactly these bytes and return the answer; header names use `_` for `-`."""
     payload = {"Content-Type": "application/json"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
@@ -131,5 +131,5 @@ def error_paths(answer: TestResponse, status: int) -> list[str]:
 
 
 def errors_by_path(answer: TestResponse) -> dict[str, str]:
-    """What a 400 says is wrong, by parameter."""
+    """Return the errors of a 400 answer, by parameter."""
     return {fault["at"]: fault["detail"] for fault in assert_problem(answer, 400)["errors"]}

@@ -166,7 +166,7 @@ class TestTheWorkedExample:
 
 
 class TestHighLevel:
-    """Which fields of which end points made which, many hops each way."""
+    """The high-level query: field pairs over many hops."""
 
     def test_both_directions_by_level_source_and_destination(self, client: FlaskClient) -> None:
         chain(client, 4)

@@ -71,7 +71,7 @@ def resolved(document: Json, schema: Json) -> jsonschema_rs.Validator:
 
 @pytest.fixture(scope="module")
 def recordable(document: Json) -> jsonschema_rs.Validator:
-    """What the document says may be recorded."""
+    """Strategies for request bodies, from the OpenAPI document."""
     operation = document["paths"]["/v3/namespaces/{namespace}/lineage"]["post"]
     return resolved(document, operation["requestBody"]["content"]["application/json"]["schema"])
 

@@ -113,7 +113,7 @@ def test_it_is_answered(client: FlaskClient) -> None:
 
 
 class TestDryRun:
-    """What would be recorded."""
+    """Return the answer of a dry run."""
 
     def test_it_reports_the_operations(self, client: FlaskClient) -> None:
         answer = record(client, PIPELINE, dryRun="true")

@@ -64,7 +64,7 @@ def test_a_schema_accepts_what_the_strict_reading_accepts(payload: Any) -> None:
 
 
 def outcome(read: Any, *arguments: Any, **by_name: Any) -> Outcome:
-    """What a reading gave, or the error that it raised; other errors come through."""
+    """Return the result of a reader, or the error it raised; other errors propagate."""
     try:
         result = read(*arguments, **by_name)
     except (UnreadableDocument, InvalidLineage) as error:

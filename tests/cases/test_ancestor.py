@@ -126,7 +126,7 @@ def test_info(case: dict[str, Any]) -> None:
 
 
 def compared(expect: dict[str, Any], info: FieldLineageInfo) -> Iterator[tuple[Summary, Summary]]:
-    """What the case says and what was found, one after the other."""
+    """The expected lineage of the case and the actual one, one after the other."""
     for member, make in SUMMARIES.items():
         if member in expect:
             yield sets(expect[member]), make(info)

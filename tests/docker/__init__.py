@@ -1,1 +1,1 @@
-"""Do the images hold together, as far as that can be told without an engine to build them?"""
+"""Tests of the images, as far as files can be checked without a Docker engine."""

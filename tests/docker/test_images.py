@@ -1,4 +1,4 @@
-"""Is everything there that the images copy, run and name; does what they run also run outside?"""
+"""Files that the images copy, run and name exist, and their commands also run outside."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ every_image = pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path
 
 
 def instructions(path: Path, name: str) -> list[str]:
-    """What follows the name, continued lines joined."""
+    """Return the arguments of an instruction, continued lines joined."""
     text = re.sub(r"\\\n\s*", " ", path.read_text())
     return re.findall(rf"^{name} +(.*)$", text, re.MULTILINE)
 
@@ -151,7 +151,7 @@ class TestCompose:
 
 @contextmanager
 def started(folder: Path) -> Iterator[dict[str, str]]:
-    """What the image of the API starts, here and on this machine alone; its environment."""
+    """The command of the API image, run here on loopback only, with its environment."""
     environment = {
         **os.environ,
         "FLL_HOST": "127.0.0.1",

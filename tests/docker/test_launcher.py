@@ -1,4 +1,4 @@
-"""Does `hbase-local` start, tell, change and stop a real HBase, and say what is wrong where it cannot?"""
+"""`hbase-local` starts, reports, changes and stops a real HBase, and explains errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What do clients lose when processes die: real servers, killed, stopped and restarted in mid-write."""
+"""Clients lose nothing when real server processes are killed, paused and restarted."""

@@ -1,4 +1,4 @@
-"""What does one client see: a connection that is opened anew after it broke, and a tally."""
+"""One client: a connection that is reopened after it breaks, and a tally of its requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Tally:
-    """What one client lived through."""
+    """Counts and durations of the requests of one client."""
 
     answers: int = 0
     broken: int = 0

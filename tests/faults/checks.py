@@ -64,7 +64,7 @@ def none_refused(clients: Iterable[Client]) -> None:
 
 
 def outages(clients: Iterable[Client]) -> str:
-    """What clients lived through, in one line."""
+    """Summarise the tallies of clients in one line."""
     tallies = [tally for client in clients for tally in client.tallies]
     refused = [seconds for tally in tallies for seconds in tally.refused]
     return (

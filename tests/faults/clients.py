@@ -1,4 +1,4 @@
-"""Who writes and asks while the server is hurt: clients that resend until they are answered."""
+"""Writers and readers that work during a failure and resend until they get an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is hurt: a table split over region servers, `fll serve` before it, and clients at work."""
+"""A table split over region servers, `fll serve` in front of it, and clients at work."""
 
 from __future__ import annotations
 

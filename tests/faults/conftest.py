@@ -1,4 +1,4 @@
-"""What do all tests of faults share: a place for a store, and a way to report figures."""
+"""Fixtures of all fault tests: a path for a store, and a way to report figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must the server know by now: every run sent, every run acknowledged."""
+"""The expected state of the server: every run sent and every run acknowledged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OFTEN, OFTEN_MS = 8, 1_800_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """What one document says of a run; another document about the same run is another version."""
+    """One document of a run; another document of the same run is another version."""
 
     run: str
     start_ms: int
@@ -64,7 +64,7 @@ EVER = Window(FIRST_START_MS, FIRST_START_MS + STARTS * STEP_MS)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was known when a question was asked."""
+    """The state of the ledger when a query was sent."""
 
     settled: dict[str, Version]
     possible: set[Version]
@@ -106,7 +106,7 @@ class Ledger:
             return Moment(settled, possible, len(self._sent))
 
     def bounds(self, moment: Moment) -> tuple[list[Version], set[Version]]:
-        """What an answer got since that moment must hold, and what it may hold."""
+        """Return the versions that an answer since that moment must and may contain."""
         with self._lock:
             since = self._sent[moment.sent :]
         touched = {version.run for version in since}

@@ -138,7 +138,7 @@ class Input:
         path.write_bytes(b"\n".join(lines))
 
     def rows(self) -> Rows:
-        """What they come to in a store where nothing went wrong."""
+        """Return the rows of the input in a store without failures."""
         reader = CachedDocumentReader()
         table = open_table("sqlite:///:memory:")
         with closing(LineageStore(table)) as store:

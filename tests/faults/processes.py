@@ -1,4 +1,4 @@
-"""What do processes do right now, as the kernel lists it: their states, locks and connections."""
+"""States, locks and connections of processes, from /proc."""
 
 from __future__ import annotations
 

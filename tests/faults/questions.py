@@ -1,4 +1,4 @@
-"""What is asked of the server, and what a plain list of runs answers."""
+"""Queries of the fault tests, and their answers from a plain list of runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Which runs touched the end point."""
+    """The runs that read or wrote the dataset."""
 
     window: Window
     end_point: str = SINK
@@ -44,7 +44,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Which fields made which: the contents of the window."""
+    """High-level lineage: the contents of the window."""
 
     window: Window
     end_point: str = SINK
@@ -64,7 +64,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Which runs made one field: the first design's question."""
+    """The runs that produced one field, by the route of the first design."""
 
     window: Window
     content: int
@@ -92,7 +92,7 @@ def random_question(versions: list[Version], chance: random.Random) -> Question:
 def wrong(
     question: Question, results: list[Hashable], must: Iterable[Version], may: Iterable[Version]
 ) -> str:
-    """Why an answer is wrong, given what it must and what it may hold; empty when it is right."""
+    """Explain how an answer is wrong, given what it must and may contain; empty if it is right."""
     missing = question.expected(must) - set(results)
     invented = set(results) - question.expected(may)
     twice = len(results) - len(set(results))

@@ -1,4 +1,4 @@
-"""Where is the server, which processes is it, and how are they hurt."""
+"""A server process under test: its address, its workers, and signals to them."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Server:
         return self._process.wait(seconds)
 
     def log(self) -> str:
-        """What the server said."""
+        """Return the log of the server."""
         path = self.store.with_suffix(".log")
         return path.read_text(errors="replace") if path.exists() else ""
 

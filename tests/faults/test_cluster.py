@@ -1,4 +1,4 @@
-"""What is lost when parts of HBase die, stand still or come back: nothing; and no answer is ever wrong.
+"""Failures of HBase processes lose no acknowledged run, and no answer is ever wrong.
 
 All in one file, because tests run in parallel by files: there is one cluster.
 """

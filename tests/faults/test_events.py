@@ -1,4 +1,4 @@
-"""Are acknowledged events there after every process was killed, whatever their order?"""
+"""Acknowledged events survive the end of every process, in whatever order they were sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is lost when the whole server dies at once: nothing acknowledged, and the file opens again."""
+"""Killing the whole server loses no acknowledged run, and the file opens again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is lost when workers die in mid-write: nothing acknowledged, and no answer is ever partial."""
+"""Killing workers during writes loses no acknowledged run, and no answer is partial."""
 
 from __future__ import annotations
 

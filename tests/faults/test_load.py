@@ -1,4 +1,4 @@
-"""Is a load whole after whatever hurt it, once it was started again: nothing lost, nothing doubled?"""
+"""A load that failed is complete after a restart: nothing lost, nothing stored twice."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_two_at_once(given: Input, expected: Rows, store: Path, url: str) -> Non
 
 
 def test_no_room_for_rejects(store: Path, url: str) -> None:
-    """What a full disk is to those who write: a file that cannot grow. All else was recorded before."""
+    """A full disk, simulated by a file size limit: everything else was recorded before."""
     small_input = Input(store.with_name("few"), runs=50)
     long = [bytes([letter]) * BAD_LINE_BYTES for letter in b"abcd"]
     file = store.with_name("long")

@@ -1,4 +1,4 @@
-"""What happens when a worker stands still: others go on, or say within a bounded time when to come back."""
+"""While a worker is stopped, others go on or answer within a bounded time when to retry."""
 
 from __future__ import annotations
 

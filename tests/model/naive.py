@@ -39,7 +39,7 @@ Path: TypeAlias = tuple[Step, ...]
 
 @dataclass(slots=True)
 class NaiveLineage:
-    """What a set of operations says of fields, pair by pair; a pair may be in several sets."""
+    """Return the field pairs of operations one by one; a pair may be in several sets."""
 
     direct: set[FieldPair] = field(default_factory=set)
     indirect: set[FieldPair] = field(default_factory=set)

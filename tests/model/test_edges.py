@@ -15,7 +15,7 @@ from fll_hbase.model.operations import Influence, Read, Write
 
 
 def edges_of(relations: Iterable[DatasetLineage]) -> set[FieldEdge]:
-    """What relations say, as edges."""
+    """Convert relations to edges."""
     actual = set()
     for first in relations:
         for pairs, influence in ((first.direct, Influence.DIRECT), (first.indirect, Influence.INDIRECT)):

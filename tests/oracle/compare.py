@@ -11,7 +11,7 @@ from .questions import Ask
 
 
 def differences(oracle: Oracle, ask: Ask, status: int, body: Any, truncated: bool) -> str:
-    """What differs between the server's answer and the oracle's; empty when nothing does."""
+    """Describe the difference between the server's answer and the oracle's; empty if equal."""
     due_status, due_body, due_truncated = ask.expected(oracle)
     if status != due_status:
         return f"status {status}, due {due_status}"

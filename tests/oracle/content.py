@@ -69,7 +69,7 @@ class Operation:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What makes two operations one: type, name, description, end point, inputs, outputs."""
+        """Return the identity of an operation: type, name, description, dataset, inputs, outputs."""
         lists: tuple[Any, ...] = (self.inputs, self.outputs)
         if readings.IDENTITY_IGNORES_ORDER:
             lists = tuple(frozenset(item) for item in lists)
@@ -126,7 +126,7 @@ def type_of(content: Content, node: Node) -> str | None:
 
 
 def faults(content: Content) -> list[Json]:
-    """Why the document is refused with 422: `at` (as near as the contract says) and `fault`."""
+    """Return the reason of a 422: `at` (as precise as the contract) and `fault`."""
     types = {operation.type for operation in content}
     datasets_found = [
         {"at": "operations", "fault": f"no {item}"} for item in ("READ", "WRITE") if item not in types

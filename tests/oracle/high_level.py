@@ -75,7 +75,7 @@ def _entry(
 
 
 def entries_once(claim_sets: Iterable[Claim]) -> list[Json]:
-    """What one document says: each (source, destination) once, forward, generated ones backward."""
+    """Return the lineage of one document: each pair once, forward, generated fields backward."""
     runs = [frozenset(claim_sets)]
     entries = []
     for source, destination in {(claim.source, claim.destination) for claim in runs[0]}:

@@ -26,7 +26,7 @@ MEMBERS = ("application", "version", "type", "program", "run", "startTime", "sta
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What stands recorded under one run id."""
+    """The state recorded under one run id."""
 
     namespace: str
     members: tuple[tuple[str, object], ...]

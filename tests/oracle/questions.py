@@ -47,7 +47,7 @@ class Ask:
         return paths[self.kind] + ("?" + urlencode(query) if query else "")
 
     def expected(self, oracle: Oracle) -> tuple[int, Any, bool]:
-        """What the oracle answers: status, body, and whether `Truncated: true` is due."""
+        """An answer of the oracle: status, body, and whether `Truncated: true` is due."""
         dataset = (self.namespace, self.name)
         window = (self.start_ms, self.end_ms)
         options = {name: _value(value) for name, value in self.options}

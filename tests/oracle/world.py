@@ -107,7 +107,7 @@ def record_history(recorded: History, level_max: int) -> tuple[World, str]:
 
 
 def differs(recorded: History, ask: Ask | None, level_max: int) -> str:
-    """What differs after a history: in recording it, or in one question."""
+    """Return the first difference of a history, in recording or in a query."""
     world, wrong = record_history(recorded, level_max)
     return wrong if wrong or ask is None else world.ask(ask)
 

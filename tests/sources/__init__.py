@@ -1,1 +1,1 @@
-"""Does each source read what its clients send: shapes, golden cases, anything at all?"""
+"""Each source reads what its clients send: shapes, golden cases, arbitrary input."""

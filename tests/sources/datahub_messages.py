@@ -1,4 +1,4 @@
-"""Which messages do DataHub's clients send: aspects of few words, wrapped in every envelope."""
+"""Messages of DataHub's clients: small aspects in every envelope."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ENVELOPES: dict[MessageFormat, Callable[[Any], Any]] = {
 def ingested(
     document: Any, form: MessageFormat = MessageFormat.ENTITIES, *, now_ms: int = NOW_MS
 ) -> ParsedMessage:
-    """What a message comes to."""
+    """Parse a message."""
     return read(document, form=form, now_ms=now_ms)
 
 

@@ -1,4 +1,4 @@
-"""What does a message of DataHub come to, as golden cases tell it."""
+"""Runner of the golden cases of DataHub messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the events of a run come to, as golden cases tell it.
+"""Runner of the golden cases of OpenLineage events.
 
 A case has `events`, and `rules` where names are mapped; all events tell of one run or of none.
 """
@@ -18,7 +18,7 @@ from fll_hbase.sources import name_rules, openlineage
 
 
 def reported_by(case: dict[str, Any]) -> dict[str, Any]:
-    """What the events come to, as JSON; or what is wrong with them."""
+    """Return the merged events as JSON, or their errors."""
     rules = name_rules.parse_rules(case.get("rules", ""))
     try:
         readings = [openlineage.read(event, rules=rules) for event in case["events"]]
@@ -57,7 +57,7 @@ def _run(reported_of: Sequence[IncomingEvent]) -> dict[str, Any]:
 
 
 def _facts(payload: Iterable[run_events.EventRunFacts]) -> Iterable[dict[str, Any]]:
-    """What is told of the run alone, event by event, without what is not said."""
+    """Return the facts of each event without empty members."""
     for facts in payload:
         members = {name: getattr(facts, name) for name in facts.__struct_fields__}
         members["names"] = members.pop("physical_names")

@@ -1,4 +1,4 @@
-"""Which events could there be: strategies for documents near what agents send."""
+"""Strategies for documents close to the events of real agents."""
 
 from __future__ import annotations
 

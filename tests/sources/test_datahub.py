@@ -1,4 +1,4 @@
-"""What messages of DataHub's clients come to: which runs, which schemas, which faults."""
+"""DataHub messages become the expected runs, metadata and errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LINEAGE = {
 
 
 def faults(document: Any, form: MessageFormat = MessageFormat.ENTITIES) -> dict[str, str]:
-    """What is wrong with a message, by place."""
+    """Return the errors of a message, by path."""
     with pytest.raises(UnreadableDocument) as error:
         ingested(document, form)
     return {fault.path: fault.detail for fault in error.value.errors}
@@ -103,7 +103,7 @@ class TestEnvelopes:
 
 
 class TestRuns:
-    """Which run an aspect is, and when."""
+    """The run of an aspect, and its start."""
 
     @pytest.mark.parametrize(
         ("times", "observed_ms", "start_ms"),
@@ -211,7 +211,7 @@ def names_any(entry: Json) -> bool:
 
 
 class TestPatches:
-    """What is added is a run; what is removed is counted."""
+    """Additions become a run; removals are counted."""
 
     def test_what_is_added_is_what_an_aspect_with_it_would_say(self) -> None:
         operations = [
@@ -284,7 +284,7 @@ class TestPatches:
 
 
 class TestCatalogue:
-    """What end points are, without any run."""
+    """Metadata of datasets without a run."""
 
     def test_fields_and_types(self) -> None:
         number = {"type": {"com.linkedin.schema.NumberType": {}}}

@@ -66,7 +66,7 @@ def client(url: str) -> DataHubClient:
 
 @pytest.fixture
 def db() -> str:
-    """What the names of a test begin with, so that tests share one server."""
+    """Prefix of the names of one test, so that tests share one server."""
     return f"db{next(NUMBERS)}"
 
 
@@ -279,7 +279,7 @@ class TestEmitter:
 
 
 class TestSdk:
-    """What of the SDK needs neither GraphQL nor search."""
+    """The parts of the SDK that need neither GraphQL nor search."""
 
     def test_datasets_and_lineage_by_columns(self, url: str, client: DataHubClient, db: str) -> None:
         for name, columns in (("s", ["price", "tax"]), ("t", ["price", "total"])):

@@ -106,7 +106,7 @@ REAL: list[tuple[MessageFormat, Any]] = [
 
 
 def tried(document: Any, form: MessageFormat) -> ParsedMessage | None:
-    """What a message comes to; None where it is told to be wrong."""
+    """Parse a message; None if it is refused."""
     try:
         return ingested(document, form)
     except (UnreadableDocument, InvalidLineage) as error:

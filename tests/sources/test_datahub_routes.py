@@ -31,14 +31,14 @@ def client() -> FlaskClient:
 
 
 def posted(client: FlaskClient, target: str, body: Any, *, method: str = "POST") -> Any:
-    """What a message was answered with success."""
+    """Return the body of a successful answer."""
     answer = client.open(target, method=method, json=body)
     assert answer.status_code == 200, answer.text
     return answer.json
 
 
 class TestAnswers:
-    """What clients of DataHub expect, and beside it what became of their proposals."""
+    """Answers that DataHub's clients expect, with the outcome of each proposal."""
 
     def test_config(self, client: FlaskClient) -> None:
         payload = client.get("/config").json
@@ -118,7 +118,7 @@ class TestAnswers:
 
 
 class TestAspects:
-    """What the catalogue knows, for clients that ask before they write."""
+    """Aspects from the catalogue, for clients that read before they write."""
 
     def requested(self, client: FlaskClient, urn: str, aspect: str) -> Any:
         return client.get(f"/aspects/{quote(urn, safe='')}?aspect={aspect}&version=0")

@@ -344,7 +344,7 @@ def test_an_event_sent_again_is_known(url: str, job: ol.Job) -> None:
 
 
 def test_many_events_at_once(url: str, job: ol.Job) -> None:
-    """What a client sends without waiting is all there in the end."""
+    """Everything that a client sends asynchronously arrives."""
     client = OpenLineageClient(
         config={"transport": {"type": "async_http", "url": url, "max_concurrent_requests": 8}}
     )

@@ -1,4 +1,4 @@
-"""Events of a run come late, twice and in any order: do they always come to the same?"""
+"""Events of a run in any order, late or repeated, lead to the same state."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Does every engine keep the promises of the Table protocol, and its own?"""
+"""Every engine keeps the contract of the Table interface and its own."""

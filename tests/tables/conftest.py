@@ -1,4 +1,4 @@
-"""Which engines keep the contract: one fixture for all of them."""
+"""Fixtures: a table of each engine under the contract."""
 
 from __future__ import annotations
 

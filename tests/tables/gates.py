@@ -1,4 +1,4 @@
-"""What stands between a client and a gateway: a real one, but for what a test does to the connections."""
+"""A proxy between a client and a real gateway, through which tests disturb connections."""
 
 from __future__ import annotations
 

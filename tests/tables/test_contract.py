@@ -1,4 +1,4 @@
-"""What must every engine do: the Table protocol, promise by promise."""
+"""The contract of the Table interface, promise by promise."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_rows_and_values_hold_any_bytes(table: Table) -> None:
 
 
 def in_threads(work: Callable[[int], object], *, threads: int = 4) -> None:
-    """Do the work in several threads at once; an error in any of them is raised here."""
+    """Run the work in several threads at once; an error in any of them is raised here."""
     ready = threading.Barrier(threads)
 
     def begin(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What is special about HBase: its traps, its gateways' faults, and what is said of them."""
+"""The HBase engine: its traps, failures of its gateways, and error messages."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class TestSizes:
 
 
 class TestConnections:
-    """What becomes of connections that break, hang or are many."""
+    """Connections that break, hang or are many."""
 
     def test_a_reply_that_comes_late_is_nobody_elses(self, url: str, gate: Gate) -> None:
         with opened(through(gate, url=url), timeout_ms=400) as table:

@@ -1,4 +1,4 @@
-"""Does every engine answer as a dictionary would, whatever is put and asked in whatever order?"""
+"""Every engine behaves like a dictionary under any sequence of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which store URLs name an engine, and what is said of all others?"""
+"""Store URLs of each engine, and errors for all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do several processes share a table, and does one that dies or stalls leave the others whole?"""
+"""Several processes share a table; one that dies or stalls does not disturb the others."""
 
 from __future__ import annotations
 

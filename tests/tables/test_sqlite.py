@@ -1,4 +1,4 @@
-"""What does the embedded engine promise besides: bounded waits, whole transactions, files left alone."""
+"""Further promises of the SQLite engine: bounded waits, whole transactions, foreign files left alone."""
 
 from __future__ import annotations
 

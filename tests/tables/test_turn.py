@@ -1,4 +1,4 @@
-"""Is there one writer at a time, over threads and processes, and does nobody wait for ever?"""
+"""The write lock admits one writer at a time, across threads and processes, and nobody waits forever."""
 
 from __future__ import annotations
 

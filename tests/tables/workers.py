@@ -1,4 +1,4 @@
-"""What do other processes do meanwhile: functions that run in spawned processes, on tables given by URL."""
+"""Functions that run in spawned processes, on tables given by URL."""
 
 from __future__ import annotations
 

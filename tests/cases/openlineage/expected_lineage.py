@@ -34,7 +34,7 @@ WHOLE_DATASET, DIRECT, INDIRECT = "*", "direct", "indirect"
 
 @dataclass
 class Related:
-    """What stands between two end points."""
+    """Field pairs between two datasets."""
 
     direct: set[tuple[str | None, str]] = field(default_factory=set)
     indirect: set[tuple[str, str]] = field(default_factory=set)
@@ -67,7 +67,7 @@ class Run:
 
 @dataclass
 class Facet:
-    """What one output was made from; `fields` has those too that nothing was taken for."""
+    """Sources of one output; `fields` includes those without inputs."""
 
     fields: set[str] = field(default_factory=set)
     direct: set[Edge] = field(default_factory=set)
@@ -85,7 +85,7 @@ def runs(events_given: Iterable[Event]) -> list[Run]:
 
 
 def merged(runs_merged: Iterable[Run]) -> dict[Ends, Related]:
-    """What several runs say together."""
+    """Merge the lineage of several runs."""
     merged_relations: dict[Ends, Related] = {}
     for run in runs_merged:
         for ends, related in run.related.items():
