@@ -320,10 +320,10 @@ def package_rows(measures: Measures) -> list[Row]:
 
 
 def test_rows(measures: Measures) -> list[Row]:
-    """Return the table of tests, benchmarks and tools: only names and the lengths of files have limits."""
+    """Return the table of tests, benchmarks and tools, with limits for names, docstrings and file lengths."""
     return [
         *_common_rows(measures, TEST_LINES_MAX),
-        Row("docstrings that are questions", str(measures.count("questions"))),
+        _row("docstrings that are questions", measures.count("questions"), most=0),
         Row("median lines of functions", f"{median(measures.functions or [0]):g}"),
         Row("code lines per comment", f"{measures.code_lines / max(measures.comments, 1):.1f}"),
     ]
