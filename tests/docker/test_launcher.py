@@ -245,6 +245,6 @@ def test_two_that_build_at_once_build_once(tmp_path: Path) -> None:
     both = [subprocess.Popen(build, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert sorted("making the jars" in line for line in outputs) == [False, True]
+    assert sorted("building the jars" in line for line in outputs) == [False, True]
     again = subprocess.run(build, check=True, capture_output=True, text=True)
     assert not again.stderr
