@@ -1,7 +1,4 @@
-"""The REST API: one Flask app over one store.
-
-Flask is imported with the first use of `create_app`: `fll` imports this package, and only `serve` needs it.
-"""
+"""The REST API: one Flask app over one store."""
 
 from __future__ import annotations
 
@@ -13,8 +10,9 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 
+# Every `fll` command imports this package and only `serve` needs Flask, so Flask is imported on demand.
 def __getattr__(name: str) -> object:
-    """Import `create_app` on demand."""
+    """Import `create_app` on its first use (PEP 562). Raises AttributeError for any other name."""
     if name != "create_app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from api.app import create_app

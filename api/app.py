@@ -1,4 +1,4 @@
-"""The Flask app: every route over one store, with its settings."""
+"""The Flask app: all routes over one store, with its settings."""
 
 from __future__ import annotations
 
@@ -49,22 +49,27 @@ _COMPONENTS = {
 
 
 class _Api(flask_smorest.Api):  # type: ignore[misc]
-    """The OpenAPI document; `problems` handles errors instead of flask-smorest."""
+    """The routes and their OpenAPI document, with the error handlers of `problems`."""
 
     ERROR_SCHEMA = answers.ProblemSchema
+    # flask-smorest would add a default error to every route; each route lists the problems it can have.
     DEFAULT_ERROR_RESPONSE_NAME = None
 
     def _register_error_handlers(self) -> None:
+        # flask-smorest's own handler covers HTTP errors alone, and its JSON is not a problem of RFC 9457.
         problems.register_error_handlers(self._app)
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
-    """Create a WSGI app over an open store.
+    """Create a WSGI app over an open store; the caller closes the store.
 
-    The server must pass the raw path as RAW_URI or REQUEST_URI, as gunicorn does; names may contain `/`.
+    The server must pass the raw path as RAW_URI or REQUEST_URI, as gunicorn does. Raises ConfigurationError
+    for name rules that cannot be parsed.
     """
     settings = settings or Settings()
+    # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
     app = Flask(__name__, static_folder=None)
+    # `//` is an empty name, which is a 400; werkzeug would redirect to a path without that segment.
     app.url_map.merge_slashes = False
     for name, converter in _CONVERTERS.items():
         app.url_map.converters[name] = converter
@@ -78,12 +83,14 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions |= {
         "fll-store": store,
         "fll-settings": settings,
+        # One for all requests and threads: it caches parsed operations by their bytes (decision 5).
         "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),
         "fll-datahub-counts": AspectCounters(),
     }
     responses.register_response_hooks(app)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
+    # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     app.wsgi_app = RawPath(app.wsgi_app)  # type: ignore[method-assign]
     return app
 
@@ -92,7 +99,9 @@ def _create_api(app: Flask) -> _Api:
     api = _Api(app)
     for converter in _CONVERTERS.values():
         bytes_max = converter.bytes_max
+        # The default argument binds this converter's bound; a closure would see that of the last one.
         api.register_converter(converter, lambda _, bytes_max=bytes_max: _name_shape(bytes_max))
+    # Before the routes: apispec names a schema that it first meets in a route after its class.
     for name, schema in _COMPONENTS.items():
         api.spec.components.schema(name, schema=schema)
     for blueprint in _BLUEPRINTS:

@@ -1,4 +1,4 @@
-"""The command `fll`: that of fll_hbase.cli, with `serve`, which only this package can run."""
+"""The command `fll`: the commands of fll_hbase.cli, and `serve`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fll_hbase.cli.render.console import print_err
 __all__ = ["main"]
 
 
+# Added to the group here and not in fll_hbase.cli: imports go down only, and `api` is the top layer.
 @main.command(
     epilog="""\b
 Example:

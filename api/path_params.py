@@ -1,7 +1,7 @@
 """Path parameters: names of any characters, one percent-encoded segment each.
 
-`a/b`, `a%2Fb` and `a%252Fb` are three names, but WSGI servers pass the path decoded, where `%2F` is lost.
-The raw path is put in its place, and each name is decoded by itself.
+Routes match the path as the client sent it, and converters decode one segment each: WSGI servers pass the
+path decoded, in which `a%2Fb` and `a/b` are the same (decision 9).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+# urllib keeps a broken escape as text, so that `%zz` and `%25zz` would be the same name.
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class RawPath:
-    """WSGI middleware that makes PATH_INFO the path as the client sent it."""
+    """WSGI middleware that replaces PATH_INFO with the path as the client sent it, percent-encoded."""
 
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
@@ -41,31 +42,36 @@ def _raw_path(environ: WSGIEnvironment) -> str:
             "this WSGI server provides neither RAW_URI nor REQUEST_URI, so a name with `/` is ambiguous; "
             "serve with gunicorn, as `fll serve` does"
         )
+    # A proxy may send an absolute URI (RFC 9112, 3.2.2). In `//a`, urlsplit would take `a` for the host.
     path = uri if uri.startswith("/") else urlsplit(uri).path
+    # The raw URI includes the mount point, PATH_INFO does not (PEP 3333).
     mount_point = environ.get("SCRIPT_NAME", "")
     path = path.partition("?")[0].partition("#")[0].removeprefix(mount_point)
+    # WSGI strings are bytes as latin-1. Escapes stay as sent (`%` is safe), raw bytes become escapes.
     return quote(path.encode("latin-1", "replace"), safe="/%:@!$&'()*+,;=-._~")
 
 
 def decode_percent(text: str) -> str:
-    """Decode percent-encoded UTF-8. Raises ValueError for broken escapes and for bytes that are not UTF-8."""
+    """Return the text of percent-encoded UTF-8. Raises ValueError for broken escapes and invalid UTF-8."""
     if _BROKEN_ESCAPE.search(text):
         raise ValueError("a `%` must be followed by two hex digits")
     try:
+        # unquote() would replace invalid bytes with U+FFFD, so that different names became one.
         return unquote_to_bytes(text).decode()
     except UnicodeDecodeError as error:
         raise ValueError("is not UTF-8") from error
 
 
 class NameConverter(BaseConverter):
-    """One path segment that is a name of any characters, of at most `bytes_max` bytes as UTF-8."""
+    """A path segment that is a name of any characters, 1 to `bytes_max` bytes long as UTF-8."""
 
+    # werkzeug's `[^/]+` would make an empty name a 404; it is a 400 with the reason.
     regex = "[^/]*"
     label = "name"
     bytes_max = NAME_BYTES_MAX
 
     def to_python(self, value: str) -> str:
-        """Decode a segment. Raises InvalidName."""
+        """Return the name in a segment. Raises InvalidName if it is empty, too long or cannot be decoded."""
         try:
             name = decode_percent(value)
         except ValueError as error:
@@ -77,7 +83,7 @@ class NameConverter(BaseConverter):
         return name
 
     def to_url(self, value: str) -> str:
-        """Encode a name as one segment."""
+        """Return a name as one segment, with `/` escaped."""
         return quote(value, safe="")
 
 
@@ -102,8 +108,10 @@ class FieldConverter(NameConverter):
 
 
 class UrnConverter(NameConverter):
-    """The rest of a path as a urn; DataHub's clients do not encode the `/` in it."""
+    """The rest of a path as a urn."""
 
+    # DataHub's clients do not encode the `/` in a urn, and werkzeug matches segment by segment unless
+    # `part_isolating` is off, which it infers only from a `/` in the regex.
     regex = ".*"
     part_isolating = False
     label = "urn"

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems; type, title and status are attributes of the error classes."""
+"""Answers to errors: problems of RFC 9457, with type, title and status of the error class."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ _log = logging.getLogger(__name__)
 
 
 class InvalidName(BadRequest):
-    """A path segment that is not a name; while a path is matched, werkzeug passes on HTTP errors alone."""
+    """A path segment that is not a name; `error` is the InvalidQuery to answer with."""
 
+    # An HTTP error, because Flask hands no other error of path matching to the handlers.
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.error = InvalidQuery(errors)
         super().__init__(str(self.error))
 
 
 def problem_body(error: LineageError) -> Json:
-    """The problem of an error, with every FieldError of an InputError."""
+    """Return an error as a problem; for an InputError, `errors` lists every FieldError."""
     problem = _body(error.slug, error.title, error.status, str(error))
     if isinstance(error, InputError):
         problem["errors"] = rest_json.field_errors(error.errors)
@@ -37,18 +38,20 @@ def problem_body(error: LineageError) -> Json:
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Make the app answer every error with a problem."""
+    """Register handlers on the app that answer every error with a problem."""
     app.register_error_handler(LineageError, _lineage_error)
     app.register_error_handler(HTTPException, _http_error)
+    # Without it Flask answers HTML to anything unforeseen.
     app.register_error_handler(Exception, _unexpected_error)
 
 
 def not_found_problem(detail: str) -> Response:
-    """A 404 for a path that serves nothing; `detail` says which path to use instead."""
+    """Return a 404 for a path that is not served; `detail` names the path to use instead."""
     return _http_error(RouteNotFound(detail))
 
 
 def _lineage_error(error: LineageError) -> Response:
+    # Errors of the client are in its answer; those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _log.error("%s: %s", type(error).__name__, error)
     response = _response(problem_body(error))
@@ -63,6 +66,7 @@ def _http_error(error: HTTPException) -> Response:
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     slug = status.phrase.lower().replace(" ", "-")
     response = _response(_body(slug, status.phrase, status, error.description or status.description))
+    # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value
@@ -70,6 +74,7 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _unexpected_error(error: Exception) -> Response:
+    # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
     _log.exception("unexpected error")
     detail = "internal error; see the server's log under this answer's X-Request-ID"
     return _response(_body(LineageError.slug, LineageError.title, LineageError.status, detail))

@@ -1,4 +1,4 @@
-"""Query parameters: each checked, each at most once, unknown ones refused."""
+"""Query parameters: each is checked and given at most once; unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from fll_hbase.errors import FieldError, InvalidQuery
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import BOTH
 
+# int() also accepts `1_0`, `+1` and digits of other scripts, and refuses more than 4,300 digits.
 _DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
 _INDIRECT = {"description": "Include indirect dependencies"}
 
 
 class TimeParam(ma.fields.String):
-    """Epoch seconds, ISO 8601, or a sum of `now` and durations."""
+    """Epoch seconds, or a sum of `now` and durations; loaded as the text, which WindowParams converts."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         try:
@@ -36,7 +37,7 @@ class TimeParam(ma.fields.String):
 
 
 class CountParam(ma.fields.Integer):
-    """A whole number in digits."""
+    """A whole number of at most 1,000 ASCII digits, without a sign."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         if not _DIGITS.fullmatch(str(value)):
@@ -48,6 +49,7 @@ class FlagParam(ma.fields.Boolean):
     """`true` or `false`."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        # marshmallow's Boolean also accepts `1`, `yes` and `On`; values are case-sensitive in the contract.
         if value not in ("true", "false"):
             raise ValidationError(f"{str(value)[:100]!r} is neither `true` nor `false`")
         return bool(value == "true")
@@ -57,20 +59,23 @@ class NoParams(ma.Schema):
     """No parameters at all."""
 
     class Meta:
+        # A misspelt parameter must not be ignored: the answer would be to another query.
         unknown = ma.RAISE
 
 
 class WindowParams(NoParams):
-    """A window on the start of runs, `start` included, `end` excluded; loaded as `window`."""
+    """A window on the start of runs, `start` included, `end` excluded; both are loaded as one `window`."""
 
     start = TimeParam(
         load_default=None, metadata={"description": "Epoch seconds or `now-7d`; default `now-30d`"}
     )
     end = TimeParam(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
 
+    # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        """Report a window that ends before it starts, beside the errors of other parameters."""
+        """Raise ValidationError for a window that ends before it starts."""
+        # A time that could not be parsed is missing here, and is reported already.
         if "start" in data and "end" in data:
             try:
                 time_window.parse_window(data["start"], data["end"], now_ms=now_ms())
@@ -84,13 +89,13 @@ class WindowParams(NoParams):
 
 
 class WindowWithFailedParams(WindowParams):
-    """A window, and whether failed and aborted runs count."""
+    """A window, and whether failed and aborted runs are included."""
 
     failed = FlagParam(load_default=False, metadata={"description": "Include failed and aborted runs"})
 
 
 class LineageParams(WindowWithFailedParams):
-    """Dataset lineage: hops and directions; `direction` is loaded as `directions`."""
+    """Dataset lineage: hops and direction, which is loaded as a tuple `directions`."""
 
     level = CountParam(
         load_default=1, validate=validate.Range(min=1), metadata={"description": "Hops", "minimum": 1}
@@ -115,7 +120,7 @@ class FieldLineageParams(WindowWithFailedParams):
 
 
 class PageParams(NoParams):
-    """A page of a list."""
+    """A page of a list: at most `limit` items after `cursor`; `limit` is None for the default."""
 
     limit = CountParam(load_default=None, validate=validate.Range(min=1), metadata={"minimum": 1})
     cursor = ma.fields.String(load_default=None, metadata={"description": "From the link to the next page"})
@@ -142,7 +147,7 @@ class RunsParams(WindowParams, PageParams):
 
 
 class RecordParams(NoParams):
-    """Whether to record or only to report what would be recorded."""
+    """Whether to record, or only to return what would be recorded."""
 
     dry_run = FlagParam(
         data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
@@ -150,28 +155,32 @@ class RecordParams(NoParams):
 
 
 class QueryParser(FlaskParser):
-    """webargs' parser with the contract's query strings; errors are InvalidQuery."""
+    """webargs' parser with the query strings of the contract; raises InvalidQuery for invalid ones."""
 
+    # webargs' default, 422, would be documented for every route; here it is for invalid lineage only.
     DEFAULT_VALIDATION_STATUS = 400
+    # None leaves unknown parameters to the schema; webargs would drop them from a query.
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        """Parse the raw query string; on errors, report those of the schema too."""
+        """Return the parameters of the query string. Raises InvalidQuery with all errors in it."""
+        # Not werkzeug's `args`, in which repeated parameters and broken escapes no longer show.
         names = {field.data_key or name for name, field in schema.fields.items()}
         g.query_params, errors = parse_query_string(req.environ.get("QUERY_STRING", ""), names)
         if errors:
+            # A parameter that cannot be decoded would also be reported as missing.
             paths = {error.path for error in errors}
             schema_errors = _field_errors(schema.validate(g.query_params))
             raise InvalidQuery([*errors, *(error for error in schema_errors if error.path not in paths)])
         return dict(g.query_params)
 
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
-        """Raise the schema's errors as InvalidQuery."""
+        """Raise InvalidQuery with the errors of the schema."""
         raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
 
 
 def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], list[FieldError]]:
-    """Parse a query string into parameters of the given names, and errors for all else in it."""
+    """Return the parameters of a query string that have one of the names, and an error for the rest."""
     errors: list[FieldError] = []
     params: dict[str, str] = {}
     valid_names = f"parameters here: {', '.join(sorted(names)) or 'none'}"
@@ -196,15 +205,17 @@ def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
 
 
 def encode_cursor(*parts: str) -> str:
-    """Encode where a page ends as an opaque text; the next page starts after it."""
+    """Return the last item of a page as opaque text; the next page starts after it."""
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
 
 
 def decode_cursor(text: str | None, count: int) -> list[str] | None:
-    """Decode the parts of a cursor, None for none. Raises InvalidQuery unless there are `count`."""
+    """Return the `count` parts of a cursor, None without a cursor. Raises InvalidQuery for other texts."""
     if text is None:
         return None
     try:
+        # Cursors have no padding, since `=` would be escaped in links. Without `validate` b64decode skips
+        # characters that are not base64, and many texts would be one cursor.
         padded = text + "=" * (-len(text) % 4)
         parts = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=list[str])
     except (binascii.Error, ValueError) as error:
@@ -215,12 +226,13 @@ def decode_cursor(text: str | None, count: int) -> list[str] | None:
 
 
 def invalid_cursor() -> InvalidQuery:
-    """The error of a cursor that no link gave."""
+    """Return the error for a cursor that does not come from a link to a next page."""
     return InvalidQuery([FieldError("cursor", "invalid cursor; omit it to start at the first page")])
 
 
 def window_params(window: Window) -> dict[str, str]:
-    """A window as parameters: `now` is resolved, so that the next page has the same window."""
+    """Return a window as the parameters `start` and `end`, in epoch seconds with milliseconds."""
+    # Not the texts of the query: in a link, `now` would be another time, and pages would not fit together.
     return {
         name: f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
         for name, milliseconds in (("start", window.start_ms), ("end", window.stop_ms))
@@ -228,11 +240,13 @@ def window_params(window: Window) -> dict[str, str]:
 
 
 def _to_ascii(text: str) -> str:
+    # As in `path_params`: WSGI strings are bytes as latin-1, and clients may send UTF-8 without escapes.
     return quote(text.encode("latin-1", "replace"), safe="%+/:@!$'()*,;?=-._~")
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, the same for all times of one request."""
+    """Return the time of the request in milliseconds since 1970."""
+    # Read once: `start` and `end` of one window must mean the same `now`.
     if "now_ms" not in g:
         g.now_ms = clock.now_ms()
     return int(g.now_ms)

@@ -1,4 +1,4 @@
-"""Request bodies: decompressed and bounded, whole or line by line."""
+"""Request bodies: decompressed, limited in size, read as a whole or by lines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
 
 
 def read_body(request: Request, *, bytes_max: int) -> bytes:
-    """Read the whole body, decompressed.
+    """Return the whole body, decompressed.
 
-    Raises TooLarge beyond `bytes_max`, whatever Content-Length says, UnreadableDocument for broken gzip and
-    broken connections, UnsupportedMediaType.
+    Raises TooLarge for more than `bytes_max` decompressed bytes, UnreadableDocument for broken gzip or a
+    broken connection, and UnsupportedMediaType.
     """
     body = _open_body(request, JSON_TYPES, bytes_max)
     try:
+        # One byte more than allowed shows the excess: 16 MiB of gzip can decompress to 16 GiB.
         raw = body.read(bytes_max + 1)
     except GZIP_ERRORS as error:
         detail = f"the body is not gzip as its Content-Encoding says: {error}"
@@ -35,16 +36,17 @@ def read_body(request: Request, *, bytes_max: int) -> bytes:
 
 
 def read_lines(request: Request, *, line_bytes_max: int, bytes_max: int) -> Iterator[InputLine]:
-    """Read the lines of the body that are not blank, decompressed; errors are in place of lines.
+    """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
 
-    Raises TooLarge before the first line where Content-Length is over `bytes_max`, UnsupportedMediaType.
+    A line may have `line_bytes_max` bytes, all together `bytes_max`. Raises TooLarge before the first line if
+    Content-Length is above `bytes_max`, and UnsupportedMediaType.
     """
     body = _open_body(request, NDJSON_TYPES, bytes_max)
     return ndjson.read_lines(body, line_bytes_max=line_bytes_max, bytes_max=bytes_max)
 
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
-    """Raise UnsupportedMediaType unless the body has one of the types in UTF-8, or no declared type."""
+    """Raise UnsupportedMediaType unless the body has no declared type, or one of the types in UTF-8."""
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if (request.mimetype and request.mimetype not in types) or charset not in ("utf-8", "utf8"):
         content_type = request.headers.get("Content-Type", "")
@@ -52,8 +54,9 @@ def check_media_type(request: Request, types: tuple[str, ...]) -> None:
 
 
 def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> BinaryIO:
-    """The body as a stream, decompressed. Raises UnsupportedMediaType, TooLarge by Content-Length."""
+    """Return the body as a decompressed stream. Raises UnsupportedMediaType, TooLarge by Content-Length."""
     check_media_type(request, types)
+    # Refused before a byte is read; what decompression adds is counted while reading.
     if request.content_length is not None and request.content_length > bytes_max:
         detail = f"the body is {request.content_length} bytes, the limit is {bytes_max}; split it"
         raise TooLarge(detail)
@@ -64,7 +67,10 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> Bina
     def read(size_bytes: int) -> bytes:
         try:
             return request.stream.read(size_bytes)
+        # A body that ends early is werkzeug's ClientDisconnected, broken chunks are gunicorn's ParseException,
+        # which Flask would answer with a 500 although the client is at fault.
         except (OSError, HTTPException, ParseException) as error:
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
+    # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).
     return ndjson.open_stream(read, gzipped="gzip" in encoding)

@@ -12,30 +12,33 @@ import msgspec
 import xxhash
 from flask import Flask, Request, Response, g, request
 
+# Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
+# Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
 def to_json(body: Any) -> bytes:
-    """Encode a value as JSON."""
+    """Return a value as JSON in UTF-8."""
     return msgspec.json.encode(body)
 
 
 def json_response(body: Any, status: int = 200) -> Response:
-    """A JSON response."""
+    """Return a response with a value as JSON."""
     return Response(to_json(body), status=status, mimetype="application/json")
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:
-    """Add a link to the next page: the same query with other `parameters`."""
+    """Add a link to the next page, the same query with other `parameters`, and return the response."""
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
+    # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
     response.headers["Link"] = f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
     return response
 
 
 def register_response_hooks(app: Flask) -> None:
-    """Make the app add request id, entity tag and compression to every response."""
+    """Register hooks on the app that add request id, entity tag and compression to every response."""
     app.before_request(_set_request_id)
     app.after_request(_finish_response)
 
@@ -47,16 +50,19 @@ def _set_request_id() -> None:
 
 def _finish_response(response: Response) -> Response:
     response.headers["X-Request-ID"] = g.get("request_id", "")
+    # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response
     is_read = request.method in ("GET", "HEAD") and response.status_code == 200
     tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
     if response.content_length and response.content_length >= COMPRESSED_BYTES_MIN:
+        # Also on the plain answer: a cache must not give it to a client that asks for the other one.
         response.vary.add("Accept-Encoding")
         if request.accept_encodings["gzip"] > 0:
             # mtime 0: equal answers have equal bytes, and so equal strong entity tags.
             response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
             response.headers["Content-Encoding"] = "gzip"
+            # Strong tags name bytes, so each encoding has its own (RFC 9110, 8.8.3.3).
             tag += "-gzip"
     if is_read:
         response.set_etag(tag)
@@ -66,5 +72,6 @@ def _finish_response(response: Response) -> Response:
 
 
 def _if_none_match_only(req: Request) -> dict[str, str]:
-    """The WSGI environment with the one condition that is supported; answers have no modification time."""
+    """Return a WSGI environment with If-None-Match as its only condition."""
+    # werkzeug would also apply Range and If-Match, and turn a complete answer into a 206 or 412.
     return {"REQUEST_METHOD": req.method, "HTTP_IF_NONE_MATCH": req.headers["If-None-Match"]}

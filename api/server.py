@@ -1,4 +1,4 @@
-"""Serve the app with gunicorn, which keeps the raw path of requests."""
+"""The server: the app in the worker processes of gunicorn."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _IN_MEMORY = "sqlite:///:memory:"
 
 
 def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
-    """Serve until interrupted; `on_ready` is called once the store has answered and the address is free.
+    """Serve until interrupted; call `on_ready` when the store has answered and the address is free.
 
     Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
     """
+    # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()
     _check_address(settings.host, settings.port)
@@ -32,34 +33,39 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Raise LineageError unless a server can listen there; gunicorn would log and retry for five seconds."""
+    """Raise LineageError unless a server can listen on the address."""
+    # gunicorn would log the error and retry for five seconds before it gives up.
     try:
         family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         socket.create_server((host, port), family=family).close()
     except OSError as error:
+        # create_server appends the address in parentheses to the text of the system.
         reason = str(error.strerror).partition(" (")[0]
         advice = "choose another port with --port or FLL_PORT, with make: PORT="
         raise LineageError(f"cannot listen on {host}:{port}: {reason}; {advice}") from error
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn with threaded workers; every process opens its own store."""
+    """gunicorn with threaded workers; each process opens a store and creates an app."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         super().__init__()
 
     def load_config(self) -> None:
-        """Set gunicorn's options."""
+        """Set the options of gunicorn."""
         settings = self._settings
         options: dict[str, Any] = {
             "bind": f"{settings.host}:{settings.port}",
+            # Each process would have an in-memory store of its own.
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "threads": settings.threads,
             "worker_class": LeastLoadedWorker,
+            # No limit: a name of 4,096 bytes can have 12,288 when escaped; gunicorn's highest limit is 8,190.
             "limit_request_line": 0,
             "keepalive": 75,
             "graceful_timeout": 30,
+            # Of threaded workers it bounds the silence of a process, not the time of a request.
             "timeout": 60,
             "loglevel": "warning",
             "proc_name": "fll",
@@ -68,5 +74,5 @@ class _Server(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
-        """Create the app of a worker process."""
+        """Open the store and create the app; called once in each worker process."""
         return create_app(open_store(self._settings), self._settings)

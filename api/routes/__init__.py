@@ -1,1 +1,1 @@
-"""One module per group of routes."""
+"""Routes, one module for each group."""

@@ -1,4 +1,4 @@
-"""Shared by all groups of routes: a blueprint with strict query parsing, and the objects of the app."""
+"""What all groups of routes share: a blueprint with strict query parsing, and the objects of the app."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _PROBLEMS = {
 
 
 class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
-    """A group of routes."""
+    """A group of routes whose queries QueryParser parses."""
 
     ARGUMENTS_PARSER = QueryParser()
 
     def problems(self, *statuses: int) -> Callable[[View], View]:
-        """Document the problems that a route answers with."""
+        """Return a decorator that documents the statuses of the problems that a route answers with."""
 
         def decorate(view: View) -> View:
             for status in statuses:
@@ -49,33 +49,41 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
 
 
 def store() -> LineageStore:
-    """The store of the app."""
+    """Return the store of the app."""
+    # From the app and not a global: tests have many apps, each with a store of its own.
     lineage_store: LineageStore = current_app.extensions["fll-store"]
     return lineage_store
 
 
 def settings() -> Settings:
-    """The settings of the app."""
+    """Return the settings of the app."""
     app_settings: Settings = current_app.extensions["fll-settings"]
     return app_settings
 
 
 def reader() -> DocumentReader:
-    """The document reader of the app, with its cache of parsed operations."""
+    """Return the document reader of the app, with its cache of parsed operations."""
     document_reader: DocumentReader = current_app.extensions["fll-reader"]
     return document_reader
 
 
 def body() -> bytes:
-    """The body of the request as one document. Raises TooLarge, UnreadableDocument."""
+    """Return the body of the request as one document.
+
+    Raises TooLarge, UnreadableDocument and UnsupportedMediaType.
+    """
     return request_body.read_body(request, bytes_max=settings().document_bytes_max)
 
 
 def ingest_batch(
     documents: Sequence[ParsedDocument | LineageError],
 ) -> list[RecordResult | LineageError]:
-    """Record documents; while the store is unavailable, that error is the result of all that were read."""
+    """Record documents; return one result each, in order.
+
+    If the store is unavailable, that error is the result of every document without an error of its own.
+    """
     try:
         return ingest(store(), documents)
+    # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
         return [document if isinstance(document, LineageError) else error for document in documents]

@@ -1,4 +1,4 @@
-"""The catalogue: namespaces, datasets, fields and search, page by page."""
+"""The catalogue: pages of namespaces, datasets, fields and search results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ blueprint = Blueprint("catalogue", __name__, description="Everything ever record
 @blueprint.response(200, NamespacesSchema, description="By code point")
 @blueprint.problems(400, 503)
 def namespaces(query: dict[str, Any]) -> Response:
-    """All namespaces with datasets."""
+    """List all namespaces that have datasets."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     names = store().catalogue.namespaces(start_after=start_after)
     return _page(names, query, "namespaces", to_json=str, name_of=str)
@@ -38,7 +38,7 @@ def namespaces(query: dict[str, Any]) -> Response:
 @blueprint.response(200, EndPointsSchema, description="By code point")
 @blueprint.problems(400, 503)
 def datasets(query: dict[str, Any], namespace: str) -> Response:
-    """The datasets of a namespace."""
+    """List the datasets of a namespace."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     entries = store().catalogue.datasets(namespace, prefix=query["prefix"], start_after=start_after)
     return _page(
@@ -51,12 +51,13 @@ def datasets(query: dict[str, Any], namespace: str) -> Response:
 @blueprint.response(200, FieldsSchema, description="By code point")
 @blueprint.problems(400, 404, 503)
 def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """The fields of a dataset."""
+    """List the fields of a dataset. 404 if no recorded run read or wrote it."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     dataset = Dataset(namespace, name)
     entries = store().catalogue.fields(dataset)
     if entries is None:
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
+    # All fields are in one catalogue row, which is read whole: only the answer is paged.
     matches = (
         entry for entry in entries if entry.name.startswith(query["prefix"]) and entry.name > start_after
     )
@@ -68,7 +69,7 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, ResultsSchema, description="By namespace, dataset and field")
 @blueprint.problems(400, 503)
 def search(query: dict[str, Any]) -> Response:
-    """Datasets and fields whose names contain a text, in any case.
+    """List the datasets and fields whose names contain a text, in any case.
 
     A page may have fewer results than its limit and still a next page.
     """
@@ -77,6 +78,7 @@ def search(query: dict[str, Any]) -> Response:
         query["q"],
         start_after=SearchHit(Dataset(cursor[0], cursor[1]), cursor[2]) if cursor else None,
         limit=page_limit(query),
+        # A rare text may be found only after millions of names: the bound ends the page, not the search.
         datasets_max=settings().search_end_points_max,
     )
     response = responses.json_response({"results": [rest_json.search_hit(hit) for hit in page.results]})
@@ -96,15 +98,17 @@ def _page(
     to_json: Callable[[T], Any],
     name_of: Callable[[T], str],
 ) -> Response:
-    """The first items as a page, with a link to the next page if there are more."""
+    """Return the first items as a page, with a link to the next page if there are more."""
     limit = page_limit(query)
+    # One more than shown: it decides whether there is a next page, so that no last page is empty.
     page = list(islice(items, limit + 1))
     response = responses.json_response({member: [to_json(item) for item in page[:limit]]})
     if len(page) <= limit:
         return response
+    # A name and not an offset: names that are added meanwhile shift no page.
     return responses.with_next_link(response, cursor=encode_cursor(name_of(page[limit - 1])))
 
 
 def page_limit(query: dict[str, Any]) -> int:
-    """The size of a page: the query's `limit` or the default, up to the maximum of the settings."""
+    """Return the size of a page: `limit` of the query or FLL_LIST_LIMIT, at most FLL_LIST_LIMIT_MAX."""
     return min(query["limit"] or settings().list_limit, settings().list_limit_max)

@@ -1,4 +1,4 @@
-"""DataHub's emitter and SDK: their routes, answered as DataHub does."""
+"""Routes of DataHub's emitter and SDK, with the answers that these clients expect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ blueprint = Blueprint("datahub", __name__, description="DataHub's clients; docs/
 _log = logging.getLogger(__name__)
 
 VERSION = "v1.0.1"
-"""The first version of DataHub whose clients use the newer protocol."""
+"""The version from which on DataHub's SDK uses the newer protocol, `/openapi/v3`."""
 
 _DRY_RUNS = {"$ref": "#/components/schemas/DryRuns"}
 _INGESTED = {"oneOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
@@ -55,7 +55,8 @@ _JSON = {"required": True, "content": {"application/json": {"schema": {}}}}
 
 @blueprint.after_request
 def _add_message(response: Response) -> Response:
-    """Repeat the detail of a problem as `message`, the only member that DataHub's clients show."""
+    """Repeat the detail of a problem as `message`."""
+    # The only member of an error that DataHub's clients show.
     if response.mimetype == problems.MEDIA_TYPE:
         problem = msgspec.json.decode(response.get_data())
         response.set_data(responses.to_json({**problem, "message": problem["detail"]}))
@@ -67,8 +68,12 @@ def _add_message(response: Response) -> Response:
 @blueprint.response(200, ConfigSchema, description="The configuration of the server")
 @blueprint.problems(400)
 def config(query: dict[str, Any]) -> Response:
-    """The capabilities that DataHub's clients read first: both protocols are supported, and patches."""
+    """Return the capabilities of the server, which DataHub's clients request first.
+
+    Both protocols and patches are supported.
+    """
     answer = {
+        # A text, not a boolean: the emitter refuses a server unless this equals the text `true`.
         "noCode": "true",
         "patchCapable": True,
         "statefulIngestionCapable": False,
@@ -89,12 +94,13 @@ def config(query: dict[str, Any]) -> Response:
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_proposals(query: dict[str, Any]) -> Response:
-    """Record a proposal, a batch, or a document of a file: a proposal, event or query parser output."""
+    """Record a proposal, a batch of proposals, or a file of proposals, events or query parser output."""
     form = MessageFormat(query["action"])
     message = _read(form)
     if query["dry_run"]:
         return _dry_run(message)
     entities = _ingest(message)
+    # DataHub answers a single proposal with its urn.
     value = entities[0]["urn"] if form is MessageFormat.PROPOSAL else "success"
     return responses.json_response({"value": value, "entities": entities})
 
@@ -105,7 +111,7 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
 @blueprint.alt_response(200, schema=_INGESTED, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def ingest_snapshots(query: dict[str, Any]) -> Response:
-    """Record snapshots of metadata change events; a deletion is counted and undoes nothing."""
+    """Record snapshots of metadata change events; a deletion is counted and removes nothing."""
     if query["action"] == DELETE:
         deletion = strict_json.parse(body())
         if not isinstance(deletion, dict) or not isinstance(deletion.get("urn"), str):
@@ -125,7 +131,7 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
 @blueprint.alt_response(200, schema=_ENTITIES, description="Recorded, durably; or a dry run")
 @blueprint.problems(400, 409, 413, 415, 422, 503)
 def upsert(query: dict[str, Any], entity: str) -> Response:
-    """Record entities with their aspects; with PATCH, what JSON patches add to them."""
+    """Record entities with their aspects; with PATCH, the lineage that JSON patches add to them."""
     message = _read(MessageFormat.PATCHES if request.method == "PATCH" else MessageFormat.ENTITIES)
     return _dry_run(message) if query["dry_run"] else responses.json_response(_ingest(message))
 
@@ -135,7 +141,7 @@ def upsert(query: dict[str, Any], entity: str) -> Response:
 @blueprint.response(200, IngestedSchema, description="Counted; nothing is undone")
 @blueprint.problems(400)
 def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
-    """Count the deletion of an entity; its lineage until now stays in its windows."""
+    """Count the deletion of an entity; windows before it still return its lineage."""
     entities = [] if query["dry_run"] else _count_removal(urn)
     return responses.json_response({"value": None, "entities": entities})
 
@@ -145,10 +151,11 @@ def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
 @blueprint.response(200, AspectSchema, description="As DataHub answers")
 @blueprint.problems(400, 404, 503)
 def aspect(query: dict[str, Any], urn: str) -> Response:
-    """The key or the schema of a dataset in the catalogue; other aspects are not stored."""
+    """Return the key or the schema of a dataset in the catalogue; other aspects are not stored."""
     try:
         dataset = urns.parse_dataset(urn)
     except ValueError as error:
+        # 404 and not 400: clients ask for aspects of any entity, and take 404 for `no such aspect`.
         raise NotFound(str(error)) from error
     fields = store().catalogue.fields(dataset)
     if fields is None or query["aspect"] not in (aspect_responses.KEY, aspect_responses.SCHEMA):
@@ -162,15 +169,21 @@ def aspect(query: dict[str, Any], urn: str) -> Response:
 
 
 def _read(form: MessageFormat) -> ParsedMessage:
+    # All proposals are parsed before the first is recorded: a message is recorded completely or not at all.
     return datahub.read(strict_json.parse(body()), form=form, now_ms=now_ms())
 
 
 def _ingest(message: ParsedMessage) -> list[Json]:
-    """Record a message; its outcomes by entity. Raises the first refusal; sending all again is safe."""
+    """Record a message; return its outcomes by entity.
+
+    Raises the error of the first refused run; sending the whole message again is safe.
+    """
     (result,) = ingest(store(), [ParsedDocument(message.runs, message.schemas)])
     if isinstance(result, LineageError):
         raise result
+    # After recording: a message that failed is sent again, and would be counted twice.
     _count(message.counted)
+    # The program of a run from DataHub is the urn of its entity (docs/sources/datahub.md).
     urn_of_run = {recorded.run.run: recorded.run.program for recorded in message.runs}
     entities = _entities(message.counted)
     for run in result.runs:
@@ -193,7 +206,8 @@ def _entities(counts: Counter[AspectCount]) -> dict[str, Json]:
 
 
 def _dry_run(message: ParsedMessage) -> Response:
-    """The dry run of each run; a single one also as though it were a document of one run."""
+    """Return the dry run of each run; for a single run, its members also at the top level."""
+    # So that one proposal has the answer that documents of one run have on every recording route.
     runs = [rest_json.dry_run(preview(run)) for run in message.runs]
     return responses.json_response({**(runs[0] if len(runs) == 1 else {}), "runs": runs})
 

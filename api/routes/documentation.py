@@ -1,4 +1,4 @@
-"""The OpenAPI document and Swagger UI."""
+"""The OpenAPI document, and Swagger UI to read and try it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from api import responses
 
+# Flask's own class: these routes are not part of the OpenAPI document.
 blueprint = Blueprint("documentation", __name__)
 
+# Served from here, so that the page needs no other server; Swagger UI reads OpenAPI 3.1 from version 5 on.
 _DIST = str(files("flask_swagger_ui") / "dist")
 
 _PAGE = """<!doctype html>
@@ -38,23 +40,23 @@ def root() -> AnyResponse:
 
 @blueprint.route("/openapi.json")
 def openapi() -> Response:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return responses.json_response(current_app.extensions["fll-api"].spec.to_dict())
 
 
 @blueprint.route("/docs")
 def page() -> Response:
-    """The documentation page."""
+    """Return the documentation page."""
     return Response(_PAGE, mimetype="text/html")
 
 
 @blueprint.route("/docs/start.js")
 def start() -> Response:
-    """The script that starts Swagger UI."""
+    """Return the script that starts Swagger UI."""
     return Response(_START, mimetype="text/javascript")
 
 
 @blueprint.route("/docs/<path:name>")
 def asset(name: str) -> Response:
-    """A file of Swagger UI."""
+    """Return a file of Swagger UI. 404 if there is none of that name."""
     return send_from_directory(_DIST, name)

@@ -20,6 +20,7 @@ blueprint = Blueprint("health", __name__, description="For load balancers and su
 @blueprint.problems(400)
 def liveness(query: dict[str, Any]) -> Response:
     """Report that the process is alive."""
+    # Without the store: restarting processes does not help while HBase is down, they reconnect by themselves.
     return responses.json_response({"status": "alive"})
 
 
@@ -28,6 +29,6 @@ def liveness(query: dict[str, Any]) -> Response:
 @blueprint.response(200, HealthSchema, description="The store answers")
 @blueprint.problems(400, 503)
 def readiness(query: dict[str, Any]) -> Response:
-    """Report that the store answers, or 503."""
+    """Report that the store answers; 503 if it does not."""
     store().ready()
     return responses.json_response({"status": "ready"})

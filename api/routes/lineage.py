@@ -16,6 +16,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 
 _ENDPOINT_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
+# The path of the first design (seed 000), which said `datasets`; the others say `endpoints`.
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 
@@ -24,9 +25,10 @@ _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 @blueprint.response(200, EntrySchema(many=True), description="By level, source and destination")
 @blueprint.problems(400, 404, 503)
 def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Field-level lineage upstream and downstream of a dataset, over several hops."""
+    """Return the column-level lineage upstream and downstream of a dataset, over several hops."""
     result = store().lineage(Dataset(namespace, name), **query)
     response = responses.json_response(rest_json.dataset_lineage(result))
+    # In headers, because the body is an array; an answer must not look complete when it is not (decision 8).
     if result.truncated_by:
         response.headers["Truncated"] = "true"
         response.headers["Truncated-By"] = ", ".join(result.truncated_by)
@@ -38,7 +40,7 @@ def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, FieldLineageSchema, description="Nodes by id, operations by name")
 @blueprint.problems(400, 404, 503)
 def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """The operations that produced a field, or what is derived from it: one hop."""
+    """Return the operations that produced a field, or those that use it: one hop."""
     simple = query.pop("view") == "simple"
     dataset_field = DatasetField(Dataset(namespace, name), field)
     result = store().field_lineage(dataset_field, simple=simple, **query)
@@ -50,7 +52,7 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
 @blueprint.response(200, FieldDerivationsSchema, description="One path per distinct derivation, newest first")
 @blueprint.problems(400, 404, 503)
 def field_derivations(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
-    """Every distinct derivation of a field with its runs, in the shape of the first design."""
+    """Return each distinct derivation of a field with its runs, in the shape of the first design."""
     dataset_field = DatasetField(Dataset(namespace, name), field)
     derivations = store().field_derivations(dataset_field, **query)
     return responses.json_response(rest_json.field_derivations(field, query["window"], derivations))

@@ -1,4 +1,4 @@
-"""Recording of OpenLineage events, as OpenLineage's own clients send them."""
+"""Routes that record OpenLineage events, for unchanged OpenLineage clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _EVENTS = {"type": "array", "items": _EVENT}
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.problems(400, 404)
 def wrong_path_hint(query: dict[str, Any]) -> Response:
-    """Name the routes that record; stores nothing."""
+    """Return a 404 that names the routes that record."""
+    # A client whose `endpoint` is empty posts here; with a bare 405 its user would not find the reason.
     return problems.not_found_problem(HINT)
 
 
@@ -48,16 +49,18 @@ def wrong_path_hint(query: dict[str, Any]) -> Response:
 def record_event(query: dict[str, Any]) -> Response:
     """Record one event.
 
-    The events of a run are merged, whatever their order. With `dryRun=true` nothing is stored, and the answer
-    is what this event alone would be recorded as.
+    The events of a run are merged, in whatever order they arrive. With `dryRun=true` nothing is stored, and
+    the answer is what would be recorded of this event without the others.
     """
     document = reader().read(body(), format_named("openlineage"), namespace=None, now_ms=now_ms())
     if query["dry_run"]:
+        # A dataset event may have no run: the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
         return responses.json_response(rest_json.dry_run(info))
     (result,) = ingest(store(), [document])
     if isinstance(result, LineageError):
         raise result
+    # 201 for a repeated event too, unlike documents: the contract of this route, and clients retry on less.
     if result.runs:
         return responses.json_response(rest_json.recorded_run(result.runs[0]), 201)
     return responses.json_response(rest_json.recorded_metadata(result.metadata), 201)
@@ -71,9 +74,9 @@ def record_event(query: dict[str, Any]) -> Response:
 )
 @blueprint.problems(400, 413, 415, 503)
 def record_events(query: dict[str, Any]) -> Response:
-    """Record an array of events; one that is refused does not stop the others.
+    """Record an array of events; an event that is refused does not stop the others.
 
-    With `dryRun=true` nothing is stored, and the answer is which events would be refused.
+    With `dryRun=true` nothing is stored, and the answer lists the events that would be refused.
     """
     events = openlineage.parse(body())
     if not isinstance(events, list):

@@ -1,4 +1,4 @@
-"""Recording: one route for each registered document format, and batches of our own documents."""
+"""Routes that record: one for each registered document format, and batches of the native format."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from fll_hbase.ingest.batches import split_batches
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.json_types import Json
 
+# Bounds of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded,
+# and of whose answer at most 8 MiB are in memory, the rest in a temporary file.
 BATCH_DOCUMENTS = 2_000
 SPOOLED_BYTES_MAX = 2**23
 NDJSON = "application/x-ndjson"
@@ -49,9 +51,9 @@ blueprint = Blueprint("recording", __name__, description="Record the lineage of 
 )
 @blueprint.problems(400, 413, 415)
 def record_batch(query: dict[str, Any], namespace: str) -> Response:
-    """Record many runs, one document a line; an invalid line does not stop the others.
+    """Record many runs, one document per line; an invalid line does not stop the others.
 
-    Every line answered 201 or 200 is durable. The answer comes after the last line.
+    A run whose line is answered with 201 or 200 is durable. The answer begins after the last line was read.
     """
     limits = settings()
     lines = request_body.read_lines(
@@ -66,6 +68,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
         size_bytes += sum(answer.write(responses.to_json(line) + b"\n") for line in answers)
     answer.seek(0)
     if size_bytes <= SPOOLED_BYTES_MAX:
+        # A body in memory can be compressed; a streamed one is sent as it is.
         return Response(answer.read(), mimetype=NDJSON)
     headers = {"Content-Length": str(size_bytes)}
     return Response(answer, mimetype=NDJSON, headers=headers, direct_passthrough=True)
@@ -96,7 +99,7 @@ def _preview_batch(documents: Iterable[ParsedDocument | LineageError]) -> Iterat
 def record_or_dry_run(
     document: ParsedDocument, document_format: DocumentFormat, *, dry_run: bool
 ) -> Response:
-    """Record one document, or only report what would be recorded. Raises its error if it is refused."""
+    """Record one document, or return what would be recorded. Raises the error of a refused document."""
     if dry_run:
         return responses.json_response(_preview(document, document_format))
     (result,) = ingest(store(), [document])
@@ -124,10 +127,11 @@ def _preview(document: ParsedDocument, document_format: DocumentFormat) -> Json:
 
 
 def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
-    """Add POST /v3/namespaces/<ns>/<route> with the OpenAPI description of the format."""
+    """Add POST /v3/namespaces/<namespace>/<route> with the OpenAPI description of the format."""
     shape = REQUESTS.get(document_format.name, RequestShape())
     recorded, dry_run = ("Recorded", "DryRun") if document_format.has_run_id else ("RecordedRuns", "DryRuns")
     view = _view(document_format, shape)
+    # As decorators from the bottom up: `route` is last, since it registers the view that the others made.
     for decorate in (
         routes.problems(400, 409, 413, 415, 422, 503),
         routes.alt_response(
@@ -152,6 +156,7 @@ def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[...,
         document = reader().read(body(), document_format, namespace=namespace, now_ms=now_ms())
         return record_or_dry_run(document, document_format, dry_run=query["dry_run"])
 
+    # flask-smorest takes summary and description of a route from the docstring of its view.
     record.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"
     return record
 
@@ -167,7 +172,8 @@ def _reference(name: str) -> Json:
 
 
 def format_blueprints(formats: Iterable[DocumentFormat]) -> list[Blueprint]:
-    """A blueprint with the route of each format that has one; its name is the tag in the OpenAPI document."""
+    """Return a blueprint for each format that has a route; its name is the tag in the OpenAPI document."""
+    # Not one blueprint for all: routes are named after their view, which is `record` for every format.
     blueprints = []
     for document_format in formats:
         if document_format.route:

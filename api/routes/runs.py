@@ -1,4 +1,4 @@
-"""Runs: those of a dataset in a window, as JSON or OpenLineage events, and single runs."""
+"""Runs: pages of the runs of a dataset, as JSON or as OpenLineage events, and single runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
 @blueprint.response(200, RunsSchema, description="Newest first")
 @blueprint.problems(400, 404, 503)
 def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Every run of the window that read or wrote a dataset, failed ones too."""
+    """List the runs of the window that read or wrote a dataset, including failed and aborted ones."""
     page = _read_page(query, namespace, name)
     body = {"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}
     return _link_next(responses.json_response(body), page, query)
@@ -46,9 +46,9 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, OpenLineageEventSchema(many=True), description="Newest first, one event a run")
 @blueprint.problems(400, 404, 503)
 def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """Every run of the window that read or wrote a dataset, as OpenLineage events.
+    """List the runs of the window that read or wrote a dataset, as OpenLineage events.
 
-    A page can be sent as it is to the batch route of another store.
+    The answer is an array that the batch route of another store accepts unchanged.
     """
     page = _read_page(query, namespace, name)
     details = store().run_details(page)
@@ -61,15 +61,17 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, RunDetailsSchema, description="Includes the run's OpenLineage events, if any")
 @blueprint.problems(400, 404, 503)
 def run(query: dict[str, Any], run: str) -> Response:
-    """Everything recorded of one run."""
+    """Return everything that is recorded of one run."""
     return responses.json_response(rest_json.run_details(store().run(run), now_ms=now_ms()))
 
 
 def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
-    """The page of runs after the cursor, which is the key tail of the last run. Raises InvalidQuery."""
+    """Return the page of runs after the cursor. Raises InvalidQuery for an invalid cursor."""
+    # The cursor is the tail of the last reference key (start and run): it stays valid if that run is purged.
     (tail,) = decode_cursor(query["cursor"], 1) or [""]
     try:
         if tail:
+            # Text of a client: as part of a key it must not lead to the references of another dataset.
             layout.parse_reference_tail(tail.encode())
     except CorruptRow as error:
         raise invalid_cursor() from error
@@ -81,5 +83,6 @@ def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
 def _link_next(response: Response, page: RunsPage, query: dict[str, Any]) -> Response:
     if not page.next_after:
         return response
+    # With the window as it was resolved: a relative one would move between pages.
     cursor = encode_cursor(page.next_after.decode())
     return responses.with_next_link(response, cursor=cursor, **window_params(query["window"]))

@@ -40,11 +40,11 @@ def open_client(
 ) -> LineageClient:
     """Return the client of an open store, of the URL of a store or of that of a server.
 
-    A store that is given stays open when the client is closed. `timeout_seconds` limits the retries of one
-    request to a server; `settings` and `clock` are those of a store. Raises ConfigurationError for another
-    URL, StoreUnavailable.
+    `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `settings` and
+    `clock` are used for a store only. Raises ConfigurationError for another URL, StoreUnavailable.
     """
     settings = settings or Settings()
+    # An open store belongs to the caller and stays open when the client is closed; one opened here does not.
     if isinstance(store_or_url, LineageStore):
         return LocalClient(store_or_url, settings=settings, clock=clock)
     if store_or_url.startswith(SERVER_SCHEMES):

@@ -59,7 +59,8 @@ class Answer:
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:
-    """Return what to do about bounds such as `pairs_max=250000` that cut an answer; empty without any."""
+    """Return advice about bounds such as `pairs_max=250000` that truncated an answer; empty without any."""
+    # An answer must not look complete when it is not (docs/decisions/0008-bounded-answers.md).
     names = ", ".join(bounds)
     return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
 

@@ -41,7 +41,10 @@ class Refused(LineageError):
 
 
 def error_from_response(response: requests.Response) -> LineageError:
-    """Return the error that a response with a status of 300 or more reports."""
+    """Return the error that a response with a status of 300 or more reports.
+
+    A body that is not a problem object, such as the HTML of a proxy, gives a Refused with the status.
+    """
     try:
         problem = response.json()
     except ValueError:
@@ -53,13 +56,16 @@ def error_from_response(response: requests.Response) -> LineageError:
 
 def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> LineageError:
     """Return the error of a problem object: the body of a response, or one line of a batch response."""
+    # `type` is a URI (RFC 9457, 3.1.1); the part after its last colon is the slug of an error class.
     slug = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail") or problem.get("title") or "no reason given")
     error = _ERRORS.get(slug)
+    # Input errors are rebuilt from their single errors, so that they equal those of a local store.
     if error is not None and issubclass(error, InputError):
         return error(field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
     if error is not None:
         return error(detail)
+    # Faults of the server are found in its log by the request id; the errors above explain themselves.
     request = f" (X-Request-ID {request_id})" if request_id else ""
     return Refused(f"the server says {problem.get('status')}: {detail}{request}")
 

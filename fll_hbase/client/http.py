@@ -51,6 +51,7 @@ class HttpClient(LineageClient):
 
     def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
         """Send documents of the batch format in one request for each namespace, all others one by one."""
+        # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
         results: dict[int, RecordResult | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
         for index, document in enumerate(documents):
@@ -62,6 +63,7 @@ class HttpClient(LineageClient):
             if len(indexes) == 1:
                 results[indexes[0]] = self._record_one(documents[indexes[0]])
                 continue
+            # The namespace is part of the path, so a request has the documents of one only.
             path = ("v3", "namespaces", namespace, BATCH_FORMAT.route, "batch")
             answers = self._session.post_lines(*path, lines=[documents[index].line.raw for index in indexes])
             results.update(zip(indexes, map(_line_result, answers), strict=True))
@@ -78,6 +80,7 @@ class HttpClient(LineageClient):
             return _without_namespace(document)
         try:
             return _result(self._session.post(*path, body=document.line.raw, params=params))
+        # Faults of this document alone; any other error, such as refused access, would meet the next ones, too.
         except (InputError, TooLarge, ChecksumConflict) as error:
             return error
 
@@ -85,6 +88,7 @@ class HttpClient(LineageClient):
         response = self._session.get(
             *_dataset_path(query.dataset), "fields", "lineage", params=_params(query, level=query.level)
         )
+        # The body is a bare list by contract, so truncation is in headers (docs/decisions/0008).
         bounds = response.headers.get("Truncated-By", "a bound of the server").split(", ")
         truncated = response.headers.get("Truncated") == "true"
         return Answer(errors.json_body(response), truncation_hint(bounds if truncated else ()))
@@ -118,6 +122,7 @@ class HttpClient(LineageClient):
         items: list[Any] = []
         page: Mapping[str, str] | None = params
         while page is not None and len(items) < limit:
+            # A server returns fewer items than `limit` where FLL_LIST_LIMIT_MAX or a bounded search is less.
             response = self._session.get(*segments, params={**page, "limit": str(limit - len(items))})
             items += errors.json_body(response, member)[member]
             page = _next_page(response)
@@ -141,12 +146,13 @@ def _params(query: LineageQuery | FieldQuery, **others: str | int) -> dict[str, 
 
 def _next_page(response: requests.Response) -> dict[str, str] | None:
     """Return the query parameters of the next page, or None after the last."""
+    # Only the query of the link is used: behind a proxy the server's own path may differ from the client's.
     link = response.links.get("next")
     return dict(parse_qsl(urlsplit(link["url"]).query, keep_blank_values=True)) if link else None
 
 
 def _can_be_line(document: LocatedDocument) -> bool:
-    """Whether a document fits a line of a batch request."""
+    """Return whether a document can be one line of a batch request: valid so far, and without a line feed."""
     return (
         document.line.error is None
         and document.head.format is BATCH_FORMAT
@@ -156,7 +162,11 @@ def _can_be_line(document: LocatedDocument) -> bool:
 
 
 def _without_namespace(document: LocatedDocument) -> LineageError:
-    """The error of a document that has no URL, together with everything else that is wrong with it."""
+    """Return the error of a document whose URL cannot be built, because no namespace is known.
+
+    It is the error that a local store gives: every error of the document, `namespace` among them.
+    """
+    # No catalogue is needed: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)
     parsed = reader.try_read(document.line.raw, document.head, namespace=None, now_ms=now_ms())
     if isinstance(parsed, LineageError):

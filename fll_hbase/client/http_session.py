@@ -61,6 +61,7 @@ class HttpSession:
         Raises LineageError if the response does not cover every line, StoreUnavailable if the store was
         unavailable for any of them: then any may have been recorded.
         """
+        # Lines keep their own ends, and the last line of a file may have none: two would become one line.
         body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
         headers = {"Content-Type": "application/x-ndjson"}
         return _json_lines(self._request("POST", segments, line_count=len(lines), data=body, headers=headers))
@@ -72,6 +73,7 @@ class HttpSession:
     def _request(
         self, method: str, segments: Sequence[str], *, line_count: int = 0, **members: Any
     ) -> requests.Response:
+        # By default quote() keeps `/`: the name `a/b` would become two segments (docs/decisions/0009).
         url = "/".join([self._url, *(quote(segment, safe="") for segment in segments)])
         retrying = self._policy.retrying(_Unanswered)
         try:
@@ -89,6 +91,7 @@ class HttpSession:
         """Send a request once. Raises _Unanswered if another attempt may succeed."""
         try:
             response = self._send(request)
+        # SSLError and the URL errors are RequestExceptions, too, but another attempt would fail likewise.
         except requests.exceptions.SSLError as error:
             raise StoreUnavailable(
                 f"{self._displayed_url()} is not trusted: {error}; check its certificate"
@@ -107,16 +110,19 @@ class HttpSession:
         return response
 
     def _send(self, request: requests.Request) -> requests.Response:
-        """Send as Session.request does, but keep path segments `.` and `..`, which are names here."""
+        """Send a request once, with proxies and certificates of the environment. Raises RequestException."""
         prepared = self._session.prepare_request(request)
+        # requests resolves the path segments `.` and `..`, which are valid names of datasets: put them back.
         path = urlsplit(request.url or "").path
         prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
+        # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
         settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
         timeout = (CONNECT_SECONDS, self._read_seconds)
+        # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
         return self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
 
     def _displayed_url(self) -> str:
-        """The URL without user and password."""
+        """Return the URL of the server without user and password, for messages."""
         parts = urlsplit(self._url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -131,6 +137,7 @@ class _Unanswered(Exception):
 
 def _check_line_count(response: requests.Response, count: int) -> None:
     """Raise _Unanswered if some lines have no answer or met an unavailable store."""
+    # A batch is answered 200 even if its lines failed. Sending it all again is safe: commits are idempotent.
     answers = _json_lines(response)
     if len(answers) > count:
         raise errors.unexpected_response(response)
@@ -153,6 +160,7 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
 
 def _retry_after_seconds(response: requests.Response) -> float:
     """Parse Retry-After, which is seconds or a date (RFC 9110, 10.2.3); 0 for anything else."""
+    # isdigit() alone accepts digits such as `²`, which float() refuses.
     value = response.headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return float(value)
@@ -163,7 +171,8 @@ def _retry_after_seconds(response: requests.Response) -> float:
 
 
 def _innermost_cause(error: requests.RequestException) -> str:
-    """The text of the innermost cause, which is the operating system's own message."""
+    """Return the text of the innermost cause, which is usually the message of the operating system."""
+    # requests wraps errors of urllib3, which wrap those of sockets, each with the text of the one below.
     cause: BaseException = error
     while cause.__cause__ or cause.__context__:
         cause = cause.__cause__ or cause.__context__ or cause

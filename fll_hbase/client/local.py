@@ -31,9 +31,9 @@ PAGE_RUNS = 1_000
 
 
 class LocalClient(LineageClient):
-    """A store of this process; `close` closes it if it is `owned`.
+    """Client of a store in this process; `close` closes the store if it is `owned`.
 
-    `clock` gives the `now` of windows, in milliseconds, once for each query.
+    `clock` returns the `now` of windows in milliseconds since 1970; it is called once for each query.
     """
 
     def __init__(
@@ -62,6 +62,7 @@ class LocalClient(LineageClient):
             ],
         )
 
+    # Built on first use: an invalid FLL_NAME_RULES must not stop queries, which need no reader.
     @cached_property
     def _reader(self) -> DocumentReader:
         return DocumentReader(
@@ -92,12 +93,14 @@ class LocalClient(LineageClient):
         return Answer(rest_json.field_lineage(result), truncation_hint(result.truncated_by))
 
     def runs(self, dataset: Dataset, window: WindowText, *, limit: int) -> Answer:
+        # One `now` for the window and for the state of a running run, which is left out after long silence.
         now = self._clock()
         page = self._store.runs(dataset, _parse(window, now), limit=limit)
         runs = [rest_json.run(run, now_ms=now) for run in page.runs]
         return Answer({"runs": runs}, LIMIT_REACHED if page.next_after else "")
 
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
+        # The window is parsed once: if `now` moved between pages, the pages would be of different windows.
         bounds, next_after = self._window(window), b""
         while True:
             page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
@@ -111,6 +114,7 @@ class LocalClient(LineageClient):
     def find(self, text: str, *, limit: int) -> Answer:
         hits: list[SearchHit] = []
         next_after: SearchHit | None = None
+        # A search page may be short of hits and not be the last: it ends after `datasets_max` datasets, too.
         while True:
             page = self._store.catalogue.search(
                 text,

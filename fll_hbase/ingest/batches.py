@@ -12,6 +12,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX
 
 T = TypeVar("T")
 
+# 8 MiB: a batch is in memory with its parsed documents, while a whole file or request need not be.
 BATCH_BYTES_MAX = 2**23
 
 
@@ -28,6 +29,7 @@ def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
     """Detect the format of a line; `namespace` is that of documents that name none, and may be empty."""
     head = detect(line.raw)
     document_namespace = namespace if head.namespace is None else head.namespace
+    # A namespace that is too long has no URL: the reader refuses it with the other errors of the document.
     is_valid = len(document_namespace.encode()) <= ID_BYTES_MAX
     return LocatedDocument(line, head, document_namespace if is_valid else "")
 
@@ -35,10 +37,13 @@ def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
 def batch_documents(
     lines: Iterable[InputLine], *, namespace: str, documents_max: int
 ) -> Iterator[list[LocatedDocument]]:
-    """Batches whose documents can be recorded in any order: no two of one run, events of runs aside.
+    """Yield batches whose documents can be recorded in any order, of at most `documents_max` documents.
 
-    A document that is read with the catalogue of those before it is a batch by itself.
+    No two documents of a batch are of one run, except events of runs. `namespace` is that of documents that
+    name none, and may be empty.
     """
+    # All documents of a batch are read before any is recorded. A format that reads the catalogue needs what
+    # earlier documents put into it, and later ones may need what it puts: it is a batch by itself.
     return split_batches(
         (locate(line, namespace=namespace) for line in lines),
         items_max=documents_max,
@@ -49,7 +54,9 @@ def batch_documents(
 
 
 def _separate_run(document: LocatedDocument) -> str:
-    """The run that a batch may have once; empty for events, of which several of one run are merged."""
+    """Return the run id that a batch may contain once; empty for documents that a batch may repeat."""
+    # Of two documents of a run the later one is valid (docs/row-keys.md, "r: run"), so they must stay in
+    # order. Events are merged in the order of their own times, whatever the order of arrival.
     return document.head.run if document.head.format.route else ""
 
 
@@ -69,6 +76,7 @@ def split_batches(
     keys: set[str] = set()
     bytes_sum = 0
     for item in items:
+        # Checked before the item is added, so that only an item larger than the limit exceeds it, alone.
         full = len(batch) == items_max or bytes_sum + size_bytes(item) > BATCH_BYTES_MAX
         if batch and (full or key(item) in keys or is_alone(item) or is_alone(batch[-1])):
             yield batch

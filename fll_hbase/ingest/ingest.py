@@ -17,7 +17,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 def ingest(
     store: LineageStore, documents: Sequence[ParsedDocument | LineageError]
 ) -> list[RecordResult | LineageError]:
-    """Record all runs in one call, then the metadata of accepted documents; return one result each, in order.
+    """Record all runs in one commit, then the metadata of accepted documents; return a result for each, in order.
 
     An error given is returned in its position. A document is refused with the error of its first refused
     run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable: then any of the
@@ -38,9 +38,13 @@ def ingest(
 
 
 def preview(run: RunInput) -> FieldLineageInfo:
-    """The lineage a run would be recorded with; of an event, as though it were the only one of its run."""
+    """Return the lineage that a run would be recorded with; stores nothing. Raises InvalidLineage.
+
+    An event is treated as the only one of its run.
+    """
     if isinstance(run, RecordedRun):
         return run.info
+    # Lenient: one event alone may be incomplete, since a run is the merge of all of them (docs/decisions/0012).
     event_lineage = run_events.decode_lineage(run.bodies[run.event.lineage_digest])
     return lineage.build_lineage_lenient(event_operations.build_operations(event_lineage))
 
@@ -48,9 +52,10 @@ def preview(run: RunInput) -> FieldLineageInfo:
 def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitResult | LineageError]:
     if len(runs) != 1:
         return store.record(runs)
-    # A single run shares its pass with the single runs of other threads (group commit).
+    # A single run shares its commit with the single runs of other threads (group commit).
     try:
         return [store.record_one(runs[0])]
+    # LineageErrors, too, but not faults of the run: the caller has to know that nothing is certain.
     except (StoreUnavailable, ConfigurationError):
         raise
     except LineageError as error:

@@ -17,6 +17,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**16
 _SKIPPED_BYTES = 2**18
 
+# A truncated file, damaged compressed data, and a wrong header or checksum: gzip has no common class for them.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -35,17 +36,20 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     Where the first line is not JSON by itself and the second does not begin an object, the file is one
     document over many lines; else there is one a line, and blank lines are skipped.
     """
+    # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     lines = _read_all_lines(body, bytes_max, None)
     first = next(_without_blank(lines), None)
     if first is None:
         return
+    # An array could only be read as a whole, without a bound on memory or a position of each document.
     if first.raw.lstrip().startswith(b"["):
         detail = "a JSON array; give one document a line, as `jq -c '.[]'` makes them"
         yield _refused(first.number, detail)
         return
     if not first.error and not _is_json(first.raw):
+        # In NDJSON with an invalid first line the second line begins with `{`; in indented JSON it does not.
         second = next(lines, None)
         if second is not None and not second.error and not second.raw.startswith(b"{"):
             yield _join(first, chain([second], lines), bytes_max)
@@ -55,7 +59,7 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
 
 
 def open_stream(read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False) -> BinaryIO:
-    """A buffered stream over `read(size)`, with `head` put back before it, decompressed where `gzipped`."""
+    """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`."""
     raw = io.BufferedReader(_RawStream(read, head), _BUFFER_BYTES)
     return gzip.GzipFile(fileobj=raw, mode="rb") if gzipped else raw  # type: ignore[return-value]
 
@@ -76,11 +80,13 @@ def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
 def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) -> Iterator[InputLine]:
     number = size_bytes = 0
     try:
+        # Two bytes more than a line may have: its end, CRLF, does not count.
         while raw := body.readline(line_bytes_max + 2):
             number += 1
             size_bytes += len(raw)
             too_long = len(raw.rstrip(b"\r\n")) > line_bytes_max
             if too_long and not raw.endswith(b"\n"):
+                # The rest of the line would otherwise be read as the next line, and every number after be wrong.
                 size_bytes += _skip_line(body, None if bytes_max is None else bytes_max - size_bytes)
             if bytes_max is not None and size_bytes > bytes_max:
                 yield InputLine(number, b"", _too_large_in_all(bytes_max))
@@ -93,7 +99,7 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
 
 
 def too_large(bytes_max: int) -> TooLarge:
-    """The error of a document of more than `bytes_max`."""
+    """Return the error of a document of more than `bytes_max` bytes."""
     return TooLarge(f"longer than {bytes_max} bytes; split it, or raise FLL_DOCUMENT_BYTES_MAX")
 
 
@@ -104,6 +110,7 @@ def _too_large_in_all(bytes_max: int) -> TooLarge:
 
 def _skip_line(body: BinaryIO, bytes_max: int | None) -> int:
     """Skip to the end of the line, or beyond `bytes_max`; return how many bytes were skipped."""
+    # In pieces: a line without an end, such as a binary file, would otherwise be read into memory.
     skipped = 0
     while (bytes_max is None or skipped <= bytes_max) and (raw := body.readline(_SKIPPED_BYTES)):
         skipped += len(raw)
@@ -126,6 +133,7 @@ def _join(first: InputLine, rest: Iterator[InputLine], bytes_max: int) -> InputL
 def _is_json(raw: bytes) -> bool:
     try:
         json.loads(raw)
+    # The json module reports deep nesting as RecursionError, which is not a ValueError.
     except (ValueError, RecursionError):
         return False
     return True
@@ -136,7 +144,7 @@ def _refused(number: int, detail: str) -> InputLine:
 
 
 class _RawStream(io.RawIOBase):
-    """A read function as the io module wants it."""
+    """The raw stream that io.BufferedReader needs, over a function `read(size)`."""
 
     def __init__(self, read: Callable[[int], bytes], head: bytes) -> None:
         self._read = read
@@ -146,6 +154,7 @@ class _RawStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        # `head` may be longer than the buffer: the rest of it is returned by the next call.
         data = self._head or self._read(len(buffer))
         self._head = data[len(buffer) :] if self._head else b""
         buffer[: len(data)] = data[: len(buffer)]

@@ -42,18 +42,19 @@ class RecordResult:
 
     @property
     def outcome(self) -> RecordOutcome:
-        """One outcome for all runs; metadata without a run counts as recorded."""
+        """Return one outcome for all runs; metadata without a run counts as recorded."""
         return combine_outcomes(map(run_outcome, self.runs))
 
 
 def run_outcome(run: CommitResult) -> RecordOutcome:
-    """The outcome of one run."""
+    """Return the outcome of one run."""
     if not run.recorded:
         return RecordOutcome.REPEATED
     return RecordOutcome.REPLACED if run.replaced else RecordOutcome.RECORDED
 
 
 def combine_outcomes(outcomes: Iterable[RecordOutcome]) -> RecordOutcome:
-    """RECORDED if any is, else REPLACED if any is, else REPEATED; RECORDED of none."""
+    """Return RECORDED if it is among the outcomes, else REPLACED, else REPEATED; RECORDED without any."""
     present = set(outcomes)
+    # The members of RecordOutcome are in order of precedence.
     return next((outcome for outcome in RecordOutcome if outcome in present), RecordOutcome.RECORDED)

@@ -1,4 +1,4 @@
-"""Bytes of a document to its runs, in any registered format."""
+"""Reading of documents: the bytes of one, in any registered format, to its runs and metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DocumentReader:
 
     @property
     def name_rules(self) -> NameRules:
-        """The rules by which names of OpenLineage datasets are rewritten."""
+        """Return the rules by which names of OpenLineage datasets are rewritten."""
         return self._name_rules
 
     def read(
@@ -43,9 +43,13 @@ class DocumentReader:
     def try_read(
         self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
     ) -> ParsedDocument | LineageError:
-        """As `read`, with the error of a refused document as the result. Raises StoreUnavailable."""
+        """Read as `read` does, but return the error of a refused document instead of raising it.
+
+        Raises StoreUnavailable and ConfigurationError, which are not faults of the document.
+        """
         try:
             return self.read(raw, head, namespace=namespace, now_ms=now_ms)
+        # These are LineageErrors, too; returned, they would count the document as refused for good.
         except (StoreUnavailable, ConfigurationError):
             raise
         except LineageError as error:

@@ -95,6 +95,7 @@ def _one_run(reading: Reading) -> ParsedDocument:
     return ParsedDocument((reading.recorded,), warnings=reading.warnings)
 
 
+# A metadata change proposal, the older metadata change event, and an entity in DataHub's form of an API.
 _DATAHUB_MEMBERS = ("entityUrn", "proposedSnapshot", "urn")
 
 FORMATS = (
@@ -117,7 +118,7 @@ FORMATS = (
 
 
 def format_named(name: str) -> DocumentFormat:
-    """The format of a name. Raises KeyError."""
+    """Return the format with this `name`. Raises KeyError."""
     return _BY_NAME[name]
 
 
@@ -138,6 +139,7 @@ class _Run(msgspec.Struct):
     run: str = ""
 
 
+# Members are left as bytes (msgspec.Raw): detection parses no document, which its reader does once.
 _RAW_MEMBERS: list[Any] = [
     (member, msgspec.Raw, msgspec.field(default_factory=msgspec.Raw))
     for document_format in FORMATS
@@ -153,9 +155,9 @@ _HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
 
 
 def detect(raw: bytes) -> DocumentHead:
-    """Detect the format of a document by its top-level members; raises nothing.
+    """Return the format of a document by its top-level members, with its run id and namespace; raises nothing.
 
-    What is not a document at all is reported as the first format, whose reader says what is wrong.
+    What is not a document at all has the first format, whose reader reports what is invalid.
     """
     try:
         head: Any = _HEADS.decode(raw)
@@ -167,7 +169,8 @@ def detect(raw: bytes) -> DocumentHead:
 
 
 def _detect_members(raw: bytes) -> DocumentHead:
-    """Detect the format of a document whose run or namespace has a wrong type."""
+    """Return the format of a document whose run or namespace has a wrong type, without either."""
+    # The reader of the format has to report the wrong type: the first format would report other errors.
     try:
         return DocumentHead(_format_of(_MEMBERS.decode(raw)))
     except (msgspec.MsgspecError, RecursionError):

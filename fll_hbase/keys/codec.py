@@ -18,12 +18,13 @@ KEY_BYTES_MAX = 32_767
 DAY_MAX = 2**32 - 1
 """The largest day since 1970 that fits eight hex digits; later days share it."""
 
+# In addition to letters, digits and `_.-~`, which quote_from_bytes never escapes (`~` since Python 3.7).
 _SAFE = "-/:@=,"
 
 
 @lru_cache(maxsize=65_536)
 def escape(name: str) -> bytes:
-    """Return a name in the form that keys have it."""
+    """Return the escaped UTF-8 bytes of a name, as used in keys and columns."""
     return escape_bytes(name.encode())
 
 
@@ -74,6 +75,7 @@ def parse_inverted_start(segment: bytes) -> int:
 
 def day_of(start_ms: int) -> int:
     """Return the day since 1970, at most DAY_MAX."""
+    # Shared, not refused: starts may be up to day 106,751,991,167 (docs/decisions/0007).
     return min(start_ms // DAY_MS, DAY_MAX)
 
 

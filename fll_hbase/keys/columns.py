@@ -1,4 +1,4 @@
-"""Columns that this release knows, by kind of row; newer releases may write others beside them."""
+"""Columns that this release knows, by kind of row; newer releases may write others in the same rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _BY_ROW = {
 def is_known(key: bytes, column: bytes) -> bool:
     """Return whether this release knows the column in a row of that key; False for any other kind of row.
 
-    Readers, the audit and garbage collection pass over a column that they do not know.
+    Readers, the audit and garbage collection ignore a column that this release does not know.
     """
+    # Every key begins with the letter of its kind of row and a separator (docs/row-keys.md, Rows).
     columns = _BY_ROW.get(key[:2])
     return columns is not None and (column in columns.names or column.startswith(columns.prefixes))

@@ -61,7 +61,7 @@ _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
 
 
 class Reference(NamedTuple):
-    """The run of a reference key or of its tail."""
+    """Start and id of a run, as decoded from the tail of a reference key."""
 
     start_ms: int
     run: str
@@ -69,11 +69,13 @@ class Reference(NamedTuple):
 
 def content_row(checksum: str) -> bytes:
     """Return the key of one distinct set of operations."""
+    # Not `join_key`: a checksum needs no escapes, and the key is always 34 bytes long.
     return b"c|" + checksum.encode()
 
 
 def run_row(run: str) -> bytes:
-    """Return the key of a run, salted so that run ids that grow with time do not all write to one region."""
+    """Return the key of a run row."""
+    # Salted, since run ids that grow with time would all go to one region; rows are only read by key.
     return join_key(b"r", salt(run.encode()), escape(run))
 
 
@@ -89,6 +91,7 @@ def reference_prefix(direction: Direction, dataset: Dataset) -> bytes:
 
 def direction_prefix(direction: Direction, namespace: str = "") -> bytes:
     """Return the key prefix of all references of a direction, or of a namespace in it."""
+    # Ends with the separator, so that namespace `ns` does not include `ns1`.
     return join_key(_LETTER[direction], *([escape(namespace)] if namespace else []), b"")
 
 
@@ -121,6 +124,7 @@ def start_bounds(window: Window) -> Range:
     """Return the range of the tails of references whose runs start in the window."""
     if window.empty:
         return b"", b""
+    # No run id in either bound: all runs of the first and of the last millisecond are included.
     return inverted_start(window.stop_ms - 1), b"%016x" % (int(inverted_start(window.start_ms), 16) + 1)
 
 
@@ -140,11 +144,12 @@ def index_range(direction: Direction, dataset: Dataset, window: Window) -> Range
     if window.empty:
         return prefix, prefix
     newest, oldest = inverted_day(day_of(window.stop_ms - 1)), inverted_day(day_of(window.start_ms))
+    # "}" is the byte after the separator: the oldest day is included with all its checksums.
     return prefix + newest, prefix + oldest + b"}"
 
 
 def index_checksum(index_key: bytes) -> bytes:
-    """Return the checksum at the end of an index row's key, not validated."""
+    """Return the checksum at the end of an index row's key, without validating it; see `decode_checksum`."""
     return index_key[-CHECKSUM_DIGITS:]
 
 
@@ -157,6 +162,7 @@ def decode_checksum(checksum: bytes) -> str:
 
 def index_day(index_key: bytes) -> int:
     """Return the day of an index row's key. Raises CorruptRow."""
+    # Counted from the end, where widths are fixed: 8 digits, a separator, the checksum.
     return parse_inverted_day(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
@@ -182,7 +188,7 @@ def graph_column(direction: Direction, dataset: Dataset, field: str) -> bytes:
 
 
 def document_column(number: int, digest: str) -> bytes:
-    """Return the column of a whole document in a run row; documents are numbered as they come."""
+    """Return the column of a whole document in a run row; `number` is 1 for the first document."""
     return DOCUMENT + b"%08x|" % number + digest.encode()
 
 
@@ -215,7 +221,7 @@ def field_column(direction: Direction, field: str) -> bytes:
 
 
 def declared_field_column(field: str) -> bytes:
-    """Return the catalogue column of a field that a schema declares, apart from what runs did to it."""
+    """Return the catalogue column of a field that dataset metadata declares, independently of runs."""
     return DECLARED + escape(field)
 
 
@@ -251,7 +257,7 @@ def parse_alias(column: bytes) -> Dataset:
 
 
 def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
-    """Return the aliases of an alias row, sorted. Passes over columns that this release does not know."""
+    """Return the aliases of an alias row, sorted. Ignores columns that this release does not know."""
     return sorted(parse_alias(column) for column in columns if column.startswith(ALIAS))
 
 
@@ -263,10 +269,11 @@ def typed_value_column(field: bytes, digest: str) -> bytes:
 def parse_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:
     """Return direction and name of a field's catalogue column and whether the cell holds a type.
 
-    The direction of a field that only a schema declares is None. Returns None for other columns.
+    The direction is None for the column of a field that dataset metadata declares. Returns None for other columns.
     """
     for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ), (None, DECLARED)):
         if column.startswith(head):
+            # Names have the separator escaped, so that a further segment is the digest of a type.
             name, separator, _ = column[len(head) :].partition(SEPARATOR)
             return direction, unescape(name), bool(separator)
     return None

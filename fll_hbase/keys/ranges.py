@@ -1,4 +1,4 @@
-"""Key ranges over many rows, points where they may be split, and the parts of a key read back."""
+"""Key ranges over many rows, points where they may be split, and parsing of parts of keys."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
 
 
 def split_point(key: bytes) -> bytes | None:
-    """Return a split point near `key` that does not separate references of one millisecond, or None."""
+    """Return a split point near the key of a reference, or None if it has no valid start.
+
+    It does not separate references of one millisecond.
+    """
     segments = key.split(SEPARATOR, 4)
     if len(segments) < 4:
         return key
+    # Without the run: partitions of references are read as windows, in whole milliseconds.
     start = segments[3][:_START_DIGITS]
     try:
         parse_inverted_start(_padded(start))
@@ -60,12 +64,14 @@ def restrict_window(direction: Direction, dataset: Dataset, window: Window, part
     )
     stop_ms = window.stop_ms if stop_ms is None else min(window.stop_ms, stop_ms)
     start_ms = window.start_ms if start_ms is None else max(window.start_ms, start_ms)
+    # A part outside the window would end before it starts, which `Window` does not allow.
     return Window(min(start_ms, stop_ms), stop_ms)
 
 
 def escaped_run_of(key: bytes) -> bytes:
     """Return the escaped run id of a run row's key. Raises CorruptRow for any other key."""
     run = key[_SALTED:]
+    # `run_of` unescapes and escapes the id of each row of a scan; most ids need neither.
     if not _PLAIN_RUN_ROW.fullmatch(key):
         run_of(key)
     elif layout.salt(run) != key[len(layout.RUNS) : _SALTED - 1]:
@@ -100,4 +106,5 @@ def _start_limit(bound: bytes) -> int:
 
 
 def _padded(start: bytes) -> bytes:
+    # Zeros are the smallest continuation: the same keys are below the padded bound.
     return start.ljust(_START_DIGITS, b"0")

@@ -1,7 +1,7 @@
 """Canonical JSON of operations and its 128-bit xxh3 checksum.
 
-The order in which operations are given does not count; everything else does. Content rows store the same
-text of each operation, so a checksum can be computed again from the row.
+The order in which operations are given does not change the checksum; any other difference does. Content rows
+store the same text of each operation, so a checksum can be computed again from the row.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ def checksum(operations: Iterable[Operation]) -> str:
 
 def checksum_of_texts(texts: dict[str, str]) -> str:
     """Return the checksum of operations given as canonical texts by operation name."""
+    # The input of the checksum in docs/row-keys.md, row `c`: sorting makes the order given irrelevant.
     lines = "\n".join(texts[name] for name in sorted(texts))
     return digest(f"{VERSION}\n{lines}".encode())
 
 
 def digest(content: bytes) -> str:
     """Return the 128-bit xxh3 of bytes as 32 hex digits."""
+    # Not cryptographic: commits compare stored operations, and raise ChecksumConflict where they differ.
     return xxhash.xxh3_128_hexdigest(content)
 
 
 def canonical(operation: Operation) -> str:
     """Encode an operation as one line of JSON, with defaults filled in and members in a fixed order."""
+    # No sort_keys: the order in which `operation_to_dict` adds members is part of the canonical form.
     return json.dumps(operation_to_dict(operation), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -61,8 +64,9 @@ def operation_to_dict(operation: Operation) -> Json:
 
 
 def operation_from_json(text: str | bytes) -> Operation:
-    """Invert `canonical`. Raises ValueError, KeyError or TypeError for any other text."""
+    """Parse the text that `canonical` returns. Raises ValueError, KeyError or TypeError for any other text."""
     head = json.loads(text)
+    # Not `get`: the canonical form has every member, so a missing one means a corrupt cell.
     name, description = head["name"], head["description"]
     match head["type"]:
         case "READ":
@@ -81,6 +85,7 @@ def _dataset(dataset: Dataset, description: str) -> dict[str, str]:
 
 
 def _output(field: Field) -> dict[str, str]:
+    # An unknown type is omitted, so that an absent and an empty `type` have the same checksum.
     return {"name": field.name, "type": field.type} if field.type else {"name": field.name}
 
 

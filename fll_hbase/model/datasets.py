@@ -34,7 +34,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class DatasetMetadata:
-    """Fields, description and aliases of a dataset, as stated apart from what runs did to it.
+    """Fields, description and aliases of a dataset, as declared independently of runs.
 
     Names of `fields` are full paths; `aliases` are other names of the same dataset.
     """

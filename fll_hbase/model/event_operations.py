@@ -20,14 +20,16 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
     """Return the operations of a run's merged events.
 
     There is a READ for each source, and for each output a TRANSFORM per column and a WRITE. An output without
-    column lineage is written without inputs. Raises CorruptRow if operations that the lineage carries itself
-    cannot be read.
+    column lineage is written without inputs. Raises CorruptRow if the operations of an exported run cannot be
+    parsed.
     """
+    # An export of a store like this one (facet `fll_run`): its operations are stored as they were recorded.
     if lineage.operations:
         return list(_carried_operations(lineage.operations))
     outputs = [_expand_rename(lineage, mention) for mention in lineage.mentions if mention.written]
     used = _used_fields(lineage, outputs)
     names = UniqueNames()
+    # Sorted, so that `#2` goes to the same dataset in every run: operation names are part of the checksum.
     origins = {index: names.assign(f"read {lineage.datasets[index][1]}") for index in sorted(used)}
     types = {
         mention.dataset_index: dict(mention.fields or ())
@@ -44,7 +46,7 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
 
 
 def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
-    """Yield fields, descriptions and aliases that an event states of its datasets."""
+    """Yield the fields, description and aliases of each dataset for which the lineage has any of them."""
     for mention in lineage.mentions:
         if mention.fields or mention.aliases or mention.description:
             yield DatasetMetadata(
@@ -69,6 +71,7 @@ def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMen
     if mention.lifecycle != RENAME or previous not in lineage.datasets or mention.columns is not None:
         return mention
     index = lineage.datasets.index(previous)
+    # Renaming changes no column: each field is derived from the previous field of the same name.
     columns = tuple(
         OutputColumn(name, (InputColumn(index, name, True, "", RENAME),)) for name, _ in mention.fields or ()
     )
@@ -82,11 +85,12 @@ def _expand_rename(lineage: EventLineage, mention: DatasetMention) -> DatasetMen
 
 
 def _used_fields(lineage: EventLineage, outputs: Iterable[DatasetMention]) -> dict[int, set[str]]:
-    """Return the fields read of each source, by its index; none if it is only mentioned."""
+    """Return the names of the fields read from each source, by its index; an empty set if none is known."""
     used: dict[int, set[str]] = {
         mention.dataset_index: set() for mention in lineage.mentions if not mention.written
     }
     for mention in outputs:
+        # A READ without fields: the renamed dataset stays related to its previous one if no schema is known.
         if mention.lifecycle == RENAME and mention.previous in lineage.datasets:
             used.setdefault(lineage.datasets.index(mention.previous), set())
         column_inputs = (column_input for column in mention.columns or () for column_input in column.inputs)
@@ -110,6 +114,7 @@ def _output_operations(
         outputs = (Field(column.name, types.get(column.name, "")),)
         yield Transform(name, _describe(column.inputs), _input_fields(column.inputs, origins), outputs)
         inputs.append(InputField(name, column.name))
+    # Agents type some of these DIRECT, but they influence all rows (docs/sources/openlineage.md, Facets).
     dataset_inputs = (msgspec.structs.replace(item, direct=False) for item in mention.dataset_inputs)
     inputs += _input_fields(dataset_inputs, origins)
     name = names.assign(f"write {dataset[1]}")
@@ -117,18 +122,19 @@ def _output_operations(
 
 
 def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tuple[InputField, ...]:
-    """Return the inputs of an operation, each once."""
+    """Return the inputs of an operation, without duplicates, in the order of `columns`."""
     inputs = (
         InputField(origins[column.dataset_index], column.field)
         if column.direct
         else InputField(origins[column.dataset_index], column.field, Influence.INDIRECT, column.kind)
         for column in columns
     )
+    # Columns that differ only in their transformation become equal inputs, which have no such member.
     return tuple(dict.fromkeys(inputs))
 
 
 def _describe(inputs: Sequence[InputColumn]) -> str:
-    """Describe what was done with the source fields; only once if it is the same with all."""
+    """Return the transformations of direct inputs as one text; each with its source field if they differ."""
     steps = sorted(
         {
             (column.field, column.transformation)

@@ -40,7 +40,7 @@ class FieldMapEntry:
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The column lineage of one set of operations; bit n of any set is `fields[n]`, which are sorted.
+    """The column lineage of one set of operations; bit n of any set is `fields[n]`, and `fields` is sorted.
 
     `generated` are destination fields without a direct source. `dataset_wide` are source fields that
     influence a destination as a whole. Datasets read or written without fields are related to the others in
@@ -66,6 +66,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     """
     used = _used_outputs(operations)
     fields = _source_fields(operations, used)
+    # Checked before any set is built: each transform may have a set with a bit for every source field.
     if len(operations) * len(fields) > BITS_MAX:
         size = f"{len(operations)} operations over {len(fields)} source fields"
         raise TooLarge(f"{size} are too much for one run; split it")
@@ -75,6 +76,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
     for operation in operations:
         if isinstance(operation, Write):
             written.add(operation, upstream)
+        # A transform whose undeclared outputs are used elsewhere drops nothing.
         elif isinstance(operation, Transform) and not operation.outputs and operation.name not in used:
             direct, indirect = upstream.transform_bits(operation.name)
             dropped_direct |= direct
@@ -89,6 +91,7 @@ def build_field_map(operations: Sequence[Operation]) -> FieldMap:
         entries=written.entries(),
         generated=tuple(sorted(name for name, has_source in written.has_source.items() if not has_source)),
         dropped_direct=dropped_direct,
+        # A pair has one influence; direct has priority, as in `_union`.
         dropped_indirect=dropped_indirect & ~dropped_direct,
         dataset_wide=tuple(sorted(item for item in written.dataset_wide.items() if item[1])),
         read_without_fields=tuple(sorted(without_fields)),
@@ -105,6 +108,7 @@ class _UpstreamFields:
             operation.name: operation.source for operation in operations if isinstance(operation, Read)
         }
         self._by_transform: dict[str, tuple[int, int]] = {}
+        # Topological order: the sets of all origins exist before a transform unites them.
         for operation in topology.sort_operations(operations):
             if isinstance(operation, Transform):
                 self._by_transform[operation.name] = self._union(operation.inputs)
@@ -123,10 +127,12 @@ class _UpstreamFields:
         for input_field in inputs:
             field_direct, field_indirect = self.input_bits(input_field)
             if input_field.influence is Influence.INDIRECT:
+                # What leads to an indirect input, even directly, has only an indirect influence from here on.
                 indirect = _or(indirect, _or(field_direct, field_indirect))
             else:
                 direct = _or(direct, field_direct)
                 indirect = _or(indirect, field_indirect)
+        # No complement of an empty set: it would copy a million bits in a wide run.
         return direct, indirect & ~direct if indirect else 0
 
 
@@ -143,11 +149,14 @@ class _WrittenFields:
         for input_field in write.inputs:
             direct, indirect = upstream.input_bits(input_field)
             if input_field.influence is Influence.INDIRECT:
+                # It decides which rows are written: one set for the dataset, not one for each field.
                 self.dataset_wide[destination] = self.dataset_wide.get(destination, 0) | direct | indirect
                 continue
             target = DatasetField(destination, input_field.name)
+            # Several Writes may write one field: it is generated only if all of them generate it.
             self.has_source[target] = self.has_source.get(target, False) or direct != 0
             if direct | indirect:
+                # Fields with equal sets share an entry, so 3,000 outputs of one transform are one entry.
                 self._names.setdefault((destination, direct, indirect), set()).add(input_field.name)
 
     def entries(self) -> tuple[FieldMapEntry, ...]:
@@ -176,7 +185,7 @@ def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
 
 
 def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -> tuple[DatasetField, ...]:
-    """Return every field that a Read lists, or that is used as if it were listed."""
+    """Return, sorted, every field of a source that a Read lists or that another operation has as input."""
     fields: set[DatasetField] = set()
     for operation in operations:
         if isinstance(operation, Read):

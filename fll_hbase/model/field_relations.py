@@ -11,10 +11,10 @@ from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.operations import Influence
 
 FieldPair: TypeAlias = tuple[str | None, str | None]
-"""Source field and destination field; None at the left is generated, at the right dropped."""
+"""Source field (None if the other was generated) and destination field (None if the other was dropped)."""
 
 DatasetPair: TypeAlias = tuple[Dataset | None, Dataset | None]
-"""Source and destination; None at the left is generated, at the right dropped."""
+"""Source (None for generated fields) and destination (None for dropped fields)."""
 
 
 class FieldEdge(NamedTuple):
@@ -34,7 +34,7 @@ class FieldEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DatasetLineage:
-    """The column lineage between two datasets; `source` None is generated, `destination` None is dropped.
+    """The column lineage between two datasets. `source` None: generated fields; `destination` None: dropped ones.
 
     `dataset_wide` are source fields that influence the destination as a whole. `unknown` is set if the
     datasets are related but no field is known.
@@ -48,7 +48,7 @@ class DatasetLineage:
     unknown: bool = False
 
     def merge(self, other: DatasetLineage) -> DatasetLineage:
-        """Return the union of both, which are of the same datasets. Commutative and associative."""
+        """Return the union of two lineages of the same dataset pair. Commutative and associative."""
         return DatasetLineage(
             source=self.source,
             destination=self.destination,
@@ -60,11 +60,12 @@ class DatasetLineage:
 
     def without_indirect(self) -> DatasetLineage:
         """Return the direct pairs alone."""
+        # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
         return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
 
     @property
     def empty(self) -> bool:
-        """Whether it relates nothing."""
+        """Whether it contains no pair, no dataset-wide field and no unknown relation."""
         return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
 
 
@@ -88,6 +89,7 @@ class DatasetLineageSet:
         for (source, destination), lineage in self.by_datasets.items():
             datasets = to if source == name else source, to if destination == name else destination
             lineage = replace(lineage, source=datasets[0], destination=datasets[1])
+            # Merged: lineages from `name` to itself and from `name` to `to` now have the same pair.
             renamed = renamed.merge(DatasetLineageSet({datasets: lineage}))
         return renamed
 
@@ -100,7 +102,7 @@ class DatasetLineageSet:
 
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
-    """Yield all edges, each once."""
+    """Yield all edges of a field map, without duplicates."""
     for destination in field_map.destinations:
         yield from edges_into(field_map, destination)
     for source in field_map.sources:
@@ -142,6 +144,7 @@ def dataset_relations(
         builder.add_factor(factor)
     for source in field_map.sources:
         for destination in field_map.destinations:
+            # All pairs of datasets, since READs or WRITEs without fields have no factor.
             if dataset == (destination if backward else source):
                 builder.add_unknown(source, destination)
     return builder.build()
@@ -175,7 +178,8 @@ def _factors_into(field_map: FieldMap, destination: Dataset | None, mask: int = 
 def _edges_between(
     field_map: FieldMap, sources: Iterable[Dataset], destination: Dataset | None
 ) -> Iterator[FieldEdge]:
-    """Yield the edges from the sources into a destination, each once, or those of dropped fields."""
+    """Yield the edges from sources to a destination without duplicates; for None those of dropped fields."""
+    # Sets of different sources are disjoint, so that their sum is their union.
     masks = {source: _fields_of(field_map, source) for source in sources}
     wide = touched = 0
     by_field: dict[str | None, tuple[int, int]] = {}
@@ -185,6 +189,7 @@ def _edges_between(
             wide |= indirect
         elif direct | indirect:
             for name in names:
+                # In several factors if several Writes write it: united, so that no edge is repeated.
                 other = by_field.get(name)
                 by_field[name] = (other[0] | direct, other[1] | indirect) if other else (direct, indirect)
     for name, (direct, indirect) in sorted(by_field.items(), key=lambda item: item[0] or ""):
@@ -192,6 +197,7 @@ def _edges_between(
         yield from _edges(field_map, indirect, destination, name, Influence.INDIRECT)
     yield from _edges(field_map, wide, destination, None, Influence.INDIRECT)
     for source, bits in masks.items():
+        # Edges of this source make the relation known.
         if destination and not touched & bits and _is_unknown(field_map, source, destination):
             yield FieldEdge(source, None, destination, None, None)
 
@@ -207,7 +213,7 @@ def _edges(
 
 
 def _is_unknown(field_map: FieldMap, source: Dataset, destination: Dataset) -> bool:
-    """Return whether the run read or wrote one of both without naming fields."""
+    """Return whether the source was read, or the destination written, without field names."""
     return source in field_map.read_without_fields or destination in field_map.written_without_fields
 
 
@@ -228,7 +234,8 @@ class _Builder:
         self._unknown: set[DatasetPair] = set()
 
     def add_factor(self, factor: _Factor) -> None:
-        """Add the pairs of a factor, direct ones first."""
+        """Add the pairs of a factor, up to the number of pairs."""
+        # Direct pairs first: if the limit falls within a factor, its indirect pairs are left out.
         for influence, bits in ((Influence.DIRECT, factor.direct), (Influence.INDIRECT, factor.indirect)):
             for source, names in self._names_by_source(bits).items():
                 datasets = source, factor.destination
@@ -245,9 +252,10 @@ class _Builder:
         destination_fields: Sequence[str | None],
         influence: Influence,
     ) -> None:
-        """Add the product of both, as far as the number of pairs allows."""
+        """Add a pair for each source and destination field; set `truncated` beyond the number of pairs."""
         pairs = self._sets(datasets)[influence]
         for name in destination_fields:
+            # Cut before the product is built: it may have nine million pairs (docs/decisions/0008).
             added = source_fields[: self._remaining]
             self._truncated = self._truncated or len(added) < len(source_fields)
             pairs.update((source_field, name) for source_field in added)

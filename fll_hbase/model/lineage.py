@@ -16,7 +16,7 @@ from fll_hbase.model.operations import Operation, Read, Write, inputs_of, output
 
 @dataclass(frozen=True, slots=True)
 class FieldLineageInfo:
-    """The lineage of one distinct set of operations; equal checksums are equal contents.
+    """The lineage of one distinct set of operations; equal checksums mean equal contents.
 
     `backward` and `forward` hold, per destination and per source field, the operations upstream and
     downstream of it: bit n is `operations[n]`, sorted by name. Both are empty if there are more than
@@ -41,13 +41,18 @@ def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
 
 
 def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
-    """As `build_lineage`, for operations from other systems: they may lack a READ or a WRITE."""
+    """Build the lineage of operations of other systems, which may lack a READ or a WRITE.
+
+    Raises InvalidLineage as `build_lineage` does.
+    """
     return _build(operations, _graph_errors(operations))
 
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
+    # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
     if errors := tuple(found_errors):
         raise InvalidLineage(errors)
+    # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
     field_map = build_field_map(ordered)
     backward, forward = operations_by_field(ordered)
@@ -76,13 +81,14 @@ def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
     for number, operation in enumerate(operations):
         for index, field in enumerate(inputs_of(operation)):
+            # An unknown origin passes here: `_invalid_origins` reports it as an error.
             if field.name not in listed.get(field.origin, {field.name}):
                 detail = f"{field.origin!r} does not list {field.name!r}; treated as though it did"
                 yield FieldError(f"operations.{number}.inputs.{index}", detail)
 
 
 def declare_missing_outputs(operations: Sequence[Operation]) -> dict[str, Operation]:
-    """Return all operations of one content by name, with outputs added that others use unlisted."""
+    """Return all operations of one content by name, with outputs added that are used but not listed."""
     used: dict[str, set[str]] = {}
     for operation in operations:
         for field in inputs_of(operation):
@@ -96,6 +102,7 @@ def _add_outputs(operation: Operation, names: set[str]) -> Operation:
     missing = sorted(names - {field.name for field in outputs_of(operation)})
     if isinstance(operation, Write) or not missing:
         return operation
+    # Only for answers: stored operations stay as recorded, since the checksum is computed from them.
     return replace(operation, outputs=(*operation.outputs, *map(Field, missing)))
 
 
@@ -126,6 +133,7 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
 
 
 def _cycles(operations: Sequence[Operation]) -> Iterator[FieldError]:
+    # Reversed, so that of operations with the same name, an error reported apart, the first number remains.
     numbers = {operation.name: number for number, operation in reversed(list(enumerate(operations)))}
     for names in topology.cycles(topology.operation_origins(operations)):
         path = f"operations.{min(numbers[name] for name in names)}"

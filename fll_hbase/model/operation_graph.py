@@ -26,7 +26,10 @@ NodeId: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A field at its origin; `source` of a Read's output, `destinations` of the Writes that write it."""
+    """An output field of an operation.
+
+    `source` is the dataset of a Read, otherwise None; `destinations` are the datasets of Writes of the field.
+    """
 
     id: NodeId
     type: str = ""
@@ -45,13 +48,17 @@ class OperationPath:
     influence: Influence
 
     def rename(self, names: dict[str, str]) -> OperationPath:
-        """Return the path with each operation called `names[operation]`."""
+        """Return the path with each operation renamed to `names[operation]`."""
         return OperationPath(tuple(names[name] for name in self.operations), self.influence)
 
     def merge(self, older: OperationPath) -> OperationPath:
-        """Return the union of both; transforms of the older one alone come before their successors."""
+        """Return the union of both paths; it is direct if one of them is.
+
+        A transform that only the older path has is inserted before its successor in that path.
+        """
         union = list(self.operations)
         index = len(union)
+        # From the end, so that the position of each successor is known when its predecessor is inserted.
         for name in reversed(older.operations):
             if name in union:
                 index = union.index(name)
@@ -91,6 +98,7 @@ def upstream_graph(
     for operation in walk.operations.values():
         if isinstance(operation, Write) and operation.destination == target.dataset:
             for input_field in operation.inputs:
+                # Indirect inputs of a Write influence rows of the whole dataset, not the value of this field.
                 if input_field.name == target.name and input_field.influence is Influence.DIRECT:
                     walk.add_operation(operation)
                     walk.add_write((input_field.origin, input_field.name), operation.destination)
@@ -119,7 +127,7 @@ def downstream_graph(
 def merge(graphs: Sequence[tuple[str, OperationGraph]]) -> OperationGraph:
     """Return the union of graphs given newest first, each with its checksum.
 
-    If one name stands for different operations, the newest keeps it and the older ones are renamed to
+    If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the checksum>`.
     """
     names = _OperationNames()
@@ -145,6 +153,7 @@ class _Walk:
         self._consumers: dict[NodeId, list[tuple[Operation, InputField]]] = {}
         for operation in self.operations.values():
             for input_field in inputs_of(operation):
+                # Origins may be missing: `operations` can be those of one field (row-keys.md, Graph cells).
                 self._outputs.get(input_field.origin, {}).setdefault(input_field.name, "")
                 node = input_field.origin, input_field.name
                 self._consumers.setdefault(node, []).append((operation, input_field))
@@ -159,6 +168,7 @@ class _Walk:
         return self._outputs[operation.name]
 
     def run(self, step: Callable[[NodeId], None]) -> OperationGraph:
+        # Breadth first: a truncated graph contains what is nearest to the field (docs/decisions/0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
         return OperationGraph(self._visited, self._nodes, self._connections, truncated=self._truncated)
@@ -184,6 +194,7 @@ class _Walk:
                     end = operation.name, name
                     if self._connect((node, end, operation.name), input_field.influence):
                         self.add_node(end)
+            # With an indirect input the Write is shown, but the field is not written to its destination.
             elif isinstance(operation, Write) and input_field.influence is Influence.DIRECT:
                 self.add_write(node, operation.destination)
 
@@ -228,14 +239,16 @@ class _OperationNames:
         names = {}
         for name, operation in graph.operations.items():
             variants = self._assigned.setdefault(name, {})
+            # The checksum, not a number: it identifies the content in which the older operation is.
             unique = f"{name}@{checksum[:8]}" if variants else name
             names[name] = variants.setdefault(_identity(operation), unique)
         return names
 
 
 def _identity(operation: Operation) -> object:
-    """Return what is equal for two operations of one name that are the same."""
+    """Return a key that is equal for two operations of one name which do the same."""
     return (
+        # Not `==`: a new description of a dataset does not make its READ or WRITE another operation.
         type(operation).__name__,
         operation.description,
         dataset_of(operation),
@@ -267,6 +280,7 @@ def _union(newer: OperationGraph, older: OperationGraph) -> OperationGraph:
     nodes = dict(newer.nodes)
     for node_id, node in older.nodes.items():
         newest = nodes.get(node_id, node)
+        # Type and source of the newest content; destinations of all, which may differ from run to run.
         nodes[node_id] = replace(newest, destinations=newest.destinations | node.destinations)
     paths = dict(newer.paths)
     for ends, path in older.paths.items():

@@ -20,6 +20,7 @@ def operations_by_field(
     Operations are sorted by name; bit n of a set is operation n. Both results are empty if there are more
     than GRAPHED_OPERATIONS_MAX operations.
     """
+    # The sets of n operations have up to n^2 bits in each direction: 12.5 MB at the maximum.
     if len(operations) > GRAPHED_OPERATIONS_MAX:
         return {}, {}
     bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
@@ -45,6 +46,7 @@ def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[Da
 
 def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
     downstream = dict(bit)
+    # Outputs that nothing uses have a graph too: their READ alone.
     by_output = {
         (operation.name, output.name): 0 for operation in ordered for output in outputs_of(operation)
     }

@@ -10,14 +10,14 @@ from fll_hbase.model.datasets import Dataset, Field
 
 
 class Influence(Enum):
-    """The type of a dependency: on a value (direct), or on which rows or groups there are (indirect)."""
+    """Direct: the value is derived from the input. Indirect: the input decides about rows, groups or order."""
 
     DIRECT = "direct"
     INDIRECT = "indirect"
 
 
 KINDS = frozenset({"filter", "join", "group_by", "sort", "window", "conditional"})
-"""The uses of an indirect input."""
+"""Kinds of indirect inputs: the clause or expression in which the field is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ Operation: TypeAlias = Read | Transform | Write
 
 
 def type_of(operation: Operation) -> str:
-    """Return READ, TRANSFORM or WRITE, as documents and answers have it."""
+    """Return READ, TRANSFORM or WRITE: the `type` in documents, answers and stored operations."""
+    # The names of the three classes are stored: renaming one would change every checksum.
     return type(operation).__name__.upper()
 
 

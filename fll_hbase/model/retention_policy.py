@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from fll_hbase.model.datasets import Dataset
 
 NEVER_MS = 0
-"""A cut-off that no run starts before."""
+"""The cut-off that expires no run: starts are never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
     """Cut-offs in milliseconds since 1970: runs that started earlier are expired.
 
-    The cut-off of a dataset wins over that of its namespace, which wins over the default.
+    The cut-off of a dataset has priority over that of its namespace, and that over the default.
     """
 
     default_ms: int = NEVER_MS

@@ -1,7 +1,7 @@
-"""OpenLineage events of a run as stored, and how they merge; they are cumulative, late, repeated, unordered.
+"""Stored OpenLineage events of a run, and their merge: they arrive late, repeated and in any order.
 
 An event is stored as its time and type, the digest of its lineage (the same in every run of a daily job) and
-the digest of its facts about the run. Facets add up: of each kind the latest one counts, and a later event
+the digest of its facts about the run. Of each kind of facet the latest one is valid, and a later event
 without it removes nothing.
 """
 
@@ -24,7 +24,7 @@ UNKNOWN_JOB = "unknown"
 """The job name that agents send until they know the real one."""
 
 DEFAULT_RUN_TYPE = "OPENLINEAGE"
-"""The type of a run without an event that has one."""
+"""The type of a run of which no event has a type."""
 
 
 class EventType(Enum):
@@ -38,17 +38,19 @@ class EventType(Enum):
     FAIL = "FAIL"
 
 
+# In order of priority: the Spark agent sends a COMPLETE 9 ms after a FAIL (docs/decisions/0012).
 _END_STATES = {EventType.FAIL: State.FAIL, EventType.ABORT: State.ABORT, EventType.COMPLETE: State.COMPLETE}
 _RANKS = {event_type: rank for rank, event_type in enumerate(EventType)}
 
 
-# The structs below are stored as arrays: the order of their members is part of the row format.
+# The structs below are stored as arrays: the order of their members is part of the row format. A new member
+# goes last and has a default, with which msgspec fills up the shorter arrays of older rows.
 
 
 class InputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """A source field; `dataset_index` counts in the datasets of its lineage.
+    """A source field; `dataset_index` is a position in `EventLineage.datasets`.
 
-    `kind` is that of an indirect input, `transformation` describes what was done with the field.
+    `kind` is that of an indirect input, `transformation` describes how the field was used.
     """
 
     dataset_index: int
@@ -66,7 +68,7 @@ class OutputColumn(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class DatasetMention(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """The statements of an event on one dataset. None is not stated, which differs from an empty value."""
+    """The facets of one dataset in an event. None means an absent facet, which differs from an empty one."""
 
     dataset_index: int
     written: bool
@@ -129,6 +131,7 @@ def make_event(
     run: str, time_ms: int, event_type: EventType, lineage: EventLineage, facts: EventRunFacts
 ) -> IncomingEvent:
     """Encode an event of a run."""
+    # Two bodies: the same lineage every night is stored once, facts differ in each run (docs/decisions/0012).
     texts = [msgspec.json.encode(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)
@@ -146,20 +149,23 @@ def decode_run_facts(text: bytes) -> EventRunFacts:
 
 
 def sort_events(events: Iterable[RunEvent]) -> list[RunEvent]:
-    """Sort events by time, type and digests: the order in which they happened."""
+    """Return events sorted by time, type and digests: the order in which they are merged."""
     return sorted(
         events,
+        # Digests last, so that every writer merges events of the same time and type in the same order.
         key=lambda event: (event.time_ms, _RANKS[event.type], event.lineage_digest, event.facts_digest),
     )
 
 
 def merge_lineage(lineages: Sequence[EventLineage]) -> EventLineage:
-    """Merge the lineages of a run's events, the latest last: the latest statement on each dataset counts."""
+    """Return the merge of the lineages of a run's events, given oldest first: the latest facets are valid."""
+    # The Spark agent sends `unknown` until it knows the job, so any other name is better, even an older one.
     with_job = [lineage for lineage in lineages if lineage.job != UNKNOWN_JOB] or lineages
     datasets = sorted({dataset for lineage in lineages for dataset in lineage.datasets})
     index_of = {dataset: index for index, dataset in enumerate(datasets)}
     mentions: dict[tuple[int, bool], DatasetMention] = {}
     for lineage in lineages:
+        # Each body counts datasets in its own list: positions are comparable only in the merged one.
         positions = [index_of[dataset] for dataset in lineage.datasets]
         for mention in lineage.mentions:
             later = remap_positions(mention, positions)
@@ -196,10 +202,10 @@ def program_run(
 
 
 def start_and_state(events: Sequence[RunEvent]) -> tuple[int, State]:
-    """Return when a run started and how it ended.
+    """Return the start of a run, in milliseconds since 1970, and its state.
 
-    It starts at its first START, or without one at its first event. An end counts whatever comes after it,
-    and a failure wins over any other end.
+    It starts at its first START, or without one at its first event. FAIL has priority over ABORT, ABORT over
+    COMPLETE, wherever they are; without any of them the run is RUNNING.
     """
     starts = [event.time_ms for event in events if event.type is EventType.START]
     types = {event.type for event in events}
@@ -230,7 +236,10 @@ def remap_positions(mention: DatasetMention, positions: Sequence[int]) -> Datase
 
 
 def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> str:
-    """Return the parent job, or if its name is not known what the job's own name begins with."""
+    """Return the name of the parent job, or of the job itself if it has no parent.
+
+    If the parent's name is not known, it is the job's own up to the first dot.
+    """
     if parent is None:
         return lineage.job
     # Spark names jobs "<application>.<action>.<dataset>".

@@ -1,4 +1,4 @@
-"""Program runs: who ran when, how it ended, and the lineage that a source yields for it."""
+"""Program runs: identity, start, state and details of a run, and a run with its lineage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fll_hbase.model.lineage import FieldLineageInfo
 
 
 class State(Enum):
-    """How a run ended, or that it has not ended."""
+    """The state of a run; the values are stored and are those of the REST contract."""
 
     RUNNING = "RUNNING"
     COMPLETE = "COMPLETE"
@@ -20,7 +20,7 @@ class State(Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether lineage queries leave the run out unless they include failed runs."""
+        """Whether queries exclude the run by default."""
         return self in (State.FAIL, State.ABORT)
 
 
@@ -44,7 +44,7 @@ class ProgramRun:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run with its lineage: what every source yields and the store records."""
+    """A run with its lineage: the result of reading a document, and the input of the store."""
 
     run: ProgramRun
     info: FieldLineageInfo
@@ -52,5 +52,6 @@ class RecordedRun:
 
 def encode_details(**facts: Any) -> str:
     """Encode facts of a run as one line of JSON with sorted members; empty ones are left out."""
+    # Empty ones omitted and members sorted: a repeated document must be equal byte for byte to add no cell.
     details = {name: fact for name, fact in facts.items() if fact}
     return json.dumps(details, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if details else ""

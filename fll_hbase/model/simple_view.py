@@ -42,8 +42,10 @@ def upstream_simple_view(
         view.add_operations([write.name, *reachable])
         view.add_node(end, write.destination)
         for source, (influence, consumers) in steps.source_inputs(reachable).items():
+            # A field that a Write takes from a READ unchanged has no transform on its way, so no path.
             if source != end:
                 view.add_node(source)
+                # On a path is what both ends reach; listing each path could take exponential time.
                 downstream = steps.reachable_operations(consumers, steps.consumers)
                 view.add_path((source, end), downstream.keys() & reachable.keys(), influence)
     return view.graph()
@@ -73,17 +75,19 @@ def downstream_simple_view(
 def derivation_signature(operations: Iterable[Operation], target: DatasetField) -> DerivationSignature:
     """Return a value that is equal for two sets of operations that derive a field in the same way.
 
-    It has the operations by name, type, description and dataset, and the connections upstream of the field.
-    A column added beside it changes nothing.
+    It contains name, type, description, dataset and connections of each operation upstream of the field. Other
+    columns of the destination do not change it.
     """
     steps = _Steps(operations, indirect=True)
     writes = list(steps.writes_of(target))
     outputs_used: dict[str, set[str]] = {}
+    # Only outputs on the way to the field are part of it: a column added beside them changes nothing.
     pending = [(origin, target.name) for _, origin in writes]
     while pending:
         name, output = pending.pop()
         is_new = name not in outputs_used
         outputs_used.setdefault(name, set()).add(output)
+        # Once per operation: all its outputs have the same inputs (docs/decisions/0003).
         if is_new:
             pending.extend((field.origin, field.name) for field in inputs_of(steps.operations[name]))
     members: set[object] = {
@@ -121,11 +125,13 @@ class _Steps:
         self._used: set[NodeId] = set()
         for operation in self.operations.values():
             inputs = _input_influences(operation)
+            # Before indirect inputs are left out: a field that is only used indirectly is a source field too.
             self._used.update(inputs)
             if not indirect:
                 inputs = {node: kind for node, kind in inputs.items() if kind is Influence.DIRECT}
             self._inputs[operation.name] = inputs
             for node, influence in inputs.items():
+                # The operations of one field may lack origins that do not lead to it.
                 if node[0] in self.operations:
                     self._consumers_of.setdefault(node, {})[operation.name] = influence
                     if isinstance(operation, Transform):
@@ -159,6 +165,7 @@ class _Steps:
         self, starts: Mapping[str, Influence], steps: Mapping[str, Mapping[str, Influence]]
     ) -> _Influences:
         """Return every operation reachable from `starts`; direct if one path to it has direct steps alone."""
+        # Direct steps first: an operation with a direct path stays direct, however many indirect ones follow.
         reached: _Influences = {name: kind for name, kind in starts.items() if kind is Influence.DIRECT}
         _spread(reached, steps, through=Influence.DIRECT)
         for name in starts:
@@ -194,6 +201,7 @@ class _Steps:
     def type_of(self, node: NodeId) -> str:
         """Return the type of a field, or "" if its operation does not list it."""
         outputs = outputs_of(self.operations[node[0]])
+        # Reversed: of two outputs with one name the last is valid, as in `operation_graph`.
         return next((output.type for output in reversed(outputs) if output.name == node[1]), "")
 
 
@@ -201,6 +209,7 @@ def _spread(
     reached: _Influences, steps: Mapping[str, Mapping[str, Influence]], *, through: Influence
 ) -> None:
     """Add all operations reachable by steps that are direct, or by any if `through` is indirect."""
+    # A list instead of recursion: chains of operations can exceed Python's recursion limit.
     pending = list(reached)
     while pending:
         for name, influence in steps[pending.pop()].items():

@@ -16,7 +16,7 @@ from fll_hbase.model.operations import Operation, inputs_of
 def topological_sort(
     origins: Mapping[str, Iterable[str]], *, rank: Callable[[str], int] = lambda _: 0
 ) -> list[str]:
-    """Return the names, each after all its origins; where the order is free by `rank`, then by name.
+    """Return the names, each after all its origins; where several may be next, by `rank`, then by name.
 
     Names on a cycle, and those that come after one, are left out.
     """
@@ -24,6 +24,7 @@ def topological_sort(
     consumers = _consumers(graph)
     missing = {name: len(names) for name, names in graph.items()}
     ready = [(rank(name), name) for name, count in missing.items() if count == 0]
+    # A heap, so that the order depends on ranks and names only: it is visible in answers.
     heapify(ready)
     ordered = []
     while ready:
@@ -37,17 +38,19 @@ def topological_sort(
 
 
 def cycles(origins: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
-    """Yield each set of names that precede one another, or the name that precedes itself; names sorted.
+    """Yield the sorted names of each strongly connected component that is a cycle (Kosaraju's algorithm).
 
-    These are Kosaraju's strongly connected components.
+    Those are names that are origins of each other, directly or not, or one name that is its own origin.
     """
     graph = _without_unknown(origins)
     visited: set[str] = set()
     finished = [name for root in graph for name in _postorder(root, graph, visited)]
     consumers = _consumers(graph)
     visited = set()
+    # Second pass of Kosaraju: over the reversed graph, beginning with the name that was finished last.
     for root in reversed(finished):
         component = list(_postorder(root, consumers, visited))
+        # A single name is a component as well, but a cycle only if it is its own origin.
         if len(component) > 1 or (component and root in graph[root]):
             yield tuple(sorted(component))
 
@@ -80,6 +83,7 @@ def _postorder(root: str, steps: Mapping[str, Iterable[str]], visited: set[str])
     if root in visited:
         return
     visited.add(root)
+    # A stack of iterators, not recursion: operations may form a chain of any length.
     path = [(root, iter(steps[root]))]
     while path:
         name, rest = path[-1]

@@ -13,7 +13,7 @@ class UniqueNames:
         self._counts: dict[str, int] = {}
 
     def assign(self, name: str) -> str:
-        """Return the name, or with the first free `#2`, `#3`, ... if it was assigned before."""
+        """Return the name, with the first free suffix `#2`, `#3`, ... if it was assigned before."""
         number = self._counts.get(name, 0) + 1
         unique = name if number == 1 else f"{name}#{number}"
         # Counted per name, since starting at #2 each time would be quadratic in equal names.
@@ -21,6 +21,7 @@ class UniqueNames:
             number += 1
             unique = f"{name}#{number}"
         self._counts[name] = number
+        # A document may itself use the name `a#2`: it counts as assigned from now on.
         self._counts.setdefault(unique, 1)
         return unique
 

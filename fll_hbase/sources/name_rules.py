@@ -21,6 +21,7 @@ class NameRules:
         for pattern, replacement in self.rules:
             logical, matches = pattern.subn(replacement, name)
             if matches:
+                # An empty name is no dataset: a rule that removes all of a name leaves it unchanged.
                 return logical or name
         return name
 
@@ -28,8 +29,8 @@ class NameRules:
 def parse_rules(text: str) -> NameRules:
     r"""Parse the rules of the setting, separated by line breaks or `;;`: `/\d{4}-\d\d-\d\d/ => /{date}/`.
 
-    The left side is a regular expression of Python, looked for anywhere in a name; the right side is put in
-    its place, where `\1` is what its first group found. Raises ConfigurationError.
+    The left side is a Python regular expression, searched for anywhere in a name. Every match is replaced by
+    the right side, in which `\1` is the first group. Raises ConfigurationError for an invalid rule.
     """
     data = (line.strip() for line in re.split(r"\n|;;", text))
     return NameRules(tuple(_rule(line) for line in data if line))
@@ -41,6 +42,7 @@ def _rule(line: str) -> tuple[re.Pattern[str], str]:
         raise ConfigurationError(f"name rule {line!r}: write `pattern {ARROW} name`")
     try:
         compiled = re.compile(pattern)
+        # `|` matches the empty text, so a reference to a missing group fails here, not at the first event.
         re.compile(f"{pattern}|").sub(replacement, "")
     except (re.error, IndexError) as error:
         raise ConfigurationError(f"name rule {line!r}: {error}") from error

@@ -14,11 +14,12 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 def parse(raw: bytes) -> Any:
     """Parse a JSON text in UTF-8.
 
-    Raises UnreadableDocument for anything else, and for what readers understand in different ways: NaN and
-    Infinity, a member given twice, half a surrogate pair, nesting beyond what can be read.
+    Raises UnreadableDocument for any other text, and for JSON that parsers interpret differently: NaN and
+    Infinity, duplicate members, half of a surrogate pair, and nesting beyond Python's recursion limit.
     """
     try:
         value = _DECODER.decode(raw.decode())
+        # json accepts half of a pair, which UTF-8 cannot store; only texts with such escapes are encoded.
         if _SURROGATE_ESCAPE.search(raw):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
@@ -30,6 +31,7 @@ def parse(raw: bytes) -> Any:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise _unreadable(f"not JSON: {error.msg} at {where}") from error
+    # Python refuses integers of more than 4,300 digits with a plain ValueError.
     except ValueError as error:
         raise _unreadable(f"not JSON: {error}") from error
     return value
@@ -41,6 +43,7 @@ def _unreadable(detail: str) -> UnreadableDocument:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
+    # dict keeps the last of equal keys and other parsers the first: such a document is ambiguous.
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)

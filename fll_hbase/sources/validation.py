@@ -7,12 +7,13 @@ from typing import Any
 
 from fll_hbase.errors import FieldError
 
+# Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
 
 
 class Validator:
-    """Reads members of parsed JSON. A wrong member adds an error and yields a harmless value."""
+    """Checks members of parsed JSON. An invalid member adds an error; the method returns a placeholder."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
@@ -47,6 +48,7 @@ class Validator:
         """Return a string that must be present and not empty."""
         if name not in holder:
             self.error(child_path(path, name), "missing")
+            # With a placeholder the checks of other members go on, so that one answer lists every error.
             return "?"
         return self.name(holder[name], child_path(path, name), bytes_max=bytes_max)
 
@@ -57,6 +59,7 @@ class Validator:
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
         """Return a non-empty string of at most `bytes_max` bytes in UTF-8."""
+        # The fast path of nearly all names: ASCII characters are bytes, so nothing has to be encoded.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
         if not isinstance(value, str):
@@ -85,6 +88,7 @@ class Validator:
         value = holder.get(name)
         if name not in holder:
             self.error(child_path(path, name), "missing")
+        # isinstance would accept True, because bool is a subclass of int.
         elif type(value) is not int:
             self.error(child_path(path, name), f"must be an integer, is {_json_type(value)}")
         elif not 0 <= value < below:

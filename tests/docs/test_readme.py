@@ -79,3 +79,4 @@ def test_every_error_has_a_status() -> None:
     leaves = {kind for kind in kinds if issubclass(kind, errors.LineageError) and not kind.__subclasses__()}
     assert leaves
     assert [kind for kind in leaves if kind.slug == errors.LineageError.slug] == []
+    assert [kind for kind in leaves if not 400 <= kind.status <= 599] == []

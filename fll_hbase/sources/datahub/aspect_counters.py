@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class AspectOutcome(Enum):
-    """Outcome of a proposal: a run, catalogue data, only counted, or a removal (which deletes nothing)."""
+    """Outcome of a proposal: recorded as a run, stored in the catalogue, counted only, or a removal."""
 
     RECORDED = "recorded"
     DESCRIBED = "described"
@@ -33,12 +33,13 @@ class AspectCounters:
         self._lock = threading.Lock()
 
     def add(self, counted: Counter[AspectCount]) -> None:
-        """Count the proposals of one message."""
+        """Add the counts of one message; the urns are not counted apart."""
         with self._lock:
+            # `+=` reads and writes, so two threads without the lock could lose a count.
             for key, number in counted.items():
                 self._totals[key.aspect, key.outcome] += number
 
     def totals(self) -> dict[tuple[str, AspectOutcome], int]:
-        """Return the current totals."""
+        """Return a copy of the totals, by aspect and outcome."""
         with self._lock:
             return dict(self._totals)

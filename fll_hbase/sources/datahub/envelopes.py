@@ -1,7 +1,7 @@
 """Envelopes of DataHub messages, unwrapped to proposals of one aspect each.
 
-The envelopes are those of the emitter: `ingestProposal` and `ingestProposalBatch` of its older protocol,
-entities of its newer one, snapshots of metadata change events, and files with proposals and events.
+The emitter sends `ingestProposal` and `ingestProposalBatch` in its older protocol, entities in its newer one,
+and snapshots in metadata change events; files contain proposals and events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 
 
 class MessageFormat(Enum):
-    """How a message wraps its proposals: by route, or as in files."""
+    """Envelope of a message, which its route determines."""
 
     PROPOSAL = "ingestProposal"
     PROPOSALS = "ingestProposalBatch"
@@ -54,7 +54,8 @@ def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
 
 
 def _unescaped(proposal: object) -> object:
-    """Decode `\\u00e9` in the urn: the emitter escapes every text of a single proposal."""
+    """Return the proposal with escapes such as `\\u00e9` in its urn decoded."""
+    # The emitter's older protocol escapes texts twice; beyond U+FFFF it corrupts them (docs/sources/datahub.md).
     if not isinstance(proposal, dict) or not isinstance(proposal.get("entityUrn"), str):
         return proposal
     urn = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), proposal["entityUrn"])
@@ -69,6 +70,7 @@ def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]
     urn_at = child_path(path, "entityUrn")
     change = validator.choice(data, "changeType", path, _CHANGES, UPSERT)
     observed_ms = _observed_ms(validator, data, path)
+    # A deletion of a whole entity names no aspect.
     if change == DELETE:
         yield Proposal(
             urn, validator.optional(data, "aspectName", path), change, None, path, urn_at, observed_ms
@@ -77,6 +79,7 @@ def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]
     aspect = validator.required(data, "aspectName", path)
     item_path = child_path(path, "aspect")
     holder = object_without_nulls(validator, data.get("aspect"), item_path)
+    # Files have the aspect as an object, the emitter's routes as JSON in a string.
     if "json" in holder:
         yield Proposal(
             urn, aspect, change, holder["json"], child_path(item_path, "json"), urn_at, observed_ms
@@ -90,6 +93,7 @@ def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> ob
     """Parse the aspect of an envelope, which is JSON inside a string."""
     errors_before = len(validator.errors)
     text = validator.required(holder, "value", path)
+    # The error is reported; parsing the placeholder would add a false one.
     if len(validator.errors) > errors_before:
         return {}
     try:
@@ -137,6 +141,7 @@ def _snapshots(validator: Validator, document: object) -> Iterator[Proposal]:
     metadata = validator.items(data, "systemMetadata", "")
     for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
         number = int(path.rpartition(".")[2])
+        # An array parallel to `entities`, which may be shorter.
         system = metadata[number] if number < len(metadata) else None
         yield from _ingested(validator, {"entity": item, "systemMetadata": system}, path)
 
@@ -168,12 +173,14 @@ def _aspects(
             validator.items(data, "aspects", item_path), child_path(item_path, "aspects")
         ):
             for kind, value in object_without_nulls(validator, item, where).items():
+                # Snapshots name the class `com.linkedin.dataset.UpstreamLineage`, proposals `upstreamLineage`.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
                 yield Proposal(urn, aspect, UPSERT, value, child_path(where, kind), urn_at, observed_ms)
 
 
 def _file(validator: Validator, document: object) -> Iterator[Proposal]:
+    # Before the other forms: its output is a list, too.
     if query_parser.is_query_parser_output(document):
         yield from query_parser.proposals(validator, document)
         return

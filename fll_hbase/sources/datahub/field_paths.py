@@ -1,8 +1,8 @@
 """DataHub field paths to field names: types are left out, nested names are joined by `/`.
 
-Version 2 tells the type of every step, `[version=2.0].[type=struct].[type=array].a.[type=string].b`, so names
-may hold dots; in version 1, `a.b`, a dot always nests. Both are `a/b`. A field of a message's key is
-`[key]/a`: its value may have an `a`, too.
+Version 2 contains the type of each step, `[version=2.0].[type=struct].[type=array].a.[type=string].b`, so
+a name may contain dots; in version 1, `a.b`, a dot always separates names. Both become `a/b`. A field of a
+message's key becomes `[key]/a`, because the value of the message may have a field `a`, too.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ def field_name(path: str) -> str:
     """Return the field name; a path without names, such as that of a bare string, is returned unchanged."""
     if not path.startswith("[version="):
         return path.replace(".", "/")
+    # Splitting at types instead of dots leaves the dots inside names alone.
     names = [chunk[1:] for chunk in _TOKEN.split(path) if chunk]
+    # The whole message is one value: its path is the only name that it has.
     if not names:
         return path
     return "/".join([KEY_FIELDS, *names] if path.startswith(f"{VERSION}.{KEY}") else names)
 
 
 def field_path(name: str) -> str:
-    """Return a path of the field: version 1 if possible, else version 2 with unknown types."""
+    """Return a path that `field_name` maps back: version 1 if possible, else 2 with unknown types."""
     if name.startswith(VERSION) and field_name(name) == name:
         return name
     names = name.split("/")
     in_key = names[0] == KEY_FIELDS and len(names) > 1
+    # Version 1 has no way to write a dot inside a name, nor a key.
     if not in_key and "." not in name and not name.startswith("[version="):
         return ".".join(names)
     steps = [f"{_TYPE}.{part}" for part in (names[1:] if in_key else names)]

@@ -1,8 +1,7 @@
 """JSON patches of lineage aspects: the edges that a patch adds, as an aspect.
 
-A path is `/upstreams/<urn>` for one edge, `/upstreams` for all of them; for a fine-grained one it is
-`/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. What is taken away was so
-until then: it is counted, and windows before keep it.
+The path of one edge is `/upstreams/<urn>`, that of all edges `/upstreams`, and that of a fine-grained entry
+`/fineGrainedLineages/<operation or NONE>/<downstream>/<query or NONE>/<upstream>`. Removals are counted only.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ _KEY_MEMBERS = {
     "outputDatasetFields": "destinationUrn",
     "fields": "fieldPath",
 }
-"""The member of an edge that the key in the path contains."""
+"""By list, the member of an edge whose value is the key in the path."""
 
+# Lists of plain urns, which edges replaced in later versions of DataHub.
 _BARE = ("inputDatasets", "outputDatasets")
 _NONE = "NONE"
 
@@ -40,7 +40,7 @@ class PatchResult:
 
 
 def apply_patch(validator: Validator, value: object, value_path: str) -> PatchResult:
-    """Read a patch: a list of operations, or an object with the list as `patch`."""
+    """Parse a patch at `value_path`: a list of operations, or an object with the list as `patch`."""
     operations, item_path = value, value_path
     if isinstance(value, dict):
         operations, item_path = (
@@ -58,6 +58,7 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
             continue
         path = (
             validator.optional(data, "path", where)
+            # The path of the whole document is empty, which `required` would refuse.
             if "path" in data
             else validator.required(data, "path", where)
         )
@@ -65,11 +66,13 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
         if validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
             _add(validator, aspect, steps, data.get("value"), where)
         else:
+            # Removed lineage was valid until now: queries of earlier windows still return it, so nothing is deleted.
             removals += 1
     return PatchResult(aspect, removals)
 
 
 def _steps(path: str) -> list[str]:
+    # RFC 6901 requires this order: otherwise `~01` would become a slash.
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
@@ -111,5 +114,6 @@ def _add_fine_grained(
 
 
 def _urn(key: str) -> str:
-    """Decode a key; emitters of 2023 percent-encode it as a whole."""
+    """Return the urn of a key."""
+    # Emitters of 2023 percent-encode the whole urn.
     return unquote(key) if key.startswith("urn%3A") else key

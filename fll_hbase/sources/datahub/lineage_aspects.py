@@ -1,6 +1,6 @@
 """Lineage aspects: `upstreamLineage`, `dataJobInputOutput` and their predecessors.
 
-Whatever the form, it comes to edges: end points read and written, and which fields were derived of which.
+Each reader returns the same AspectLineage: datasets read and written, and the derivations of fields.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def upstream_lineage(validator: Validator, value: object, path: str, dataset: Da
         read_dataset_member(validator, each_of, "dataset", item_path) for each_of, item_path in upstreams
     )
     return AspectLineage(
+        # An aspect without lineage has no destination either, so that it is no run.
         sources=sources,
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
@@ -61,6 +62,7 @@ def fine_grain_upstream_lineage(
                 start = DatasetField(source, _path(validator, pair, "sourceField", where))
                 target = DatasetField(dataset, _path(validator, pair, "targetField", where))
                 pairs.append(Derivation((target,), "", "", (start,), ()))
+        # Constraints decide which rows are written: indirect inputs of the WRITE, of no single field.
         for item, where in list_items(validator, upstream, "constraints", item_path):
             constraints.add(DatasetField(source, field_paths.field_name(validator.name(item, where))))
     return AspectLineage(
@@ -89,7 +91,7 @@ def data_job_input_output(validator: Validator, value: object, path: str) -> Asp
 
 
 class _FieldSet(NamedTuple):
-    """Read the inputs or the outputs of a job."""
+    """Inputs or outputs of a job: datasets, fields, and the newest audit stamp in ms."""
 
     end_points: frozenset[Dataset]
     fields: frozenset[DatasetField]
@@ -124,6 +126,7 @@ def _derivation(validator: Validator, item: object, path: str) -> Derivation:
     upstreams: list[DatasetField] = []
     datasets: list[Dataset] = []
     for each_of, item_path in list_items(validator, data, "upstreams", path):
+        # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
         if isinstance(each_of, str) and each_of.startswith(_FIELD_URN):
             upstreams.append(read_field(validator, each_of, item_path))
         else:
@@ -142,6 +145,7 @@ def _derivation(validator: Validator, item: object, path: str) -> Derivation:
 
 def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
     value = data.get("confidenceScore", 1.0)
+    # True is an int in Python.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
     validator.error(child_path(path, "confidenceScore"), "must be a number from 0 to 1")
@@ -175,12 +179,13 @@ def _queries(
 
 
 def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) -> int:
-    """Return the newest audit stamp in ms; 0 if there is none."""
+    """Return the newest audit stamp in ms since 1970; 0 if none is set."""
     newest_ms = 0
     for holder, path in holders:
         for name in _STAMPS:
             item_path = child_path(path, name)
             stamp = object_without_nulls(validator, holder.get(name, {}), item_path)
+            # DataHub's own classes write 0 for a stamp that is not set.
             if stamp.get("time", 0) != 0:
                 newest_ms = max(newest_ms, validator.integer(stamp, "time", item_path, below=START_LIMIT_MS))
     return newest_ms

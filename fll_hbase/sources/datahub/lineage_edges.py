@@ -13,9 +13,10 @@ _T = TypeVar("_T", Dataset, DatasetField)
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One fine-grained entry: each of `downstreams` is made of all `upstreams`, and of `whole` end points.
+    """One fine-grained entry: each of `downstreams` is derived from all `upstreams` and `dataset_upstreams`.
 
-    All are sorted, and nothing stands twice. `operation` and `query` are empty where nobody named them.
+    `dataset_upstreams` are datasets without a field. All three are sorted and without duplicates.
+    `operation` and `query` are empty if the entry has none; `confidence` is from 0 to 1.
     """
 
     downstreams: tuple[DatasetField, ...]
@@ -28,10 +29,10 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class AspectLineage:
-    """All that one aspect says of lineage, in no order that matters.
+    """The lineage of one aspect, independent of the order in its arrays.
 
-    `fields` are named without a word on what became of them, `constraints` decided which rows there are in
-    every destination. `newest_ms` is the newest audit stamp, else 0.
+    `fields` are fields read or written whose derivation is unknown. `constraints` are fields that decided
+    which rows every destination has. `newest_ms` is the newest audit stamp in ms since 1970, else 0.
     """
 
     sources: frozenset[Dataset]
@@ -44,14 +45,15 @@ class AspectLineage:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is neither a source nor a derivation."""
+        """Whether the aspect has neither datasets nor derivations."""
         return not (self.sources or self.destinations or self.derivations)
 
 
 def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
-    """Sort entries and merge those that differ in upstreams only, because patches list sources one by one."""
+    """Sort entries, and merge those with equal downstreams, operation and query."""
     grouped: dict[tuple[tuple[DatasetField, ...], str, str], list[Derivation]] = {}
     for each_of in derivations:
+        # A patch adds the upstreams of one derivation one by one.
         key = each_of.downstreams, each_of.operation, each_of.query
         grouped.setdefault(key, []).append(each_of)
     return tuple(
@@ -59,6 +61,7 @@ def merge_entries(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
             *key,
             upstreams=in_order(field for entry in entries for field in entry.upstreams),
             dataset_upstreams=in_order(dataset for entry in entries for dataset in entry.dataset_upstreams),
+            # A merged derivation is as certain as its least certain part.
             confidence=min(entry.confidence for entry in entries),
         )
         for key, entries in sorted(grouped.items(), key=lambda item: item[0])

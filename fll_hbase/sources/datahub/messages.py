@@ -1,8 +1,7 @@
 """Messages of DataHub clients to runs, dataset metadata and counts.
 
-A proposal of lineage is a run: DataHub keeps the last state of an aspect, this store keeps what was so when.
-Its start is the newest audit stamp in the aspect, else when the client observed it, else now; its id is a
-digest of the urn, of what was said and of that start, so that a resend is recognised.
+DataHub stores the last state of an aspect; here each lineage proposal is a run, so that history is preserved.
+A run starts at the newest audit stamp in the aspect, else at `lastObserved`, else now.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ class ParsedMessage:
 
 
 def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
-    """Read a message; `now_ms` is the start of runs without a time.
+    """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
 
-    Raises UnreadableDocument with every fault of the whole message: of a faulty one nothing is to be stored.
+    Raises UnreadableDocument with every error of all proposals: a message is recorded completely or not.
     """
     validator = Validator()
     gathered = _MessageCollector(validator, now_ms)
@@ -60,7 +59,7 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
 
 @dataclass(slots=True)
 class _MessageCollector:
-    """Collects the proposals of one message."""
+    """Collects the runs, metadata and counts of one message; errors go to `checks`."""
 
     checks: Validator
     now_ms: int
@@ -69,7 +68,7 @@ class _MessageCollector:
     counted: Counter[AspectCount] = field(default_factory=Counter)
 
     def add(self, proposal: Proposal) -> None:
-        """Add one proposal."""
+        """Parse one proposal; one without lineage or metadata is only counted."""
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
             outcome = AspectOutcome.REMOVED
@@ -93,9 +92,11 @@ class _MessageCollector:
             edges = _LINEAGE_ASPECTS[proposal.aspect](self.checks, value, proposal.path, program.dataset)
         if removals:
             self.counted[AspectCount(proposal.urn, proposal.aspect, AspectOutcome.REMOVED)] += removals
+        # An invalid message is refused as a whole, so no operations are built from placeholders.
         if edges.empty or self.checks.errors:
             return AspectOutcome.COUNTED
         recorded = self._recorded(proposal, program, edges)
+        # By id: a proposal that a message repeats is one run.
         self.runs[recorded.run.run] = recorded
         self.schemas += metadata_aspects.mentioned_fields(edges)
         return AspectOutcome.RECORDED
@@ -103,10 +104,12 @@ class _MessageCollector:
     def _recorded(self, proposal: Proposal, program: _Program, edges: AspectLineage) -> RecordedRun:
         parsed = build_operations(edges, dataset=program.dataset)
         info = lineage.build_lineage_lenient(parsed.operations)
+        # 0 is unset: DataHub's classes write it for a missing stamp.
         start_ms = edges.newest_ms or proposal.observed_ms or self.now_ms
         details = runs.encode_details(
             aspect=proposal.aspect, confidence=parsed.confidences, queries=sorted(edges.queries)
         )
+        # The id covers urn, lineage and start: a proposal sent again is a duplicate, at another time a new run.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
         run = ProgramRun(
             namespace=program.namespace,
@@ -159,6 +162,7 @@ def _job(validator: Validator, proposal: Proposal) -> _Program:
 
 
 def _mentioned_fields(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
+    # The key repeats the urn: only the existence of the dataset is new.
     return DatasetMetadata(dataset)
 
 

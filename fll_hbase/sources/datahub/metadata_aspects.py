@@ -26,7 +26,9 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
         name = validator.name(
             field_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
         )
+        # A path that ends in a type names no field, unless the whole schema is one value.
         field_types = types if field_paths.ends_in_a_name(path) else types_alone
+        # Members of a union that share a name are one field; the first type is used.
         field_types.setdefault(name, _type(validator, members, item_path))
     fields = tuple(Field(name, kind) for name, kind in sorted((types or types_alone).items()))
     return DatasetMetadata(dataset, fields)
@@ -40,12 +42,13 @@ def description(validator: Validator, value: object, path: str, dataset: Dataset
 
 
 def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
-    """Iterate over fields that a lineage aspect mentions outside field pairs, for the catalogue."""
+    """Yield, sorted by dataset, the fields that a lineage aspect names outside pairs of fields."""
     names: dict[Dataset, set[str]] = {}
     for field in edges.fields:
         names.setdefault(field.dataset, set()).add(field.name)
     for derivation in edges.derivations:
         for field in (*derivation.downstreams, *derivation.upstreams):
+            # No pair of fields expresses such an entry, but its fields exist.
             if derivation.dataset_upstreams or not derivation.downstreams:
                 names.setdefault(field.dataset, set()).add(field.name)
     for dataset, fields in sorted(names.items()):
@@ -63,4 +66,5 @@ def _type(validator: Validator, members: dict[str, object], path: str) -> str:
         object_without_nulls(validator, members.get("type", {}), item_path).get("type", {}),
         child_path(item_path, "type"),
     )
+    # The type is a union with one member, named by its class: `com.linkedin.schema.StringType`.
     return next(iter(union), "").rpartition(".")[2].removesuffix("Type").lower()

@@ -1,7 +1,7 @@
 """Aspect lineage to operations: READs, a TRANSFORM per derived field, WRITEs; deterministic.
 
-Names are made of what the operations are about, never of their place in the aspect, and everything is sorted:
-equal lineage has one checksum whichever way it was told.
+Names of operations contain datasets and fields, never positions in the aspect, and all lists are sorted, so
+equal lineage has equal checksums in every envelope and order.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fll_hbase.model.operations import Influence, InputField, Operation, Read, T
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation
 
+# A derivation may have hundreds of outputs; the name only has to be recognised by a reader.
 NAMED_FIELDS_MAX = 3
 
 
@@ -28,11 +29,12 @@ class ParsedOperations:
 def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> ParsedOperations:
     """Build the operations of aspect lineage; `dataset` is the owner of the aspect, None for a job.
 
-    A field that comes under its own name and by no operation that anyone named goes from READ to WRITE.
+    A field that keeps its name, without a named operation, is an input of the WRITE directly from the READ.
     """
     flow = _Flow(dataset)
     derivations = [entry for entry in edges.derivations if entry.downstreams]
     reads = _reads(edges, flow.names)
+    # A dataset may have two READs; inputs refer to the one that outputs fields.
     flow.reads = {read.source: read.name for read in reads if read.outputs}
     for derivation in derivations:
         flow.derive(derivation)
@@ -74,6 +76,7 @@ def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
         for dataset, fields in sorted(used.items())
     ]
     for dataset in sorted(dataset for dataset in blind if dataset not in used or dataset in whole_datasets):
+        # Used by fields and as a whole: only a READ without fields keeps it related with unknown fields.
         name = names.assign(f"read {dataset} as a whole" if dataset in used else f"read {dataset}")
         reads.append(Read(name, "", dataset, "", ()))
     return reads
@@ -91,7 +94,7 @@ class _Flow:
     confidences: dict[str, float] = field(default_factory=dict)
 
     def derive(self, derivation: Derivation) -> None:
-        """Add one derivation; a derivation from datasets without fields makes no field pairs."""
+        """Add the TRANSFORM or copy of one derivation; one from whole datasets only adds nothing."""
         if derivation.dataset_upstreams and not derivation.upstreams:
             return
         inputs = _inputs(
@@ -108,6 +111,7 @@ class _Flow:
         self.transforms.append(Transform(name, derivation.operation, inputs, outputs))
         for downstream in derivation.downstreams:
             self._write(downstream, [InputField(name, downstream.name)])
+        # 1 is DataHub's default and not worth storing with every run.
         if derivation.confidence < 1:
             self.confidences[name] = derivation.confidence
 
@@ -117,6 +121,7 @@ class _Flow:
 
 def _is_copy(derivation: Derivation) -> bool:
     names = {endpoint.name for endpoint in (*derivation.upstreams, *derivation.downstreams)}
+    # A copy with an operation or a confidence needs a TRANSFORM to carry it.
     plain = not derivation.operation and derivation.confidence == 1
     return plain and len(derivation.downstreams) == 1 and bool(derivation.upstreams) and len(names) == 1
 
@@ -135,6 +140,7 @@ def _summarize(downstreams: Sequence[DatasetField], dataset: Dataset | None) -> 
 def _inputs(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
     return tuple(
         sorted(
+            # Sorted, since a set has no stable order and the checksum depends on it.
             set(inputs),
             key=lambda input_field: (input_field.name, input_field.origin, input_field.influence.value),
         )

@@ -14,10 +14,10 @@ DELETE = "DELETE"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One aspect of one entity.
+    """A change of one aspect of one entity.
 
-    `value` is its JSON, which stands at the place `at`; None where the aspect or all of the entity is to go.
-    `urn_at` is the place of the urn. `observed_ms` is when the client saw it, 0 where it does not say.
+    `value` is the parsed JSON of the aspect at the JSON path `path`, None for a deletion; `urn_path` is the path
+    of the urn. `observed_ms` is the time at which the client observed it, in ms since 1970, 0 if unknown.
     """
 
     urn: str
@@ -31,6 +31,7 @@ class Proposal:
 
 def object_without_nulls(validator: Validator, value: object, path: str) -> dict[str, Any]:
     """Return a JSON object without its nulls; unknown members are allowed."""
+    # DataHub's clients write null for members that are not set.
     if isinstance(value, dict):
         return {name: member for name, member in value.items() if member is not None}
     return validator.members(value, path, ())

@@ -1,7 +1,7 @@
 """Column lineage of a query parser (seed 001): pairs of a target and its sources.
 
-A pair is a list of two objects. `Left` names a table and the columns that decided which rows it got; `Right`
-names a column and the columns that it is made of. Tables are those of one warehouse, hive.
+A pair is a list of two objects. In the first, `Left` names a table whose rows the columns of the second decide;
+`Right` names a column that is derived from the columns of the second.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from fll_hbase.sources.datahub import urns
 from fll_hbase.sources.datahub.proposal import UPSERT, Proposal, object_without_nulls
 from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
+# The output names databases and tables, but no platform.
 PLATFORM = "hive"
 ASPECT = "fineGrainUpstreamLineage"
 _PARTS = ("DatabaseName", "SchemaName", "TableName")
 
 
 def is_query_parser_output(document: object) -> bool:
-    """Return whether a document is such a pair or a list of pairs."""
+    """Return whether a document is a pair, or a list with at least one pair."""
     return _is_pair(document) or (isinstance(document, list) and any(map(_is_pair, document)))
 
 
 def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
-    """Iterate over one proposal per written table, in the form of the aspect of seed 001."""
+    """Yield a proposal per written table, sorted by urn, with the aspect `fineGrainUpstreamLineage`."""
     pairs = [document] if _is_pair(document) else document
+    # Pairs of one table may be apart in the list; grouped, they are one run.
     written: dict[str, dict[str, dict[str, Any]]] = {}
     for item, path in items_with_path(pairs if isinstance(pairs, list) else [], ""):
         if not _is_pair(item):
@@ -51,6 +53,7 @@ def _add(
     for item, item_path in items_with_path(
         validator.items(sources, "tables", sources_path), child_path(sources_path, "tables")
     ):
+        # A table may be read without any of its columns.
         upstreams.setdefault(
             _table(validator, object_without_nulls(validator, item, item_path), item_path, "fqtn"),
             _empty_upstream(),
@@ -76,6 +79,7 @@ def _table(validator: Validator, data: dict[str, Any], path: str, prefix: str) -
     """Return the urn of a table, without a schema that only repeats the table's name."""
     names = [validator.optional(data, f"{prefix}{part}", path) for part in _PARTS]
     names[2] = validator.required(data, f"{prefix}TableName", path)
+    # As in seed 001: `tmp`, `tfvdm1`, `tfvdm1` is the table `tmp.tfvdm1`.
     if names[1] == names[2]:
         names[1] = ""
     return urns.dataset_urn(Dataset(PLATFORM, ".".join(filter(None, names))))

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def read_dataset(validator: Validator, value: object, path: str) -> Dataset:
-    """Return the dataset of a urn."""
+    """Return the dataset of a urn; an invalid one adds an error and returns NOWHERE."""
     dataset = _parse_urn(validator, value, path, urns.parse_dataset)
     if dataset is None:
         return NOWHERE
@@ -23,7 +23,7 @@ def read_dataset(validator: Validator, value: object, path: str) -> Dataset:
 
 
 def read_field(validator: Validator, value: object, path: str) -> DatasetField:
-    """Return the field of a schemaField urn."""
+    """Return the field of a schemaField urn; an invalid one adds an error and returns a placeholder."""
     field = _parse_urn(validator, value, path, urns.parse_field)
     if field is None:
         return DatasetField(NOWHERE, "?")
@@ -50,6 +50,7 @@ def _parse_urn(validator: Validator, value: object, path: str, reading: Callable
     """Parse a urn; None, with an error, if it is invalid."""
     errors_before = len(validator.errors)
     text = validator.name(value, path)
+    # The error is reported; parsing the placeholder would add a false one.
     if len(validator.errors) > errors_before:
         return None
     try:

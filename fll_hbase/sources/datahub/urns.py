@@ -1,9 +1,9 @@
 """DataHub urns to datasets and back.
 
-`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`; where the
-environment is not PROD the namespace says it, `hive:DEV`. A platform instance stays first in the name. Commas
-and parentheses, which urns hold percent-encoded, stand as they are in the names of end points. Other entities
-keep their urn: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
+`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`; an environment
+other than PROD is part of the namespace, `hive:DEV`. A platform instance is the first part of the name. Commas
+and parentheses are percent-encoded in urns and plain in dataset names. The urn of another entity is split:
+`urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ _DATASET = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.+),([A-Za
 _ENTITY = re.compile(r"(urn:li:(?!dataset:)[A-Za-z0-9]+):(.+)", re.DOTALL)
 _ENTITIES = re.compile(r"urn:li:(?!dataset\Z)[A-Za-z0-9]+")
 _FIELD = "urn:li:schemaField:("
+# The common case, without parentheses in the name; other urns need counted parentheses.
 _PLAIN_FIELD = re.compile(r"urn:li:schemaField:\((urn:li:dataset:\([^()]*\)),(.+)\)", re.DOTALL)
 _JOB = re.compile(r"urn:li:dataJob:\(urn:li:dataFlow:\(([^,]+),(.+),([^,()]+)\),(.+)\)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"(.+):([A-Za-z0-9_]+)", re.DOTALL)
 
+# The characters that DataHub's clients reserve in urns.
 _CODES = {",": "2C", "(": "28", ")": "29", "␟": "E2%90%9F"}
 _CHARACTERS = {code: character for character, code in _CODES.items()}
 _ENCODED = re.compile(r"%((?:25)*)(2C|28|29|E2%90%9F)")
@@ -35,6 +37,7 @@ class FieldUrn(NamedTuple):
     path: str
 
 
+# A message repeats few dataset urns, once in each of its field urns.
 @lru_cache(1_024)
 def parse_dataset(urn: str) -> Dataset:
     """Parse the urn of a dataset or another entity. Raises ValueError for anything else."""
@@ -59,7 +62,7 @@ def dataset_urn(dataset: Dataset) -> str:
 
 
 def platform_and_environment(namespace: str) -> tuple[str, str]:
-    """Split a namespace into platform and environment."""
+    """Split a namespace into platform and environment, which is PROD if the namespace has none."""
     data = _ENVIRONMENT.fullmatch(namespace)
     return (data[1], data[2]) if data else (namespace, PROD)
 
@@ -104,12 +107,13 @@ def parse_job(urn: str) -> JobUrn:
 
 def encode(text: str) -> str:
     """Encode text for a urn. Sequences that look encoded get another `25`, so decoding is exact."""
+    # A name may contain `%2C` itself; without this it would be decoded to a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 
 
 def decode(text: str) -> str:
-    """Decode text of a urn: the inverse of `encode`."""
+    """Decode text of a urn: the inverse of `encode`, which also accepts unencoded text."""
     if "%" not in text:
         return text
     return _ENCODED.sub(
@@ -118,12 +122,13 @@ def decode(text: str) -> str:
 
 
 def _namespace(platform: str, environment: str) -> str:
+    # A platform that looks like `name:ENV` keeps `:PROD`, so that the way back splits it correctly.
     plain = environment == PROD and not _ENVIRONMENT.fullmatch(platform)
     return platform if plain else f"{platform}:{environment}"
 
 
 def _end_of_urn(text: str) -> int:
-    """Return the index of the comma after a leading urn, or -1; parentheses nest."""
+    """Return the index of the comma after a leading urn, outside of its parentheses; -1 if there is none."""
     depth = 0
     for item_path, character in enumerate(text):
         depth += (character == "(") - (character == ")")

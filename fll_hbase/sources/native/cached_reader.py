@@ -1,7 +1,7 @@
 """Reader of our own documents that caches parsed operations by their bytes.
 
-The operations of a nightly job are the same bytes every night. What passed the strict reading once is known
-by those very bytes, so that only the rest of a document, some 200 bytes, is read strictly each time.
+A nightly job sends the same operations every night. Operations that passed strict parsing are cached by their
+bytes, so that only the rest of a document, some 200 bytes, is parsed strictly each time (decision 5).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations
 
 REMEMBERED_BYTES_MAX = 64 * 2**20
-"""Bytes of cached operations as sent; parsed they take about ten times as much memory."""
+"""Bytes of cached operations as sent; parsed, they need about ten times as much memory."""
 
+# No document can evict the rest of the cache: there is room for 256 entries of this size.
 REMEMBERED_OPERATIONS_BYTES_MAX = 2**18
 
 _PLACEHOLDER = 0
@@ -31,10 +32,12 @@ class _Outline(msgspec.Struct):
 
 
 class CachedDocumentReader:
-    """Reads documents. Threads may share it."""
+    """Reads documents and caches their operations. Threads may share it."""
 
     def __init__(self) -> None:
         self._outline = msgspec.json.Decoder(_Outline)
+        # The key is the bytes, not a digest: a crafted document cannot pass for another (decision 5).
+        # The namespace belongs to it, since datasets without one are in that of the URL.
         self._cache: LRUCache[tuple[str | None, bytes], tuple[int, ReadOperations]] = LRUCache(
             REMEMBERED_BYTES_MAX, getsizeof=lambda item: item[0]
         )
@@ -43,17 +46,20 @@ class CachedDocumentReader:
     def read(self, raw: bytes, *, namespace: str | None, operations: bytes | None = None) -> Reading:
         """Read a document. Raises like `document.read`, and UnreadableDocument for text that is not JSON.
 
-        `operations` are the bytes of that member where they are known, so that they need not be looked for.
+        `operations` are the bytes of that member if the caller has them; otherwise they are located in `raw`.
         """
         data = self._operations_of(raw) if operations is None else _if_small(operations)
+        # LRUCache reorders its entries on `get`, so reading needs the lock, too.
         with self._lock:
             cached = self._cache.get((namespace, data))
         if cached is not None:
             rest = strict_json.parse(_without(raw, data))
+            # Strict parsing of the rest finds duplicate members, which msgspec accepts (decision 5).
             if _is_rest(rest):
                 return document.read(rest, namespace=namespace, operations=cached[1])
         parsed = strict_json.parse(raw)
         reading = document.read(parsed, namespace=namespace)
+        # With a namespace or a destination in the rest, the result would depend on more than these bytes.
         if namespace is not None and "destination" not in parsed:
             self._remember((namespace, data), reading.operations)
         return reading
@@ -76,10 +82,8 @@ def _if_small(operations: bytes) -> bytes:
 
 
 def _without(raw: bytes, data: bytes) -> bytes:
-    """Return the document with a placeholder for its operations, if their first occurrence is at their place.
-
-    A search for all of their bytes would cost more than reading the rest does.
-    """
+    """Return the document with a placeholder in place of its operations, else the document unchanged."""
+    # Only the first bytes are searched for: a search for all of them costs more than parsing the rest.
     begin = raw.find(data[:_LOOK_BYTES])
     if not raw.startswith(data, begin):
         return raw
@@ -87,8 +91,9 @@ def _without(raw: bytes, data: bytes) -> bytes:
 
 
 def _is_rest(parsed: object) -> bool:
-    """Return whether the placeholder replaced the operations, and not equal bytes elsewhere."""
+    """Return whether the placeholder replaced the member `operations`, not equal bytes elsewhere."""
     if not isinstance(parsed, dict) or "destination" in parsed:
         return False
     placeholder = parsed.get("operations")
+    # `False == 0` in Python, so the type is compared, too.
     return type(placeholder) is int and placeholder == _PLACEHOLDER

@@ -26,7 +26,7 @@ _STATES = [state.value for state in State]
 
 @dataclass(frozen=True, slots=True)
 class ReadOperations:
-    """The lineage of the operations of a document, with warnings."""
+    """The lineage built from the operations of a document, with warnings."""
 
     info: FieldLineageInfo
     warnings: tuple[FieldError, ...]
@@ -42,19 +42,21 @@ class Reading:
 
     @property
     def recorded(self) -> RecordedRun:
+        """The run with its lineage, as the store records it."""
         return RecordedRun(self.run, self.operations.info)
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
+        """All warnings, those about the head first."""
         return self.head_warnings + self.operations.warnings
 
 
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:
     """Read a document and return its run.
 
-    `namespace` is that of the URL; without one the document must name its own. `operations` stand for those
-    of the document where they were read before. Raises UnreadableDocument with every fault of shape, else
-    InvalidLineage with every fault of lineage, else TooLarge.
+    `namespace` is that of the URL; if it is None, the document must contain one. `operations` are those of
+    the document if they are already parsed. Raises UnreadableDocument with every error of shape, else
+    InvalidLineage with every error of lineage, else TooLarge.
     """
     validator = Validator()
     members = validator.members(document, "", ("run", "operations", "namespace", "destination"))
@@ -67,6 +69,7 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     except UnreadableDocument as error:
         raise UnreadableDocument([*validator.errors, *error.errors]) from error
     except InvalidLineage:
+        # Errors of shape in the head take precedence: an answer lists errors of one kind.
         if not validator.errors:
             raise
     if operations is None or validator.errors:
@@ -92,6 +95,7 @@ def read_operations(
             _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
         ]
     if validator.errors:
+        # Lineage is checked in well-formed operations only: placeholders would cause false errors.
         raise UnreadableDocument(validator.errors)
     if invalid:
         raise InvalidLineage([*invalid, *lineage.find_errors(operations)])
@@ -114,6 +118,7 @@ def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> P
         validator.error("run", "missing")
     member_names = ("application", "version", "type", "program", "run", "startTime", "state")
     data = validator.members(members.get("run", {}), "run", member_names)
+    # One error for the whole member instead of one for each member that it lacks.
     if not isinstance(members.get("run"), dict):
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
     return ProgramRun(
@@ -138,6 +143,7 @@ def _operation(validator: Validator, item: object, path: str, namespace: str) ->
             data = validator.members(item, path, member_names | {"inputs", "outputs"})
         case "WRITE":
             data = validator.members(item, path, member_names | {"destination", "inputs"})
+        # With an unknown type the members of all types are allowed, so that only the type is reported.
         case _:
             data = validator.members(
                 item, path, member_names | {"source", "destination", "inputs", "outputs"}
@@ -159,6 +165,7 @@ def _operation(validator: Validator, item: object, path: str, namespace: str) ->
             )
     if "type" in data:
         validator.choice(data, "type", path, TYPES, "")
+    # A placeholder: `validator` has an error by now, so it is never recorded.
     return Transform(name, description, (), ())
 
 

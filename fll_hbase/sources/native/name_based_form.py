@@ -1,7 +1,7 @@
 """The first design's form of operations (seed 000): inputs are field names, resolved in order.
 
-A field is the one that the latest earlier operation made under that name. It lives until an operation without
-outputs takes it; what is alive at the end is written to the one destination.
+A field name refers to the output of the latest earlier operation with that name. A field is alive until it is
+an input of an operation without outputs; the fields alive at the end are written to the only destination.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class _Flow:
     operations: list[Operation] = field(default_factory=list)
     invalid: list[FieldError] = field(default_factory=list)
     origins: dict[str, str] = field(default_factory=dict)
+    # A dict, because a set has no order: it is the order of the inputs of the WRITE.
     alive: dict[str, None] = field(default_factory=dict)
     names: UniqueNames = field(default_factory=UniqueNames)
 
@@ -65,10 +66,13 @@ def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: 
         read_field(validator, output, item_path)
         for output, item_path in items_with_path(items, child_path(path, "outputs"))
     )
+    # Inputs are resolved before the outputs are added: an operation may read and output the same name.
     operation_inputs = _read_inputs(
         validator, flow, validator.items(data, "inputs", path), child_path(path, "inputs"), namespace
     )
+    # Names may repeat in this form, while origins refer to operations by name.
     name = flow.names.assign(own_name)
+    # A READ has one source and no inputs; any other mix becomes a READ per source before a TRANSFORM.
     if len(operation_inputs.sources) == 1 and not operation_inputs.fields:
         flow.operations.append(Read(name, description, *operation_inputs.sources[0], outputs))
     else:

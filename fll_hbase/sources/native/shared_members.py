@@ -22,7 +22,7 @@ def read_dataset(
 ) -> tuple[Dataset, str]:
     """Read a dataset and its description; its namespace defaults to the program's.
 
-    `also` are members that the caller knows.
+    `also` lists further members that are allowed. An error returns the placeholder `Dataset("?", "?")`.
     """
     if name not in holder:
         validator.error(child_path(path, name), "missing")
@@ -55,6 +55,7 @@ def read_influence(validator: Validator, data: dict[str, Any], path: str) -> tup
     if "kind" not in data:
         return influence, ""
     kind = validator.choice(data, "kind", path, KINDS, "")
+    # A kind states what an indirect input decides (filter, join); a direct one contributes its value.
     if influence is Influence.DIRECT:
         validator.error(child_path(path, "kind"), 'goes with `"influence": "indirect"` alone')
     return influence, kind

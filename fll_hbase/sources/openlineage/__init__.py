@@ -1,7 +1,7 @@
 """OpenLineage: run, job and dataset events of spec 2-0-2.
 
-The spec is at https://openlineage.io/spec/2-0-2/OpenLineage.json; docs/sources/openlineage.md tells what
-of an event is kept.
+The spec is https://openlineage.io/spec/2-0-2/OpenLineage.json; docs/sources/openlineage.md lists which parts
+of an event are stored.
 """
 
 from fll_hbase.sources.openlineage.event import ParsedEvent, parse, read

@@ -1,9 +1,9 @@
 """Column lineage facets, in all their layouts: source fields of each field, with transformations.
 
-Of `columnLineage`, versions up to 1-0-2 tell the kind of a transformation once for a field, 1-1-0 for each
-source field, and from 1-2-0 on what shaped the whole dataset stands in a list of its own. Before that agents
-repeat it in every field; there it is taken out again, so that it is kept once. The facet `lineage` has other
-names for the same, and sources without a field: their datasets are read, which fields of them is not known.
+In `columnLineage` up to 1-0-2, a field has one transformation type; from 1-1-0, each input field has its own;
+from 1-2-0, inputs of the whole dataset are a list of their own. Agents of earlier versions repeat such inputs
+in every field; they are moved from the fields to the dataset, so that they are stored once. The facet
+`lineage` has other member names, and inputs without a field: their datasets are read, with unknown fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 SourceLookup: TypeAlias = Callable[[dict[str, Any], str], tuple[int, str] | None]
-"""Looks up an input: index of its dataset and field name; None if it names no field."""
+"""Returns the index of the dataset of an input and the field name; None if the input names no field."""
 
 
 class FacetLayout(NamedTuple):
@@ -48,7 +48,7 @@ class OutputLineage:
 def read(
     validator: Validator, facet: dict[str, Any], path: str, source: SourceLookup, shape: FacetLayout
 ) -> OutputLineage:
-    """Read the lineage of one output, without fields whose inputs name datasets but no fields."""
+    """Read the lineage of one output. Fields whose inputs all name datasets without a field are left out."""
     columns: dict[str, set[InputColumn]] = {}
     fields_at = child_path(path, "fields")
     for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
@@ -57,12 +57,15 @@ def read(
         description = _describe_field(validator, data, item_path)
         column = validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
         inputs = set(_read_inputs(validator, data, shape.field_inputs, item_path, source, description))
+        # A field without inputs is generated; one whose inputs name only datasets has unknown ones.
         if inputs or not data.get(shape.field_inputs):
             columns[column] = inputs
     dataset_inputs = {
+        # Indirect, even if the agent types it DIRECT: an input of all rows is no value of one field.
         InputColumn(input_column.dataset_index, input_column.field, False, input_column.kind, "")
         for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
     }
+    # Layouts before 1-2-0. In a dataset with one field such inputs cannot be told from the field's own.
     if shape.dataset_inputs not in facet and len(columns) > 1:
         dataset_inputs = {
             input_column
@@ -70,6 +73,7 @@ def read(
             if input_column.kind in DATASET_KINDS
         }
         columns = {name: inputs - dataset_inputs for name, inputs in columns.items()}
+    # Sorted: agents list equal inputs in varying order, and a nightly job must keep its checksum.
     return OutputLineage(
         tuple(OutputColumn(name, tuple(sorted(inputs))) for name, inputs in sorted(columns.items())),
         tuple(sorted(dataset_inputs)),
@@ -95,6 +99,7 @@ def _read_inputs(
             transformations, child_path(item_path, "transformations")
         ):
             yield _read_transformation(validator, transformation, where, index, field)
+        # Layouts up to 1-0-2 describe the transformation at the field, for all of its inputs.
         if not transformations:
             yield InputColumn(index, field, True, "", field_description)
 
@@ -107,6 +112,7 @@ def _read_transformation(
     subtype = text(validator, data, "subtype", path)
     description = text(validator, data, "description", path)
     if type_ == INDIRECT:
+        # The spec does not enumerate subtypes; one that is no kind of the contract is left out.
         kind = subtype.lower()
         return InputColumn(item_path, field, False, kind if kind in KINDS else "", description)
     masked = data.get("masking") is True

@@ -17,6 +17,7 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a dataset."""
 
+# Bounds the recursion over a schema that a client sends; docs/sources/openlineage.md states it.
 DEPTH_MAX = 50
 JOB = "JOB"
 SPARK = "/integration/spark"
@@ -24,12 +25,12 @@ SPARK = "/integration/spark"
 
 _LINEAGES = {"columnLineage": column_lineage.COLUMN_LINEAGE, "lineage": column_lineage.LINEAGE}
 _DOUBLED_DIRECTORY = re.compile(r"(/[^/]+)\1(?=/)")
-"""A directory repeated in a path: the Spark agent does that for dropped tables."""
+"""A directory that occurs twice in a row in a path, as the Spark agent writes it for dropped tables."""
 
 
 @dataclass(slots=True)
 class _ListedDataset:
-    """One dataset of an event; `lineages` are its unread lineage facets with their paths."""
+    """One dataset of an event; `lineages` are its lineage facets, not yet parsed, with their JSON paths."""
 
     name: Name
     written: bool
@@ -43,7 +44,7 @@ class _ListedDataset:
 
 
 class DatasetCollector:
-    """Collects the datasets of one event. `physical_names` are (namespace, logical name, physical name)."""
+    """Collects the datasets of one event. `physical_names` has (namespace, logical name, physical name)."""
 
     def __init__(self, validator: Validator, rules: NameRules, *, producer: str) -> None:
         self._validator = validator
@@ -77,10 +78,12 @@ class DatasetCollector:
                 members(self._validator, change["previousIdentifier"], previous_at), previous_at
             )
         dataset.fields = self._fields(facets, facets_at)
+        # Of outputs only: other runs made the inputs.
         for name, shape in _LINEAGES.items() if written else ():
             lineage = facet(self._validator, facets, name, facets_at)
             if lineage is not None:
                 dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
+        # After name rules a symlink may equal the name; a dataset is no alias of itself.
         dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
         documentation = facet(self._validator, facets, "documentation", facets_at) or {}
         dataset.description = text(
@@ -97,13 +100,16 @@ class DatasetCollector:
     def mentions(self) -> tuple[DatasetMention, ...]:
         """Return the datasets in the order of `dataset_names`, duplicates merged."""
         merged: dict[tuple[Name, bool], DatasetMention] = {}
+        # All schemas first: lineage of one dataset may name nested fields of another.
         paths = self._paths()
         for dataset in self._listed:
             mention = self._mention(dataset, paths)
             key = dataset.name, dataset.written
             merged[key] = _merge_mentions(merged[key], mention) if key in merged else mention
+        # A dataset that only a facet names is read, too, though `inputs` does not list it.
         for name in self._read_without_fields - {name for name, written in merged if not written}:
             merged[name, False] = DatasetMention(self._index_of(name), False)
+        # Sorted names make equal lineage equal bytes, which are stored once (decision 12).
         ordered = {name: item_path for item_path, name in enumerate(self.dataset_names())}
         positions = [ordered[name] for name in self._indexes]
         moved = (run_events.remap_positions(mention, positions) for mention in merged.values())
@@ -144,10 +150,12 @@ class DatasetCollector:
         path: str,
     ) -> column_lineage.OutputLineage:
         def source(data: dict[str, Any], path: str) -> tuple[int, str] | None:
+            # A dependency between jobs has no fields, so it is not recorded.
             if data.get("type") == JOB:
                 return None
             name = self._read_name(data, path)
             item_path = self._index_of(name)
+            # Only the facet `lineage` has inputs without a field; in `columnLineage` the field is required.
             if shape is column_lineage.LINEAGE and data.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
@@ -170,8 +178,10 @@ class DatasetCollector:
     def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name:
         namespace = self._validator.required(data, "namespace", path, bytes_max=ID_BYTES_MAX)
         name = self._validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
+        # The repeated directory is removed first, so that name rules match the path as it is on disk.
         logical = self._rules.apply(_DOUBLED_DIRECTORY.sub(r"\1", name) if doubled else name)
         if logical != name:
+            # The replacement of a rule can make a name longer than the limit.
             self._validator.name(logical, path, bytes_max=NAME_BYTES_MAX)
             self.physical_names.add((namespace, logical, name))
         return namespace, logical
@@ -180,6 +190,7 @@ class DatasetCollector:
         data = facet(self._validator, facets, "schema", path)
         if data is None:
             return None
+        # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
         return dict(self._typed(data, child_path(path, "schema"), "", DEPTH_MAX))
 
     def _typed(self, holder: dict[str, Any], path: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
@@ -209,6 +220,7 @@ class DatasetCollector:
             fields = dataset.fields or {}
             nested = {path.replace("/", "."): path for path in fields if "/" in path}
             nested_paths.setdefault(dataset.name, {}).update(
+                # A field whose own name contains the dot takes precedence over a nested one.
                 {data: path for data, path in nested.items() if data not in fields}
             )
         return nested_paths
@@ -228,6 +240,7 @@ def _merge_mentions(first: DatasetMention, second: DatasetMention) -> DatasetMen
         columns=None if silent else _columns(data),
         dataset_inputs=tuple(sorted({*first.dataset_inputs, *second.dataset_inputs})),
         aliases=tuple(sorted({*first.aliases, *second.aliases})),
+        # max only makes the result independent of the order; one event seldom has two values.
         lifecycle=max(first.lifecycle, second.lifecycle),
         previous=max(first.previous or ("", ""), second.previous or ("", ""))
         if first.previous or second.previous

@@ -33,7 +33,7 @@ class ParsedEvent:
 
 
 def parse(raw: bytes) -> Any:
-    """Decode the JSON of an event. Raises UnreadableDocument."""
+    """Decode the JSON of an event. Raises UnreadableDocument for text that is not JSON in UTF-8."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -41,9 +41,10 @@ def parse(raw: bytes) -> Any:
 
 
 def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
-    """Read a decoded event. Raises UnreadableDocument with every error.
+    """Parse a decoded event; `rules` map physical dataset names to logical ones.
 
-    A job event or a dataset event with lineage is a run of its own, at the time of the event.
+    A job event that names datasets, or a dataset event with lineage, becomes a completed run that starts at
+    `eventTime`. Raises UnreadableDocument with every error.
     """
     validator = Validator()
     data = members(validator, document, "")
@@ -53,6 +54,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     producer = text(validator, data, "producer", "")
     datasets = DatasetCollector(validator, rules or NameRules(), producer=producer)
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None
+    # Run events have a job, too, so `run` is looked for first.
     if "run" in data:
         parsed = _run_event(validator, data, datasets, time_ms)
     elif "dataset" in data:
@@ -78,6 +80,7 @@ def _run_event(
     part = _event_lineage(validator, data, datasets, exported.operations if exported else "")
     facts = facets.run_facts(validator, run_facets, datasets.physical_names)
     if exported:
+        # An export keeps its run id and start, so that importing it again is a duplicate.
         run, time_ms, facts = exported.run.run, exported.run.start_ms, exported.with_program(facts)
     return part, run_events.make_event(run, time_ms, kind, part, facts)
 
@@ -86,6 +89,7 @@ def _job_event(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
     part = _event_lineage(validator, data, datasets, "")
+    # Without datasets the event describes the job only, and there is nothing to record.
     return part, _static_event(part, time_ms, datasets) if part.mentions else None
 
 
@@ -97,6 +101,7 @@ def _dataset_event(
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
+    # A schema alone updates the catalogue only; otherwise each change of a schema would be a run.
     return part, _static_event(part, time_ms, datasets) if has_lineage else None
 
 
@@ -133,6 +138,8 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
     """Make a completed run from an event without a run, identified by content and time."""
     facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical_names)))
     event = run_events.make_event("", time_ms, EventType.COMPLETE, part, facts)
+    # Not known before the event is made: the id contains the digest of its lineage.
+    # The time belongs to it, so that equal lineage at another time is another run with the same checksum.
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
     return IncomingEvent(
         f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}", event.event, event.bodies
@@ -152,6 +159,7 @@ def _time_ms(validator: Validator, data: dict[str, Any]) -> int:
         if data["eventTime"]:
             validator.error("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
         return 0
+    # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
     if not 0 <= time_ms < START_LIMIT_MS:
         validator.error("eventTime", f"{given[:100]!r} is before 1970")

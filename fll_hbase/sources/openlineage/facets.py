@@ -1,4 +1,4 @@
-"""Facets of runs and jobs."""
+"""Facets of runs and jobs: parents, times, errors, SQL, job lineage and exported runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 
 RUN, JOB = "run.facets", "job.facets"
 EXPORTED_RUN = "fll_run"
-"""Facet of our own exports: the run with its operations, so that an import loses nothing."""
+"""Facet of this project's exports: the run with its operations, so that an import loses no information."""
 
+# The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
 SPARK_EXCEPTION = "spark.exception"
+# Bounds what each failed run stores; docs/sources/openlineage.md states it.
 ERROR_CHARACTERS_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedRun:
-    """A run that another store of this project exported."""
+    """A run that a store of this project exported; `operations` is canonical JSON, one per line."""
 
     run: ProgramRun
     operations: str
@@ -82,14 +84,16 @@ def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterato
 
 
 def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
-    """Read the facet `fll_run`; errors in it get the path of the facet."""
+    """Read the facet `fll_run`; None if it is missing or invalid. Its errors are added with their full path."""
     data = facet(validator, run_facets, EXPORTED_RUN, RUN)
     if not data:
         return None
+    # A validator of its own: its paths begin at the facet, and get their prefix below.
     run_validator = Validator()
     run = read_run(run_validator, data, run_validator.required(data, "namespace", "", bytes_max=ID_BYTES_MAX))
     try:
         if not run_validator.errors:
+            # Lenient: the exporting store also has runs of sources that leave out READs or WRITEs.
             info = read_operations(data, run.namespace, build=build_lineage_lenient).info
             return ExportedRun(run, "\n".join(map(checksum.canonical, info.operations)))
         faults: Iterable[FieldError] = run_validator.errors
@@ -106,6 +110,7 @@ def _error(validator: Validator, run_facets: dict[str, Any]) -> str:
     data = facet(validator, run_facets, "errorMessage", RUN)
     if data is not None:
         return text(validator, data, "message", child_path(RUN, "errorMessage"))
+    # The first line of a trace names the exception; the rest is code locations.
     data = facet(validator, run_facets, SPARK_EXCEPTION, RUN) or {}
     return text(validator, data, "stackTrace", child_path(RUN, SPARK_EXCEPTION)).partition("\n")[0]
 

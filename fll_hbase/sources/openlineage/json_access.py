@@ -10,7 +10,7 @@ DELETED = "_deleted"
 
 
 def members(validator: Validator, value: object, path: str, *, optional: bool = False) -> dict[str, Any]:
-    """Return an object with any members; null counts as missing if it is optional."""
+    """Return an object with any members; an optional null is missing, anything else invalid adds an error."""
     if isinstance(value, dict):
         return value
     if value is not None or not optional:
@@ -24,6 +24,7 @@ def facet(validator: Validator, facets: dict[str, Any], name: str, path: str) ->
     if data is None:
         return None
     value = members(validator, data, child_path(path, name))
+    # A deleted facet is newer information (spec: `_deleted`); a missing one changes nothing.
     return {} if value.get(DELETED) is True else value
 
 

@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""Maintenance: garbage collection and the analysis of what run rows need; the audit of a table."""

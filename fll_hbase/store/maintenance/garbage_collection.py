@@ -1,8 +1,7 @@
-"""Garbage collection in one process: purge of expired runs, and a sweep of what no run refers to.
+"""Garbage collection in one process: purge of expired runs, then deletion of cells that no run row needs.
 
-Writers delete nothing. A sweep finds what run rows need and deletes the rest, as far as it was put before
-any pass began that may rely on it: docs/row-keys.md, "How rows go". What a writer puts meanwhile is newer,
-and deletes spare it.
+docs/row-keys.md, "How rows are deleted", defines both and says why they are safe beside running writers.
+Only cells that were put at `until_ms` or before are deleted.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from fll_hbase.tables import CellKey, Put, Row, Table
 T = TypeVar("T")
 
 PAGE_ROWS = 1_000
+"""Rows of one page of a scan, and cells or rows of one delete."""
+
 HINTS = (*layout.REFERENCES, layout.INDEX)
 """Prefixes of the rows that are deleted cell by cell: references and the day index."""
 
@@ -30,9 +31,10 @@ _SKEW_SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Cells of hints that a sweep deletes, and whole rows of catalogue, contents and event bodies.
+    """Cells of references and index rows to delete, and whole rows of catalogue, contents and event bodies.
 
-    `truncated_rows` are catalogue rows of datasets that lose references of runs which stay.
+    `contents` has the keys of event bodies, too. `truncated_rows` are the catalogue rows of datasets that
+    lose references to runs that other datasets keep.
     """
 
     cells: frozenset[CellKey]
@@ -42,7 +44,7 @@ class Garbage:
 
 
 class Removed(NamedTuple):
-    """Deleted rows, cells and bytes; of what was put again meanwhile some may be left."""
+    """Numbers of deleted rows, cells and bytes; includes cells that a writer put again in the meantime."""
 
     rows: int
     cells: int
@@ -56,7 +58,7 @@ class Removed(NamedTuple):
 
 NONE_REMOVED = Removed(0, 0, 0)
 _CELL_BYTES = 20
-"""What HBase stores with a cell beside its key and value: lengths, timestamp, type."""
+"""Bytes that HBase adds to key and value of a cell: lengths, timestamp, type."""
 
 
 def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
@@ -65,12 +67,16 @@ def size_bytes(row: bytes, column: bytes, value: bytes) -> int:
 
 
 def safe_until_ms(now_ms: int, grace_ms: int) -> int:
-    """Return the time such that no pass still relies on what was put by then and no run needs from now on."""
+    """Return the latest `until_ms` that is safe for a scan which begins at `now_ms`."""
+    # A commit relies on cells younger than half the grace period and puts nothing later than half of it after
+    # it began. So a commit that relied on an older cell has ended, and the scan sees its commit record.
     return now_ms - grace_ms - grace_ms // _SKEW_SHARE
 
 
 def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
-    """Delete the rows of expired runs. A sweep that begins later deletes what they needed."""
+    """Delete the rows of expired runs; return their numbers. Raises CorruptRow or StoreUnavailable."""
+    # Run rows only. Their contents, references and index rows are garbage of a scan that begins after the
+    # purge has ended: `remove_runs` may restore a run, which then needs its content (decision 15).
     scanner = LivenessScanner(table, policy)
     removed = NONE_REMOVED
     for page in pages(table, *ranges.prefix_range(layout.RUNS)):
@@ -85,6 +91,8 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     """
     scanner = LivenessScanner(table, policy)
     run_pages = pages(table, *ranges.prefix_range(layout.RUNS))
+    # A run that is committed after its row was scanned needs no cell older than `until_ms`: its commit put or
+    # refreshed all of them.
     live = [cells for page in run_pages for cells in scanner.live_cells(page)]
     needed = {cell for live_cells in live for cell in live_cells.cells}
     scans = (table.scan(*ranges.prefix_range(prefix)) for prefix in HINTS)
@@ -100,9 +108,11 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     old_contents = {key for key, _ in liveness.rows_older_than(contents.items(), until_ms)}
     old_bodies = {key for key, _ in liveness.rows_older_than(bodies, until_ms)}
     unneeded = {key for key in old_contents | old_bodies if (key, b"") not in needed}
+    # The catalogue has no run of its own to need it: a dataset is garbage if only garbage contents name it.
     datasets = {key: set(liveness.catalogue_keys(key, row)) for key, row in contents.items()}
     live_datasets = set().union(*(datasets[key] for key in datasets.keys() - unneeded))
     dead_datasets = set().union(*(datasets[key] for key in datasets.keys() & unneeded)) - live_datasets
+    # Runs are recorded under one name (decision 13), so perhaps no content names the alias of a dataset.
     dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
     return Garbage(
         cells=frozenset(old_cells - needed),
@@ -115,25 +125,25 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
 
 
 def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
-    """Return the catalogue rows of the aliases of datasets, which are given by their catalogue rows."""
+    """Return the keys of the catalogue rows of all aliases of the datasets with these catalogue rows."""
     alias_rows = [layout.alias_row(ranges.dataset_of(key)) for key in keys]
     rows = [row for batch in _batches(alias_rows) for row in table.rows(batch).values()]
     return {layout.dataset_row(alias) for row in rows for alias in layout.aliases_in(row)}
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
-    """Delete garbage: hints first, and the catalogue row of a dataset before the content that refers to it.
-
-    In this order an interruption leaves only garbage that the next sweep finds.
-    """
+    """Delete garbage: references and index rows, then catalogue rows, then contents and event bodies."""
+    # The markers first: an audit reports missing references of runs that start after the horizon.
     write_horizon_markers(table, garbage.truncated_rows, policy)
+    # Contents last, since the garbage of the catalogue is found through them: after an interruption anywhere
+    # the next garbage collection finds what is left.
     remove_cells(table, sorted(garbage.cells), until_ms=until_ms)
     remove_catalogue_rows(table, sorted(garbage.catalogue_rows), until_ms=until_ms)
     remove_rows(table, sorted(garbage.contents), until_ms=until_ms)
 
 
 def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: RetentionPolicy) -> None:
-    """Put into catalogue rows the start from which on the references of their datasets are complete."""
+    """Put into each catalogue row the cut-off of its dataset: older references may have been deleted."""
     puts = [
         Put(key, layout.horizon_column(policy.cutoff_ms(ranges.dataset_of(key))), b"") for key in sorted(keys)
     ]
@@ -142,10 +152,12 @@ def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: Retention
 
 
 def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete run rows that no writer touches: commit records first, then the rest."""
+    """Delete run rows that no writer changes in the meantime; return the numbers of those deleted."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
         expired = _older_rows(table, batch, until_ms)
+        # Purge, in two steps with a read after each. In the other order a reader could find a commit record
+        # without its events, which is CorruptRow; a run without commit record is ignored.
         uncommitted = _delete_columns(table, expired, layout.COMMIT, until_ms=until_ms)
         deleted = _delete_columns(table, uncommitted, b"", until_ms=until_ms)
         removed += size_of({key: expired[key] for key in deleted})
@@ -159,9 +171,10 @@ def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> No
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies, unless they were put again."""
+    """Delete rows of contents and event bodies, unless they were put again; return their numbers."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
+        # Read once more: step 2 of a commit may have put a row again since the scan.
         rows = _older_rows(table, batch, until_ms)
         table.delete(_cells(rows), until_ms=until_ms)
         removed += size_of(rows)
@@ -169,14 +182,19 @@ def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Remove
 
 
 def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete the old cells of catalogue rows, and aliases between two of their datasets."""
+    """Delete the old cells of catalogue rows, and aliases between two of their datasets.
+
+    Returns the numbers for the catalogue rows.
+    """
     datasets = {ranges.dataset_of(key) for key in keys}
+    # An alias is in the rows of both names; if one of the two datasets stays, so do both cells.
     for batch in _batches(sorted(map(layout.alias_row, datasets))):
         for key, row in table.rows(batch).items():
             columns = [layout.alias_column(alias) for alias in layout.aliases_in(row) if alias in datasets]
             table.delete([CellKey(key, column) for column in columns], until_ms=until_ms)
     removed = NONE_REMOVED
     for batch in _batches(keys):
+        # Cell by cell, unlike contents: a catalogue cell is valid without the others of its row (decision 1).
         rows = table.rows(batch)
         table.delete(_cells(rows), until_ms=until_ms)
         removed += size_of(rows)
@@ -193,15 +211,17 @@ def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]
 def _delete_columns(
     table: Table, rows: Mapping[bytes, Row], prefix: bytes, *, until_ms: int
 ) -> dict[bytes, Row]:
-    """Delete the columns that begin with `prefix`; return what is left of each row.
+    """Delete the columns that begin with `prefix`; return the remaining cells of each row by key.
 
-    A row that a writer touched meanwhile gets the deleted cells back and is left out.
+    A row that a writer changed in the meantime gets the deleted cells back and is left out.
     """
     left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
     deleted = {key: rows[key].keys() - left[key].keys() for key in rows}
     table.delete([CellKey(key, column) for key in rows for column in deleted[key]], until_ms=until_ms)
     current = table.rows(list(rows)) if rows else {}
+    # Cells are compared with their timestamps: a writer that puts an equal cell relies on the row, too.
     touched = {key for key in rows if current.get(key, {}) != left[key]}
+    # Put without the old timestamps: HBase's delete also hides later puts that are not newer than `until_ms`.
     restored = [
         Put(key, column, rows[key][column].value) for key in sorted(touched) for column in deleted[key]
     ]
@@ -215,7 +235,7 @@ def _older_rows(table: Table, keys: Sequence[bytes], until_ms: int) -> dict[byte
 
 
 def size_of(rows: Mapping[bytes, Row]) -> Removed:
-    """Return the numbers of rows, cells and bytes."""
+    """Return the numbers of rows and cells, and their approximate size in bytes."""
     sizes = [size_bytes(key, column, cell.value) for key, row in rows.items() for column, cell in row.items()]
     return Removed(len(rows), len(sizes), sum(sizes))
 

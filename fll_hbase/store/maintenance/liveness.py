@@ -20,10 +20,10 @@ from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Cell, CellKey, Row, Table
 
 CACHED_DAYS_MAX = 200_000
-"""Bound of the days of contents whose shared cells were reported already."""
+"""Bound of the cache of (content, day, failed) whose shared cells were reported already."""
 
 SCANNED = (layout.LIGHT,)
-"""The columns of run rows that a scan has to read."""
+"""The columns of run rows that a scan has to read: the light family; run rows have no other."""
 
 
 class LiveCells(NamedTuple):
@@ -46,26 +46,32 @@ class _CommittedState(NamedTuple):
 
 
 class LivenessScanner:
-    """Reads pages of run rows for what they need. Methods raise CorruptRow: then nothing may be deleted."""
+    """Finds the cells that pages of run rows need. For one thread.
+
+    Methods raise CorruptRow. Then nothing may be deleted, since an unreadable row could need any cell.
+    """
 
     def __init__(self, table: Table, policy: RetentionPolicy) -> None:
         self._policy = policy
         self._endpoints = EndpointCache(table, self._cutoffs)
+        # An entry that is evicted costs a second report of the same cells, which changes no result.
         self._reported: LRUCache[tuple[str, int, bool], bool] = LRUCache(CACHED_DAYS_MAX)
 
     def expired_runs(self, page: Mapping[bytes, Row], *, until_ms: int) -> Iterator[bytes]:
-        """Yield the keys of runs that started before the horizons of all their datasets.
+        """Yield the keys of runs that started before the cut-offs of all their datasets.
 
-        Rows with a cell put after `until_ms` are left out: a writer may be at them.
+        Rows with a cell put after `until_ms` are left out.
         """
+        # A writer may still be at work on a younger row.
         old = dict(rows_older_than(page.items(), until_ms))
         for key, state in self._committed_states(old).items():
             horizons = (endpoint.horizon_ms for endpoint in state.endpoints)
+            # The earliest cut-off of its datasets decides. A run without commit has no known datasets.
             if _start_ms(key, old[key], state.head) < min(horizons, default=self._policy.default_ms):
                 yield key
 
     def live_cells(self, page: Mapping[bytes, Row]) -> Iterator[LiveCells]:
-        """Yield what each run row of a page needs."""
+        """Yield the cells that each run row of a page needs."""
         for key, (value, head, endpoints) in self._committed_states(page).items():
             cells = list(_input_cells(page[key], value))
             if head is None:
@@ -73,6 +79,8 @@ class LivenessScanner:
                 continue
             failed = head.state.failed
             cells += self._shared_cells(head.checksum, day_of(head.start_ms), failed, endpoints)
+            # Only the references of the committed state: those of replaced documents are hints that readers
+            # reject, and garbage.
             column = run_rows.reference_column(head.checksum, failed=failed)
             tail = layout.escaped_reference_tail(head.start_ms, ranges.escaped_run_of(key))
             truncated = []
@@ -95,12 +103,14 @@ class LivenessScanner:
         column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
         tail = layout.index_tail(day, checksum)
         for endpoint in endpoints:
+            # Whole days only: runs of the rest of the day, which the same row covers, stay.
             if (day + 1) * DAY_MS > endpoint.horizon_ms:
                 yield CellKey(endpoint.index + tail, column)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
         heads = {key: _decode_head(key, value) for key, value in values.items()}
+        # One read for the contents of a page, most of which share a few.
         content_rows = {layout.content_row(head.checksum) for head in heads.values() if head is not None}
         endpoints = self._endpoints.read(content_rows)
         return {
@@ -115,18 +125,16 @@ class LivenessScanner:
 def cells_older_than(
     scanned: Iterable[tuple[bytes, Row]], until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Cell]]:
-    """Yield row, column and cell of the cells that a sweep may delete if no run needs them.
-
-    Columns that this release does not know are left out: a newer one may need them.
-    """
+    """Yield row, column and cell of the known columns that were put at `until_ms` or before."""
     for key, row in scanned:
         for column, cell in row.items():
+            # A newer release may need columns that this one does not know.
             if cell.stamp_ms <= until_ms and is_known(key, column):
                 yield key, column, cell
 
 
 def rows_older_than(scanned: Iterable[tuple[bytes, Row]], until_ms: int) -> Iterator[tuple[bytes, Row]]:
-    """Yield the rows that a sweep may delete if no run needs them."""
+    """Yield the rows of which every cell was put at `until_ms` or before."""
     return ((key, row) for key, row in scanned if is_older_than(row, until_ms))
 
 
@@ -176,11 +184,13 @@ def _start_ms(key: bytes, row: Row, head: CommittedHead | None) -> int:
 
 def _input_cells(row: Row, committed: bytes | None) -> Iterator[CellKey]:
     """Yield the content of a latest document that is not committed yet, and the bodies of all events."""
+    # Nearly all rows: a document and a commit record of the same value, whose content the caller reports.
     if all(cell.value == committed for cell in row.values()):
         return
     latest = run_rows.latest_document(row)
     if latest is not None and latest.value != committed:
         yield CellKey(layout.content_row(run_rows.decode_head(latest.value).checksum), b"")
+    # Also of events that do not matter because of a document: audits and `run_details` read their bodies.
     for event in run_rows.decode_events(row):
         yield CellKey(layout.event_body_row(event.lineage_digest), b"")
         yield CellKey(layout.event_body_row(event.facts_digest), b"")

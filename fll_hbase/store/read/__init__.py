@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""Reading: queries over windows of time, contents, events and the catalogue."""

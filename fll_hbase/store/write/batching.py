@@ -1,4 +1,4 @@
-"""Batches of a commit pass: which inputs go together, and which documents of one run follow each other."""
+"""Batches of a commit pass: the inputs of each run that are written together, and the order of documents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fll_hbase.store import run_rows
 from fll_hbase.store.run_rows import CommittedRun
 
 RUNS_PER_PASS_MAX = 2_000
+"""Runs of one pass; a longer call is split into several passes."""
 
 RunInput: TypeAlias = RecordedRun | IncomingEvent
 """What is recorded: a whole run, or one OpenLineage event of a run."""
@@ -43,8 +44,11 @@ class DocumentSequence:
         Then this document is a resend. `stored` are the document values of the run row, oldest first.
         """
         starts = self._suffix_starts(stored)
+        # Set once, by the first document of the call: those that follow find the cells of those before them,
+        # and an equal document among these is not a resend.
         if self.offset.index < 0:
             self.offset.index = max(0, min(starts, default=len(stored)) - self.position)
+        # A suffix, not equality with the latest document: a call that was cut off anywhere can be sent again.
         return any(start >= self.offset.index + self.position for start in starts)
 
     def _suffix_starts(self, stored: Sequence[bytes]) -> list[int]:
@@ -54,6 +58,7 @@ class DocumentSequence:
         return [
             len(stored) - length
             for length in lengths
+            # The first document alone rules out most lengths; comparing all slices would cost the square.
             if stored[-length] == following[0] and list(stored[-length:]) == list(following[:length])
         ]
 
@@ -73,11 +78,12 @@ class RunBatch:
 
 
 def split_into_passes(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
-    """Split a call into passes of at most RUNS_PER_PASS_MAX runs, none of them twice in one pass.
+    """Yield passes of at most RUNS_PER_PASS_MAX runs, no run twice in one pass.
 
-    Order matters within a run only. Events of one run go together whatever comes between them, since not
-    even their order matters; documents of one run go into consecutive passes.
+    Documents of one run are in consecutive passes, in order. Events of one run are in one batch, unless a
+    document of that run is between them.
     """
+    # Order matters within a run only, and among its documents only: a merge of events does not depend on it.
     sequences = _document_sequences(inputs)
     for groups in _rounds(inputs):
         batches = [
@@ -105,6 +111,7 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
         ):
             positions.append(position)
             continue
+        # A document determines its number from the row (step 1), so the one before it has to be stored.
         last_round[run] = number + 1
         if number + 1 == len(rounds):
             rounds.append({})

@@ -2,8 +2,8 @@
 
 The steps are those of docs/row-keys.md, "How rows are written", which also says why their order is safe:
 contents first, then the cells of documents and events, then index rows and references, last the commit
-record. Each is a barrier. At the end the run row is read again, and a pass that others interrupted starts
-over.
+record. Each batch is visible before the next one is put. At the end the run row is read again, and a pass
+starts over if another writer changed the row. A pass is one attempt of steps 2 to 6.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ from fll_hbase.store.write.pending_run import (
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 
 PASSES_MAX = 50
+"""Passes after which step 6 gives up with StoreUnavailable."""
 
 
 class RunCommitter:
     """Commits runs to a table. Threads may share it.
 
     `clock` returns milliseconds since 1970. Content older than half of `grace_ms` is put again, and a pass
-    that takes as long starts over, because a sweep may delete content that no run refers to for that long.
+    that takes longer than that starts over.
     """
 
     def __init__(self, table: Table, events: EventMerger, *, clock: Callable[[], int], grace_ms: int) -> None:
         self._table = table
         self._events = events
         self._clock = clock
+        # Half for the age of content at the start of a pass, half for the pass itself: together the grace
+        # period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
 
@@ -64,6 +67,7 @@ class RunCommitter:
         Returns the errors of runs where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
+        # A pass computes one commit record for each run, so no run may be in it twice.
         runs = sorted(set(runs))
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
             self._commit_runs(
@@ -76,6 +80,7 @@ class RunCommitter:
         pending: dict[str, PendingRun] = {}
         for batch in batches:
             try:
+                # Sizes are checked before step 1: HBase rejects the whole batch of a cell that is too long.
                 pending[batch.run] = pending_run(batch)
             except TooLarge as error:
                 rejections[batch.run] = error
@@ -91,8 +96,10 @@ class RunCommitter:
         """Run passes until each run is committed or rejected. Raises StoreUnavailable after PASSES_MAX."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
+            # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of an
+            # age at the beginning and the duration of the pass.
             began_ms = self._clock()
-            # Step 2: which contents and event bodies are missing, or old enough to be swept under this pass.
+            # Step 2: contents and event bodies that are missing, or could be deleted during this pass.
             contents = self._refresher.contents_to_put(
                 {run.run: run.info for run in pending}, began_ms, rejections
             )
@@ -102,6 +109,8 @@ class RunCommitter:
                 self._put_content_and_cells(pending, *_restrict_to(pending, contents, bodies), began_ms)
                 pending = self._commit(pending, began_ms, rejections)
             except _DeadlineExceeded:
+                # Start over at step 2, not 1: cells that are not in the row yet are still in `run.cells`, and
+                # step 4 reads the row again anyway.
                 continue
             if not pending:
                 return
@@ -110,7 +119,10 @@ class RunCommitter:
         )
 
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
-        """Step 1: read the run rows, and find out which documents and events are new."""
+        """Step 1: read the run rows and compute the cells of new documents and events.
+
+        Returns the runs that are not rejected.
+        """
         for run, row in self._run_rows(runs):
             try:
                 run.load(row, self._events)
@@ -125,12 +137,14 @@ class RunCommitter:
         bodies: Mapping[str, bytes],
         began_ms: int,
     ) -> None:
-        """Step 3: put catalogue, contents, event bodies and the cells of the run rows, each behind a barrier.
+        """Step 3: put catalogue, contents, event bodies and the cells of the run rows, in this order.
 
-        In this order a run row never refers to a content that readers cannot find, and a content never to a
-        dataset that the catalogue lacks.
+        Raises _DeadlineExceeded; batches that were put before it stay.
         """
+        # Catalogue before content: garbage collection finds unneeded catalogue rows by the contents that name
+        # them. Content before the run row's cell: any writer can then complete the run (decision 2).
         batches: list[Batch] = [
+            # Contents and bodies name the same datasets again and again: one put for each cell.
             run_rows.last_put_per_cell(
                 [*_catalogue_puts(contents), *_catalogue_puts_of_events(pending, bodies)]
             ),
@@ -139,9 +153,11 @@ class RunCommitter:
             [put for run in pending for put in run.cells],
         ]
         if any(batches):
-            # The write of step 5 makes these durable, too: one flush for a pass.
+            # Step 5 writes with Sync.NOW, which makes these durable, too: one flush for a pass (decision 4).
             self._table.write(self._until_deadline(batches, began_ms), sync=Sync.LATER)
+        # As of the beginning: the clock now could be later than the engine's timestamps of the cells.
         self._refresher.note_put((*(content.endpoints.checksum for content in contents), *bodies), began_ms)
+        # Only after the write: a pass that exceeds its deadline before this has to put the same cells again.
         for run in pending:
             self._events.cache_bodies(run.bodies)
             run.cells = []
@@ -149,16 +165,18 @@ class RunCommitter:
     def _commit(
         self, pending: Sequence[PendingRun], began_ms: int, rejections: Rejections
     ) -> list[PendingRun]:
-        """Steps 4 to 6. Returns the runs whose pass must start over."""
+        """Run steps 4 to 6; return the runs whose pass must start over. Raises _DeadlineExceeded."""
         self._compute_commits(pending, rejections)
+        # Step 4, last part: events that other writers added in between may lead to a content that step 3 did
+        # not put; it precedes the index rows below.
         contents = self._refresher.contents_to_put(
             {run.run: run.derived_info for run in pending}, began_ms, rejections
         )
         pending = [run for run in pending if run.run not in rejections]
         endpoints = self._endpoints(pending)
         ready, again = _split_by_content(pending, endpoints, rejections)
-        # Step 5. Index rows go before references: a reader that finds no index row of a content does not
-        # look for its references. References go before commit records: a committed run can be found.
+        # Step 5. Index rows before references: a reader that finds no index row of a content does not search
+        # its references. References before commit records: a committed run can always be found.
         batches: list[Batch] = [
             run_rows.last_put_per_cell(_catalogue_puts(contents)),
             [put for content in contents for put in content.data],
@@ -166,15 +184,15 @@ class RunCommitter:
             list(_reference_puts(ready, endpoints)),
             [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
         ]
+        # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
         return again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Step 4: read the run rows again and compute what they amount to.
-
-        Of two writers of a run at least one sees the cells of both, because both put theirs before this read.
-        """
+        """Step 4: read the run rows again and compute the commit record of each; reject unreadable rows."""
+        # Two concurrent writers both put their cells before this read, so at least one sees both cells; the
+        # other one starts over in step 6.
         for run, row in self._run_rows(pending):
             try:
                 run.compute_commit(row, self._events)
@@ -182,9 +200,9 @@ class RunCommitter:
                 rejections[run.run] = error
 
     def _endpoints(self, pending: Sequence[PendingRun]) -> dict[str, ContentEndpoints]:
-        """Return the endpoints of the contents to commit; those of other writers are read, never cached.
+        """Return the endpoints of the contents to commit, by checksum; missing contents are left out.
 
-        A content of another writer may be swept at any time; it is left out if its row is missing.
+        Raises CorruptRow if the content row of another writer's document cannot be read.
         """
         infos = {
             info.checksum: info
@@ -196,6 +214,8 @@ class RunCommitter:
             checksum: ContentEndpoints(checksum, info.sources, info.destinations)
             for checksum, info in infos.items()
         }
+        # The latest document may be another writer's, whose datasets only its content row names. It is read
+        # each time and never cached: this pass did not refresh it, so it may be deleted at any time.
         others = {run.committed.checksum for run in pending if run.committed} - endpoints.keys()
         stored = read_endpoints(self._table, map(layout.content_row, sorted(others)))
         for read in stored.values():
@@ -205,16 +225,18 @@ class RunCommitter:
         return endpoints
 
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
-        """Step 6: return the runs with another new cell, a swept content, or a pass that took too long."""
+        """Step 6: return the runs with new inputs, a deleted content, or a pass that took too long."""
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum
             for run in ready
             if run.committed
         }
         rows = self._table.rows([*(run.key for run in ready), *content_keys], columns=(layout.LIGHT,))
+        # A missing content that is still cached as fresh would not be put in the next pass.
         missing = {checksum for key, checksum in content_keys.items() if key not in rows}
         for checksum in missing:
             self._refresher.forget(checksum)
+        # Checked once more, since the last batch of step 5 itself may have taken too long (decision 15).
         late = self._late(began_ms)
         return [
             run
@@ -222,14 +244,14 @@ class RunCommitter:
             if late
             or run.committed is None
             or run.committed.checksum in missing
+            # Writers delete nothing and cells are named by digest, so an equal count is an unchanged row.
             or run_rows.input_count(rows.get(run.key, {})) != run.input_count
         ]
 
     def _until_deadline(self, batches: Iterable[Batch], began_ms: int) -> Iterator[Batch]:
-        """Yield the batches while the pass is within its time. Raises _DeadlineExceeded.
-
-        What a late batch relies on may have been swept since the pass began.
-        """
+        """Yield the batches while the pass is within its time. Raises _DeadlineExceeded."""
+        # A generator, since Table.write consumes one batch at a time: the clock is checked right before each.
+        # Checking at the end only does not help a process that paused for hours and dies next (decision 15).
         for batch in batches:
             if self._late(began_ms):
                 raise _DeadlineExceeded
@@ -240,19 +262,20 @@ class RunCommitter:
 
     def _run_rows(self, pending: Iterable[PendingRun]) -> Iterator[tuple[PendingRun, Row]]:
         pending = list(pending)
+        # One call for all runs of the pass, not a round trip for each.
         rows = self._table.rows([run.key for run in pending], columns=(layout.LIGHT,))
         for run in pending:
             yield run, rows.get(run.key, {})
 
 
 class _DeadlineExceeded(Exception):
-    """A pass took more than half of the grace period; it starts over."""
+    """Raised when a pass took more than half of the grace period; it starts over."""
 
 
 def _restrict_to(
     pending: Iterable[PendingRun], contents: Iterable[EncodedContent], bodies: Mapping[str, bytes]
 ) -> tuple[list[EncodedContent], dict[str, bytes]]:
-    """Return the contents and event bodies that the runs need: nothing is put for rejected runs."""
+    """Return the contents and event bodies that these runs need, without those of rejected runs."""
     checksums = {run.info.checksum for run in pending if run.info is not None}
     digests = {digest for run in pending for digest in run.bodies}
     return (
@@ -264,13 +287,18 @@ def _restrict_to(
 def _split_by_content(
     pending: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints], rejections: Rejections
 ) -> tuple[list[PendingRun], list[PendingRun]]:
-    """Split runs into those to commit, and those that start over since the latest content was swept."""
+    """Return the runs to commit, and those that start over because the latest content was deleted.
+
+    Adds a rejection for each run that has no document to put again.
+    """
     ready: list[PendingRun] = []
     again: list[PendingRun] = []
     for run in pending:
         if run.committed is not None and run.committed.checksum in endpoints:
             ready.append(run)
             continue
+        # Step 4: the content of the latest document is missing. The own document, put once more with a higher
+        # number, becomes the latest; step 3 of the next pass puts its content first.
         try:
             run.append_again()
             again.append(run)
@@ -280,7 +308,9 @@ def _split_by_content(
 
 
 def _index_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the index rows, always: a reader may remember one as stale, and putting it again revives it."""
+    """Yield the index rows of the committed runs, one put for each row."""
+    # Always, even if they are stored: a reader may have cached a row as stale, which only a newer timestamp
+    # revokes, and garbage collection spares what was put within the grace period.
     committed = (run.committed for run in ready if run.committed)
     for run in run_rows.one_run_per_index_row(committed):
         yield from run_rows.index_puts(run, endpoints[run.checksum])
@@ -298,9 +328,11 @@ def _catalogue_puts(contents: Iterable[EncodedContent]) -> Iterator[Put]:
 
 
 def _catalogue_puts_of_events(pending: Iterable[PendingRun], bodies: Mapping[str, bytes]) -> Iterator[Put]:
-    """Yield what new event bodies add to the catalogue, whatever other events of their runs contain."""
+    """Yield the catalogue cells of new event bodies."""
     if not bodies:
         return
+    # From each body alone, not from the merged run: cells that depend on the order of arrival would differ
+    # between an online and a bulk load of the same events (decision 1).
     for run in pending:
         for incoming in run.incoming if isinstance(run, PendingEvents) else ():
             if incoming.event.lineage_digest in bodies:

@@ -1,4 +1,4 @@
-"""Contents and event bodies to put before a commit: missing ones, and those old enough to be swept soon."""
+"""Contents and event bodies to put before a commit: missing ones, and those that may soon be deleted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CACHED_NAMES_MAX = 100_000
 class ContentRefresher:
     """Step 2 of docs/row-keys.md, "How rows are written". Threads may share it.
 
-    A sweep deletes content that no run refers to and that is older than the grace period. So a pass relies
-    only on content younger than `lifetime_ms`, half of it, and puts older content again.
+    Garbage collection deletes content that no run needs and that is older than the grace period. So a pass
+    relies only on content younger than `lifetime_ms`, half of that period, and puts older content again.
     """
 
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
@@ -33,11 +33,15 @@ class ContentRefresher:
     def contents_to_put(
         self, infos: Mapping[str, FieldLineageInfo | None], now_ms: int, rejections: Rejections
     ) -> list[EncodedContent]:
-        """Return the contents, given by run id, that are missing or old; reject runs that no row can hold."""
+        """Return the contents, given by run id, that are missing or old.
+
+        Adds a ChecksumConflict or TooLarge to `rejections` for each run whose content cannot be stored.
+        """
         contents = []
         errors: dict[str, LineageError] = {}
         by_checksum = {info.checksum: info for info in infos.values() if info is not None}
         for checksum, info in by_checksum.items():
+            # Known to be younger than half the grace period (step 2): neither encoded nor read again.
             if self._cache.is_fresh(checksum, now_ms):
                 continue
             try:
@@ -55,7 +59,10 @@ class ContentRefresher:
     def bodies_to_put(
         self, pending: Sequence[PendingRun], now_ms: int, rejections: Rejections
     ) -> dict[str, bytes]:
-        """Return the event bodies by digest that are missing or old."""
+        """Return the event bodies by digest that are missing or old.
+
+        Adds a ChecksumConflict to `rejections` for each run whose digest belongs to another body.
+        """
         bodies = {
             digest: body
             for run in pending
@@ -66,6 +73,7 @@ class ContentRefresher:
         rows = self._table.rows(list(keys.values()), columns=(layout.EVENT_BODY,)) if keys else {}
         to_put = {}
         for digest, body in bodies.items():
+            # Compared in full, as contents are: a digest collision must not replace lineage of other runs.
             cell = rows.get(keys[digest], {}).get(layout.EVENT_BODY)
             if cell is not None and cell.value != body:
                 message = (
@@ -88,6 +96,7 @@ class ContentRefresher:
     def _is_stored(self, content: EncodedContent, now_ms: int) -> bool:
         """Return whether the table has the content, young enough to rely on. Raises ChecksumConflict."""
         checksum = content.endpoints.checksum
+        # All columns: the operations are compared one by one, and the age is that of the oldest cell.
         row = self._table.get(layout.content_row(checksum))
         if not row:
             return False
@@ -95,10 +104,12 @@ class ContentRefresher:
             raise ChecksumConflict(
                 f"checksum {checksum} belongs to other operations; nothing was stored, please report this"
             )
+        # Garbage collection deletes single cells, so a row is only as young as its oldest cell.
         oldest_ms = min(cell.stamp_ms for cell in row.values())
         return self._is_young(checksum, oldest_ms, now_ms)
 
     def _is_young(self, name: str, stamp_ms: int, now_ms: int) -> bool:
+        # From the timestamp of the cell: counted from the time of this read it would be trusted too long.
         self._cache.add(name, stamp_ms + self._lifetime_ms)
         return self._cache.is_fresh(name, now_ms)
 

@@ -15,9 +15,10 @@ from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 
 GROUP_RUNS_MAX = 4
-"""Runs of one pass. While the store is stuck, this many threads wait for it; the others give up."""
+"""Runs of one pass. While the store is stuck, this many threads wait for it; other calls fail."""
 
 STUCK_SECONDS = 2.0
+"""Longest wait for the commit of another thread before a queued run is withdrawn."""
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class _CommitRequest:
 
 
 class GroupCommit:
-    """Commits single runs, several at a time. Made to be shared by threads."""
+    """Commits single runs, up to GROUP_RUNS_MAX at a time. Threads may share it."""
 
     def __init__(self, record: Callable[[Sequence[RunInput]], list[CommitResult | LineageError]]) -> None:
         self._record = record
@@ -43,16 +44,21 @@ class GroupCommit:
         self._commit_lock = threading.Lock()
 
     def record(self, run: RunInput) -> CommitResult:
-        """Commit one run. Raises its error, or StoreUnavailable if it is still queued while nothing moves."""
+        """Commit one run and return its result.
+
+        Raises the error of the run, or StoreUnavailable if it is queued and no commit ends in STUCK_SECONDS.
+        """
         request = _CommitRequest(run)
         with self._queue_lock:
             self._queue.append(request)
+        # A turn commits the head of the queue, which may not include this request: then it takes another.
         while not request.done.is_set():
             if self._commit_lock.acquire(timeout=STUCK_SECONDS):
                 try:
                     self._commit_next(request)
                 finally:
                     self._commit_lock.release()
+            # Every wait ends (decision 10). A request in a commit has to wait: its outcome is not known yet.
             elif self._withdraw(request):
                 raise StoreUnavailable("write queue is full; retry")
         if isinstance(request.result, CommitResult):
@@ -60,7 +66,7 @@ class GroupCommit:
         raise request.result or AssertionError("a finished request has a result")
 
     def _commit_next(self, request: _CommitRequest) -> None:
-        """Commit the head of the queue, unless the thread before committed this request with its own."""
+        """Commit the head of the queue, unless another thread has committed this request already."""
         if request.done.is_set():
             return
         with self._queue_lock:
@@ -69,6 +75,7 @@ class GroupCommit:
             for member, result in zip(group, self._results(group), strict=True):
                 member.finish(result)
         except BaseException as error:
+            # Also for KeyboardInterrupt: the threads of the other members wait for their results.
             for member in group:
                 member.finish(error)
             raise
@@ -83,6 +90,7 @@ class GroupCommit:
         except LineageError as error:
             if len(group) == 1:
                 return [error]
+            # The error does not name its run. Commits are idempotent, so each run is committed again alone.
             return [result for request in group for result in self._results([request])]
 
     def _withdraw(self, request: _CommitRequest) -> bool:

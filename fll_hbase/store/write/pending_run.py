@@ -39,11 +39,12 @@ class CommitResult:
 
 @dataclass(slots=True, kw_only=True)
 class PendingRun(ABC):
-    """One run in flight; `load` fills it from the run row, `compute_commit` again after its cells are put.
+    """One run in flight; `load` reads the run row in step 1, `compute_commit` again in step 4.
 
     `cells` are to be put into the run row, `info` is the content and `bodies` are the event bodies to put
-    before them. `commit_value` is what the row amounts to at `commit_count` documents and events,
-    `committed` the same decoded. `derived_info` is the content of a merge of events, which may be new.
+    before them. `commit_value` is the value of the commit record to put under `commit_count`, `committed` is
+    that value decoded, and `input_count` is the number of documents and events in the row.
+    `derived_info` is the content of all events merged in step 4, which may differ from `info`.
     """
 
     run: str
@@ -61,13 +62,14 @@ class PendingRun(ABC):
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
-        """Step 1: compute the cells to put from the row as it is. Raises TooLarge or CorruptRow."""
+        """Step 1: compute the cells to put from the current run row. Raises TooLarge or CorruptRow."""
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
         """Step 4: compute the commit record of the row, whoever wrote its documents.
 
         Raises StoreUnavailable if a cell that was put is not in the row, or CorruptRow.
         """
+        # Whoever wrote it: a writer that died between steps 3 and 5 is completed by the next one.
         latest = run_rows.latest_document(row)
         if latest is None:
             raise StoreUnavailable(
@@ -84,7 +86,10 @@ class PendingRun(ABC):
 
     @abstractmethod
     def append_again(self) -> None:
-        """Put the own input once more, behind a latest document whose content was swept."""
+        """Add the own input to `cells` once more, after a latest document whose content was deleted.
+
+        Raises CorruptRow if there is no own document.
+        """
 
     @abstractmethod
     def results(self) -> list[CommitResult]:
@@ -102,27 +107,31 @@ class PendingDocument(PendingRun):
     resent: bool = False
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Number the document behind the latest one; a resend of the last documents adds no cell."""
+        """Give the document the number after the latest; a resend of the last documents adds no cell."""
         self.previous_value = run_rows.commit_value(row)
         latest = run_rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
         stored = latest is not None and self.sequence.is_suffix_of(run_rows.document_values(row))
         self.cells = [] if stored else [run_rows.document_put(self.key, self.number, self.value)]
+        # Stored is not enough: a call cut off before step 5 left the document without a commit record, and
+        # then this call is the one that records it.
         self.resent = stored and self.previous_value in self.sequence.values[self.sequence.position :]
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Fast path: the latest document is usually the one just written, and need not be decoded."""
+        """Compute the commit record of the latest document, see PendingRun."""
         latest = run_rows.latest_document(row)
+        # Usually the latest document is the one just written, and need not be decoded.
         if latest is None or latest.value != self.value:
             PendingRun.compute_commit(self, row, events)
         else:
             self.committed, self.commit_value = self.document, self.value
             self.program = run_rows.encode_program(self.document.run)
             self._count(row)
+        # `append_again` has to exceed the number of another writer's document, too.
         self.number = latest.number if latest else self.number
 
     def append_again(self) -> None:
-        """Put the document once more, under the next number."""
+        """Add the document to `cells` once more, with the next number."""
         self.number += 1
         self.cells = [run_rows.document_put(self.key, self.number, self.value)]
 
@@ -141,11 +150,14 @@ class PendingEvents(PendingRun):
     new_columns: frozenset[bytes] = frozenset()
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Select the events whose cells are not stored; merge them with the stored ones into a content."""
+        """Select the events whose cells are not stored; merge all events of the run into a content."""
         self.previous_value = run_rows.commit_value(row)
+        # Columns contain the digest of the value: an equal column is an equal event, in the call or the row.
         puts = {put.column: put for put in map(self._put, self.incoming)}
         self.cells = [put for column, put in puts.items() if column not in row]
         self.new_columns = frozenset(put.column for put in self.cells)
+        # If a row has documents, its events are ignored. Otherwise the content is merged before the event's
+        # cell is put, so that an event too large to store is refused and leaves nothing (decision 12).
         if run_rows.latest_document(row) is None:
             stored = run_rows.decode_events(row)
             merged = events.merge(
@@ -157,7 +169,7 @@ class PendingEvents(PendingRun):
             self.info = merged.info
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
-        """Merge all events of the row; a document in the row describes the whole run and wins over events."""
+        """Compute the commit record of all events merged, or of the latest document if the row has one."""
         if run_rows.latest_document(row) is not None:
             PendingRun.compute_commit(self, row, events)
             return
@@ -166,12 +178,13 @@ class PendingEvents(PendingRun):
             raise StoreUnavailable(
                 f"run {self.run!r}: an event that was put is missing; check the store and try again"
             )
+        # All events, never an update of the last merge: the record depends on their set alone (decision 12).
         self.committed, self.derived_info = events.merge(self.run, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
 
     def append_again(self) -> None:
-        """Change nothing: events have no order of arrival, so the next pass reads the row again."""
+        """Change nothing: a merge ignores the order of arrival, so the next pass merges the row again."""
 
     def results(self) -> list[CommitResult]:
         """Return one result for each event, in the order given; of equal events the first is the new one."""
@@ -202,7 +215,7 @@ class PendingRecommit(PendingEvents):
         PendingEvents.compute_commit(self, row, events)
 
     def append_again(self) -> None:
-        """Raise CorruptRow: the document was swept with its content, and there is no sender to repeat it."""
+        """Raise CorruptRow: the content was deleted, and a re-commit has no document from a client."""
         raise CorruptRow(f"run {self.run!r}: its content is missing; record the run again")
 
 
@@ -212,7 +225,7 @@ def recommit_of(run: str) -> PendingRecommit:
 
 
 def pending_run(batch: RunBatch) -> PendingRun:
-    """Return the inputs of a batch as a run in flight. Raises TooLarge if no row can hold them."""
+    """Return the inputs of a batch as a run in flight. Raises TooLarge if a cell or key exceeds its limit."""
     first = batch.inputs[0]
     if isinstance(first, RecordedRun):
         return _pending_document(first, batch.sequence)
@@ -243,6 +256,7 @@ def _pending_events(incoming: Sequence[IncomingEvent]) -> PendingEvents:
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
     """Return the encoded run. Raises TooLarge if it, or the longest reference key, cannot be stored."""
+    # References are put in step 5, after the run row's cell: a key that is too long has to fail before that.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     tail = layout.reference_tail(committed.run.start_ms, committed.run.run)
     check_key_length(b" " * run_rows.longest_prefix_bytes(endpoints) + tail)
