@@ -96,8 +96,8 @@ class RunCommitter:
         """Run passes until each run is committed or rejected. Raises StoreUnavailable after PASSES_MAX."""
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
-            # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of an
-            # age at the beginning and the duration of the pass.
+            # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of
+            # an age at the beginning and the duration of the pass.
             began_ms = self._clock()
             # Step 2: contents and event bodies that are missing, or could be deleted during this pass.
             contents = self._refresher.contents_to_put(
