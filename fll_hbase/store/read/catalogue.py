@@ -50,7 +50,10 @@ class SearchPage:
 
 
 class Catalogue:
-    """Lists what was ever recorded, also by failed and replaced runs. Names sort by code point."""
+    """Lists namespaces, datasets and fields ever recorded, also by failed and replaced runs.
+
+    Names sort by code point. An argument `start_after` is excluded from the results.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -94,6 +97,7 @@ class Catalogue:
 
     def aliases(self, datasets: Collection[Dataset]) -> dict[Dataset, list[Dataset]]:
         """Return the sorted aliases of datasets in one call; datasets without any are left out."""
+        # One step only: aliases of aliases are not followed (decision 13).
         keys = {layout.alias_row(dataset): dataset for dataset in datasets}
         rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
         aliases = {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
@@ -111,12 +115,14 @@ class Catalogue:
         hits: list[SearchHit] = []
         last_searched = None
         for number, (dataset, row) in enumerate(self._all_rows(start_after)):
+            # A rare text would otherwise scan the whole catalogue in one call (decision 8).
             if number == datasets_max:
                 return SearchPage(tuple(hits), last_searched)
             fields = [field.name for field in _fields(row)]
             for candidate in (SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)):
                 is_next = start_after is None or candidate > start_after
                 if is_next and folded in (candidate.field or dataset.name).casefold():
+                    # One hit more than the limit was found, so there is a next page.
                     if len(hits) == limit:
                         return SearchPage(tuple(hits), hits[-1])
                     hits.append(candidate)
@@ -124,7 +130,7 @@ class Catalogue:
         return SearchPage(tuple(hits), None)
 
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
-        """Yield all datasets from that of `start_after` on, which is included for its other fields."""
+        """Yield all datasets from that of `start_after` on; included, since it may have further fields."""
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
             yield first, row
@@ -172,9 +178,10 @@ def _latest_description(row: Row) -> str:
 
 
 def _latest_text(cells: list[Cell]) -> str:
-    """Return the value put last by the server's timestamp, on a tie the greatest. Raises CorruptRow."""
+    """Return the value with the newest timestamp; ties go to the greatest value. Raises CorruptRow."""
     if not cells:
         return ""
+    # Each distinct type or description is a cell of its own, named by its digest (decision 1).
     value = max(cells, key=lambda cell: (cell.stamp_ms, cell.value)).value
     try:
         return value.decode()

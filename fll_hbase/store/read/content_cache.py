@@ -28,7 +28,7 @@ _PAIRS_PER_DATASET_PAIR = 8
 
 
 class ContentMissing(CorruptRow):
-    """A run refers to a missing content: a sweep deleted both meanwhile, or the table is corrupt."""
+    """The content of a run is missing: both were deleted while a query ran, or the table is corrupt."""
 
 
 class Content(NamedTuple):
@@ -75,7 +75,8 @@ class ContentCache:
         return self._cached(key, lambda: self._read_operations(checksum, direction, field))
 
     def content(self, checksum: str) -> Content:
-        """Return a whole content; its operations are not cached."""
+        """Return a whole content."""
+        # Operations are not cached: a page of runs would evict what other queries read again and again.
         cells = self._operation_cells(checksum)
         with in_row(layout.content_row(checksum)):
             operations = sorted(
@@ -84,15 +85,17 @@ class ContentCache:
         return Content(tuple(operations), self.field_map(checksum))
 
     def all_operations(self, checksum: str) -> dict[str, Operation]:
-        """Return all operations by name, with the outputs that only their users mention declared."""
+        """Return all operations by name, with outputs added that only other operations mention as inputs."""
         return self._cached(("all", checksum), lambda: self._read_all_operations(checksum))
 
     def _cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
-        """Return the cached value of the key, else `read` it, as its size in bytes and the value."""
+        """Return the value of the key, cached or from `read`, which returns its size in bytes and the value."""
         with self._lock:
             cached = self._cache.get(key)
         if cached is None:
+            # Outside the lock, which would make all threads wait for the table. Two threads may read the same.
             cached = read()
+            # LRUCache raises ValueError for an item larger than the whole cache.
             if cached[0] <= self._cache.maxsize:
                 with self._lock:
                     self._cache[key] = cached
@@ -103,6 +106,7 @@ class ContentCache:
     ) -> tuple[int, DatasetLineageSet]:
         union = DatasetLineageSet({})
         backward = direction is Direction.BACKWARD
+        # Sorted: the order of a set of strings differs between processes, and answers must not.
         for checksum in sorted(checksums):
             relations = field_relations.dataset_relations(
                 self.field_map(checksum), dataset, backward=backward, pairs_max=self._pairs_max
@@ -123,10 +127,12 @@ class ContentCache:
     def _read_operations(
         self, checksum: str, direction: Direction, field: DatasetField
     ) -> tuple[int, tuple[Operation, ...]]:
+        # The field map is in the light family and probably cached, operations are heavy.
         if not self._mentions_field(checksum, direction, field):
             return _BYTES_PER_PAIR, ()
         graph = layout.graph_column(direction, field.dataset, field.name)
         row = self._row(checksum, (graph, layout.OPERATION_NAMES))
+        # A content has no graph cells if they would be longer than its operations: then all are walked.
         cells = self._graph_cells(checksum, graph, row) if graph in row else self._operation_cells(checksum)
         operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
         return _memory_bytes(cells), operations
@@ -151,6 +157,7 @@ class ContentCache:
         return _memory_bytes(cells), lineage.declare_missing_outputs(operations)
 
     def _operation_cells(self, checksum: str) -> Row:
+        # The family also has graph cells and the list of names.
         row = self._row(checksum, (layout.HEAVY,))
         return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
 

@@ -22,15 +22,17 @@ from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
 BODIES_BYTES_MAX = 16 * 2**20
+"""Bound of cached event bodies, with BODY_OVERHEAD_BYTES for each."""
+
 BODY_OVERHEAD_BYTES = 300
 """Added to the size of each cached body: most run facts are shorter than their cache entry."""
 
 MERGED_BYTES_MAX = 8 * 2**20
-"""Bound of cached merges in bytes of the bodies as stored; decoded they take about ten times as much."""
+"""Bound of cached merges, in bytes of stored bodies; a decoded merge takes about ten times as much."""
 
 
 class MergedRun(NamedTuple):
-    """The run that its events describe, and its content."""
+    """The state of a run that its events lead to, and its content."""
 
     committed: CommittedRun
     info: FieldLineageInfo
@@ -62,11 +64,12 @@ class EventMerger:
         """Cache event bodies by digest."""
         with self._lock:
             for digest, body in bodies.items():
+                # LRUCache raises ValueError for an item larger than the whole cache.
                 if len(body) + BODY_OVERHEAD_BYTES <= BODIES_BYTES_MAX:
                     self._bodies[digest] = body
 
     def merge(self, run: str, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> MergedRun:
-        """Merge all events of a run; `bodies` are those by digest that need not be read."""
+        """Merge all events of a run. `bodies` are known event bodies by digest; the others are read."""
         bodies = self._with_stored(events, bodies)
         merged = self._merge_lineage(events, bodies)
         facts = [run_events.decode_run_facts(bodies[event.facts_digest]) for event in events]
@@ -74,7 +77,7 @@ class EventMerger:
         return MergedRun(CommittedRun(merged.info.checksum, program_run), merged.info)
 
     def merged_head(self, events: Sequence[RunEvent]) -> bytes:
-        """Return the commit value that the events amount to, without reading run facts."""
+        """Return the commit value of all events merged, without reading their facts bodies."""
         bodies = self.bodies(event.lineage_digest for event in events)
         merged = self._merge_lineage(events, bodies)
         start_ms, state = run_events.start_and_state(events)
@@ -88,7 +91,8 @@ class EventMerger:
         events = {
             run: _events(run, rows[run]) for run, value in values.items() if run_rows.is_head_only(value)
         }
-        # One read for the bodies of all runs.
+        # One read for the bodies of all runs. Only runs of events need it: their commit records have no program
+        # (decision 12).
         bodies = self.bodies(_digests(event for group in events.values() for event in group))
         committed = {}
         for run, value in values.items():
@@ -116,6 +120,7 @@ class EventMerger:
     def bodies(self, digests: Iterable[str]) -> dict[str, bytes]:
         """Return event bodies by digest, from the cache or the table."""
         digests = list(dict.fromkeys(digests))
+        # Bodies are immutable and named by digest, so a cached one is valid even if its row was deleted.
         with self._lock:
             bodies = {digest: body for digest in digests if (body := self._bodies.get(digest)) is not None}
         keys = {layout.event_body_row(digest): digest for digest in digests if digest not in bodies}
@@ -138,12 +143,15 @@ class EventMerger:
         return {**self.bodies(sorted(missing)), **bodies}
 
     def _merge_lineage(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> _MergedLineage:
-        """Merge distinct event bodies in order of their last occurrence; earlier ones have no effect."""
+        """Merge distinct event bodies in order of their last occurrence."""
+        # Of each facet the latest is valid, so an earlier occurrence of an equal body changes nothing. The
+        # digests are the key: every night has the same merge.
         digests = tuple(dict.fromkeys(event.lineage_digest for event in reversed(events)))[::-1]
         with self._lock:
             cached = self._merged.get(digests)
         if cached is not None:
             return cached[1]
+        # Outside the lock: two threads that merge the same bodies get equal results.
         part = run_events.merge_lineage([run_events.decode_lineage(bodies[digest]) for digest in digests])
         merged = _MergedLineage(part, lineage.build_lineage_lenient(event_operations.build_operations(part)))
         size_bytes = sum(len(bodies[digest]) for digest in digests)
@@ -166,7 +174,8 @@ def _events(run: str, row: Row) -> list[RunEvent]:
 
 
 def _with_head(run: ProgramRun, head: CommittedHead, last_event_ms: int) -> ProgramRun:
-    """Return the merged run with start and state as committed; a running one with its last event time."""
+    """Return the merged run with start and state of its commit record; if RUNNING, with `lastEventTime`."""
+    # The row may have events that no commit has merged yet; queries matched the run by its commit record.
     details = json.loads(run.details) if run.details else {}
     if head.state is State.RUNNING:
         details["lastEventTime"] = last_event_ms

@@ -1,8 +1,8 @@
 """Names of namespaces and datasets in code point order, read from keys that sort by escaped bytes.
 
-Escaped bytes start with `%`, which sorts below every byte that needs no escape, and `|` ends a namespace
-above nearly all of them. So a range that is too long for one batch is split by the next byte of the names,
-in the order of the names.
+Escapes begin with `%`, which sorts below every unescaped byte, and the `|` that ends a namespace sorts above
+nearly all of them. So a range that is too long for one batch is split by the next byte of its names, and the
+parts are listed in code point order (decision 6).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from fll_hbase.keys.codec import SEPARATOR, escape_bytes, unescape_bytes
 from fll_hbase.tables import Table
 
 BATCH_NAMES = 500
+"""Names of one scan; a longer range is split."""
+
+# `&` follows `%`, so it parts escaped from unescaped bytes; 0x7f sorts above `|` and every byte of a key.
 _FIRST_UNESCAPED, _LAST = b"&", b"\x7f"
 
 
@@ -52,6 +55,7 @@ class NamespaceNames:
             if first is None:
                 break
             names.append(first[0][len(prefix) :].partition(SEPARATOR)[0])
+            # Seek over all datasets of the namespace.
             start = names[-1] + SEPARATOR + _LAST
         return names
 
@@ -63,14 +67,17 @@ class NamespaceNames:
 def list_names(
     names: DatasetNames | NamespaceNames, *, prefix: bytes = b"", start_after: bytes = b""
 ) -> Iterator[str]:
-    """Yield the names with a prefix in code point order, behind `start_after`; both are UTF-8, unescaped."""
+    """Yield the names with a prefix in code point order, after `start_after`; both are UTF-8, unescaped."""
+    # All names with this prefix sort before `start_after`.
     if prefix < start_after[: len(prefix)]:
         return
     start = escape_bytes(prefix)
     batch = names.scan(start, start + _LAST, BATCH_NAMES)
     if len(batch) < BATCH_NAMES:
+        # Sorted as bytes: UTF-8 sorts as its code points do.
         yield from (name.decode() for name in sorted(map(unescape_bytes, batch)) if name > start_after)
         return
+    # The parts below contain longer names only.
     if prefix > start_after and names.contains(start):
         yield prefix.decode()
     for byte in _next_bytes(names, start):
@@ -83,6 +90,7 @@ def _next_bytes(names: DatasetNames | NamespaceNames, prefix: bytes) -> list[byt
     ranges = ((prefix + b"%", prefix + _FIRST_UNESCAPED), (prefix + _FIRST_UNESCAPED, prefix + _LAST))
     for start, stop in ranges:
         while name := next(iter(names.scan(start, stop, 1)), None):
+            # No unit only for namespaces: the keys of the one that is the prefix itself go on with `|`.
             unit = name[len(prefix) :][: 3 if name[len(prefix) :].startswith(b"%") else 1]
             following += [unescape_bytes(unit)] if unit else []
             start = prefix + (unit or SEPARATOR) + _LAST

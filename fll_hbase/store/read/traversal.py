@@ -1,4 +1,4 @@
-"""Breadth-first walk over datasets: lineage of many hops out of queries for one."""
+"""Breadth-first walk over datasets: lineage of several hops, composed of one-hop queries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def walk(
     level_max: int,
     pairs_max: int,
 ) -> DatasetLineageResult:
-    """Return all lineage within `level` hops of `start`, each dataset pair at the hop that reaches it.
+    """Return all lineage within `level` hops of `start`, at most `level_max`.
 
-    Each dataset is queried once, under all its names, so the walk ends on cycles. It stops where the field
-    pairs exceed `pairs_max`.
+    Each pair of datasets has the number of the hop, from 1, that reaches it. The walk ends when the field
+    pairs exceed `pairs_max`; the limits that cut the result are in `truncated_by`.
     """
     entries: list[LineageEntry] = []
     truncated_by: set[str] = set()
@@ -40,6 +40,7 @@ def walk(
     for hop in range(1, min(level, level_max) + 1):
         neighbours: set[Dataset] = set()
         for dataset, other_names in _with_aliases(frontier, aliases):
+            # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
             visited |= {dataset, *other_names}
             relations = one_hop(dataset, other_names)
             for relation in relations.by_datasets.values():
@@ -48,6 +49,7 @@ def walk(
                     return DatasetLineageResult(tuple(entries), (*truncated_by, f"pairs_max={pairs_max}"))
                 entries.append(LineageEntry(relation, hop, direction))
                 neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
+                # Generated and dropped fields have no dataset on the other side.
                 if neighbour is not None:
                     neighbours.add(neighbour)
             if relations.truncated:
@@ -61,14 +63,15 @@ def walk(
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
-    """Sort by level, source and destination, null first; backward before forward where those are equal."""
+    """Sort by level, source and destination, None first; ties in the order backward, forward."""
     return tuple(sorted(entries, key=_sort_key))
 
 
 def _with_aliases(
     frontier: Collection[Dataset], aliases: Aliases
 ) -> Iterator[tuple[Dataset, Sequence[Dataset]]]:
-    """Yield each dataset of the frontier with its aliases, in order; names of one dataset come once."""
+    """Yield each dataset of the frontier with its aliases, sorted; of several names of one only the first."""
+    # One call for each hop (decision 13). In sorted order, so that truncation cuts the same part each time.
     names_of = aliases(frontier)
     seen: set[Dataset] = set()
     for dataset in sorted(frontier):

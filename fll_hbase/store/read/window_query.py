@@ -25,10 +25,13 @@ from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Table
 
 BATCH_RUNS_MAX = 1000
+"""Run rows of one call, and references of one page."""
+
 COLUMNS_MAX = 200
-"""With more contents on one day all its references are read, and filtered here."""
+"""Columns of one scan of references; for more contents on one day all its references are read."""
 
 STALE_ROWS_MAX = 100_000
+"""Index rows that are cached as stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,9 @@ class WindowReader:
 
     def checksums(self, query: WindowQuery) -> frozenset[str]:
         """Return the content of every run that matches."""
+        # Before the scan: index rows are compared with this time when they may be cached as stale.
         began_ms = self._clock()
+        # "Contents of a window": index rows first, then the newest evidence of each content, in one read.
         index = self._index(query)
         bounds = layout.start_bounds(query.window)
         newest_samples = [
@@ -75,7 +80,8 @@ class WindowReader:
         matches = self._confirm(query, newest_samples)
         missing = index.keys() - matches
         if missing:
-            # A sample run may have been replaced since: try the others, then the references of each day.
+            # A sample run may have been replaced or deleted since: try the others, then, day by day, the
+            # references of the contents that are still unconfirmed.
             others = [tail for checksum in missing for tail in _sample_tails(index[checksum], bounds)[1:]]
             matches |= self._confirm(query, others)
             for day, rows in self._without_stale(query, _by_day(index, missing - matches), began_ms):
@@ -87,7 +93,10 @@ class WindowReader:
         return frozenset(matches)
 
     def newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> dict[str, bytes]:
-        """Return the reference tail of the newest run of each content; tails sort newest first."""
+        """Return the reference tail of the newest matching run of each content; tails sort newest first.
+
+        Contents without a matching run are left out.
+        """
         missing = set(checksums)
         newest: dict[str, bytes] = {}
         days = _by_day(self._index(query), missing)
@@ -102,6 +111,7 @@ class WindowReader:
         """Yield every run that matches, newest first, behind the reference tail `start_after`."""
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
+        # A zero byte makes the smallest key after another one, so that the range excludes `start_after`.
         if start_after:
             start = max(start, prefix + start_after + b"\x00")
         while True:
@@ -110,7 +120,8 @@ class WindowReader:
             committed = self._events.committed_runs(self._run_rows(tails))
             for tail in tails:
                 run = committed.get(layout.parse_reference_tail(tail).run)
-                # A reference of another start is left from a document that was replaced.
+                # References are hints: one with another start is left from a document that was replaced. The
+                # commit record is right, and the run has another reference with its valid start.
                 if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
                     yield run
             if len(page) < batch_size:
@@ -118,18 +129,19 @@ class WindowReader:
             start = page[-1][0] + b"\x00"
 
     def _index(self, query: WindowQuery) -> dict[str, list[_IndexRow]]:
-        """Return the index rows of all days of the window by content, newest first."""
+        """Return the index rows of all days of the window by content, each list newest day first."""
         start, stop = layout.index_range(query.direction, query.dataset, query.window)
         columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
         rows: dict[bytes, list[_IndexRow]] = {}
         for index_row in self._table.scan(start, stop, columns=columns):
             rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
+        # Decoded once for each content: there may be as many rows as days times contents.
         return {layout.decode_checksum(checksum): index_rows for checksum, index_rows in rows.items()}
 
     def _without_stale(
         self, query: WindowQuery, days: Iterable[tuple[int, dict[str, _IndexRow]]], now_ms: int
     ) -> Iterator[tuple[int, dict[str, _IndexRow]]]:
-        """Yield the days without index rows cached as stale; a day without any other is left out."""
+        """Yield the days without their index rows that are cached as stale; skip days without any other."""
         for day, rows in days:
             live = {
                 checksum: index_row
@@ -140,7 +152,8 @@ class WindowReader:
                 yield day, live
 
     def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> set[str]:
-        """Return the contents that the runs of these reference tails have, as far as the runs match."""
+        """Return the contents of the runs with these reference tails, of matching runs only."""
+        # Run rows decide: the content of a run may differ from that of the hint that led to it.
         heads = (
             run_rows.decode_head(value)
             for start in range(0, len(tails), BATCH_RUNS_MAX)
@@ -149,9 +162,10 @@ class WindowReader:
         return {head.checksum for head in heads if self._matches(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
-        """Return whether a committed run has a start, state and content that the query asks for."""
+        """Return whether start, state and content of a committed run match the query."""
         if head.start_ms not in query.window or (head.state.failed and not query.failed):
             return False
+        # A replacement may read and write other datasets than the document that put the hint.
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
 
     def _commit_values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -162,6 +176,7 @@ class WindowReader:
         return {tail: value for tail, value in values.items() if value is not None}
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
+        # Sorted by key like the rows of the table, as far as the salt allows; one call for all of them.
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
         keys = {layout.run_row(run): run for run in sorted(runs)}
         rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
@@ -182,11 +197,11 @@ class WindowReader:
     def _reference_pages(self, query: WindowQuery, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
         """Yield pages of reference tails of one day, newest first, until the caller empties `wanted`.
 
-        Only references to a wanted content are read. The first usually confirms, so pages start at one row
-        and double.
+        Only references to a wanted content are read.
         """
         start, stop = layout.window_range(query.direction, query.dataset, _restrict(query.window, day))
         prefix = layout.reference_prefix(query.direction, query.dataset)
+        # The first reference usually confirms its content, so pages start at one row and double.
         limit = 1
         while wanted:
             columns = _reference_columns(wanted, query)
@@ -198,24 +213,28 @@ class WindowReader:
             limit = min(2 * limit, BATCH_RUNS_MAX)
 
     def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[_IndexRow], began_ms: int) -> None:
-        """Remember that no committed run of that day has this content.
+        """Cache index rows as stale, for which no committed run of their day was found.
 
-        A commit in progress may still add one, so rows put within the grace period are not remembered, and
-        entries expire after it. No pass takes as long, however skewed the clocks.
+        Only rows of whole days that were put before the grace period; entries expire after it.
         """
+        # In part of a day a run may be missing only because it started outside the window. The last day of the
+        # index has no end, so it is never whole (decision 7).
         whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
         if day < DAY_MAX and _restrict(query.window, day) == whole_day:
+            # A commit may be between the index row and the commit record, but none takes the grace period.
             settled_ms = began_ms - self._grace_ms
             stale = [index_row for index_row in rows if _stamp_ms(index_row) < settled_ms]
             self._stale.add(query, stale, began_ms + self._grace_ms)
 
 
 class _StaleIndexCache:
-    """Index rows for which no run was found, by timestamp: putting a row again makes it live.
+    """Index rows for which no run was found, with their timestamps: putting a row again makes it valid.
 
-    Their references are not read for the grace period. Their sample runs always are: the pass of a process
-    that was suspended for longer can still commit its run, which is then the sample run.
+    References of the day of a stale row are not read until its entry expires.
     """
+
+    # Only references are skipped; sample runs are always read. Found by simulation: a writer that paused for
+    # an hour in a commit may still commit its run, and this run is then the sample run (decision 12).
 
     def __init__(self) -> None:
         self._entries: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(STALE_ROWS_MAX)
@@ -224,6 +243,7 @@ class _StaleIndexCache:
     def contains(self, index_row: _IndexRow, *, failed: bool, now_ms: int) -> bool:
         if not self._entries:
             return False
+        # LRUCache reorders its entries when it is read, so reads need the lock, too.
         with self._lock:
             stamp_ms, until_ms = self._entries.get((index_row[0], failed), (-1, 0))
         return now_ms < until_ms and stamp_ms == _stamp_ms(index_row)
@@ -247,6 +267,7 @@ def _sample_tails(
     rows: Iterable[_IndexRow], bounds: layout.Range, *, limit: int | None = None
 ) -> list[bytes]:
     """Return the sample runs of index rows that start within the bounds, at most `limit` of them."""
+    # Tails sort as their starts do, so evidence outside the window is left out without decoding it.
     newest, oldest = bounds
     tails = (cell.value for _, row in rows for cell in row.values())
     return list(islice((tail for tail in tails if newest <= tail < oldest), limit))
@@ -270,7 +291,7 @@ def _restrict(window: Window, day: int) -> Window:
 
 
 def _reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
-    """Return the columns of references to these contents, or their family if the list would be too long."""
+    """Return the columns of references to these contents, or their family for more than COLUMNS_MAX."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]
     kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
