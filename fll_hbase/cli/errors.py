@@ -10,6 +10,7 @@ import click
 from fll_hbase.cli.render.console import escape_control
 from fll_hbase.errors import ConfigurationError, InvalidQuery, LineageError
 
+# 2 as click and other commands use it; 130 is 128 plus the number of SIGINT, as shells report it.
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 
@@ -18,6 +19,7 @@ class CliGroup(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command; report any LineageError or click error on one line and exit with its code."""
+        # As click documents it: exceptions are the caller's if a command is called from Python this way.
         if not extra.pop("standalone_mode", True):
             return super().main(*args, **{**extra, "standalone_mode": False})
         for stream in (sys.stdout, sys.stderr):
@@ -25,7 +27,9 @@ class CliGroup(click.Group):
                 # Names may contain characters that the encoding of a terminal or pipe does not have.
                 stream.reconfigure(errors="backslashreplace")
         try:
+            # Standalone, click would print the usage with an error, and a traceback for a LineageError.
             code = super().main(*args, **{**extra, "standalone_mode": False})
+        # UsageError is a ClickException, and InvalidQuery a LineageError: the order of the clauses matters.
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "fll"
             code = _report(f"{path}: {error.format_message()} `{path} --help` says more.", USAGE)
@@ -37,9 +41,11 @@ class CliGroup(click.Group):
             code = _report(f"fll: {error}", USAGE)
         except LineageError as error:
             code = _report(f"fll: {error}", FAILURE)
+        # Not standalone, click returns the code of `ctx.exit(code)`, else what the command returned.
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _report(line: str, code: int) -> int:
+    # Errors quote names of documents and messages of servers, which may contain control sequences.
     click.echo(escape_control(line), err=True)
     return code

@@ -33,6 +33,7 @@ class NameParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name. Raises BadParameter for a name that is too long, empty or not UTF-8."""
+        # Python decodes arguments that are not UTF-8 to lone surrogates, which cannot be encoded again.
         try:
             size = len(str(value).encode())
         except UnicodeEncodeError:
@@ -48,7 +49,8 @@ class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return milliseconds. Raises BadParameter for text that is not a time."""
+        """Return milliseconds since 1970. Raises BadParameter for text that is not a time."""
+        # Rounded up as in `parse_window`: an end within a millisecond includes the runs at its beginning.
         try:
             return ceil(time_window.parse_seconds(str(value), now_ms=now_ms()) * 1000)
         except ValueError as error:
@@ -61,13 +63,14 @@ TIME = TimeParam()
 
 
 def now_ms() -> int:
-    """Return the current time in ms; tests inject a clock through the context, `main(obj=clock)`."""
+    """Return the current time in milliseconds since 1970; a caller may inject a clock: `main(obj=clock)`."""
     injected: Callable[[], int] | None = click.get_current_context().find_root().obj
     return (injected or clock.now_ms)()
 
 
 def dataset_arguments(command: Command) -> Command:
-    """Add the arguments NS and NAME."""
+    """Add the arguments NS and NAME, which the command receives as `namespace` and `name`."""
+    # The decorator applied last comes first on the command line, as the topmost one of a command does.
     with_name = click.argument("name", metavar="NAME", type=NAME)(command)
     return click.argument("namespace", metavar="NS", type=NAMESPACE)(with_name)
 
@@ -114,14 +117,15 @@ def target_options(command: Command) -> Command:
 def open_target(store: str | None, server: str | None, *, create: bool = False) -> Iterator[LineageClient]:
     """Open the client of --server, else of --store or FLL_STORE, and close it at the end.
 
-    A SQLite file must exist unless `create`. All windows of one command have the same `now`. Raises
-    ConfigurationError or StoreUnavailable.
+    A SQLite file must exist unless `create`. Raises ConfigurationError or StoreUnavailable.
     """
     if server is not None:
+        # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
         client: LineageClient = HttpClient(server, timeout_seconds=timeout_seconds)
     else:
         settings = config.from_environment(store=store)
+        # One `now` for all windows of a command; with a server `now` is that of the server.
         now = now_ms()
         opened = open_store(settings, create=create)
         client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)

@@ -42,6 +42,7 @@ class FileRun:
 
     def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
         """Yield the one document that records the file, or why it cannot be recorded."""
+        # One byte more than is accepted shows that a file is too long without reading all of it.
         raw = file.read(bytes_max + 1)
         error: LineageError | None = None
         if len(raw) > bytes_max:
@@ -55,6 +56,7 @@ class FileRun:
             yield InputLine(1, b"", unreadable)
 
     def _document(self, raw: bytes) -> bytes:
+        # The document of POST /v3/namespaces/<ns>/sql or /pipelines: a store and a server record it alike.
         run = {
             "application": self.application,
             "type": self.kind,
@@ -94,6 +96,7 @@ def run_options(command: Command) -> Command:
         if sql and pipeline:
             raise click.UsageError("Give --sql or --pipeline, not both.", context)
         kind = SQL if sql else PIPELINE if pipeline else ""
+        # `namespace` stays among the others: it is an option of every `fll record`, only required here.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
         command(file_run=_file_run(kind, values, context) if kind else None, **others)
@@ -106,7 +109,9 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         kind=kind,
         application=values["application"],
         program=values["program"],
+        # A new id each time: without --run, recording a file again adds a run instead of repeating one.
         run=values["run"] or str(uuid.uuid4()),
+        # --start is the end of a window from 0, so that it has the same syntax, rounding and limit as --end.
         start_ms=time_window.parse_window("0", values["start"] or "now", now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
         arguments=dict(_split_argument(argument, context) for argument in values["argument"]),
@@ -122,6 +127,7 @@ def _split_argument(argument: str, context: click.Context) -> tuple[str, str]:
 
 def _check(values: dict[str, Any], kind: str, context: click.Context) -> None:
     """Raise UsageError for required options that are missing, and for options of another kind of file."""
+    # click's `required=True` has no condition: the options are needed with --sql and --pipeline only.
     missing = [f"--{name}" for name in _REQUIRED if kind and values[name] is None]
     if missing:
         raise click.UsageError(f"--{kind} needs {', '.join(missing)} too.", context)

@@ -39,5 +39,6 @@ def export(
     Recorded into another store they give the same answers about NAME.
     """
     with open_target(store, server) as client:
+        # Line by line: an export has no bound, so it must not be collected in memory.
         for event in client.export(Dataset(namespace, name), window):
             click.echo(json.dumps(event, ensure_ascii=False, separators=(",", ":")))

@@ -20,6 +20,7 @@ _store = click.option(
 )
 
 
+# `create` defaults to NONE, since a cluster may lack the libraries of a codec; an operator reviews `ddl`.
 def _compression(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return click.option(
         "--compression",
@@ -56,6 +57,7 @@ def create(*, store: str | None, compression: str, if_missing: bool) -> None:
     A large platform creates it with the statement of `fll table ddl`, split and encoded from the start.
     """
     url = _hbase_url(store)
+    # happybase is an extra: `import_hbase` reports its absence with the command that installs it.
     if import_hbase().create(url, compression=compression):
         click.echo(f"{url.table} is created. `fll serve` and `fll sample` can use it.")
         return
@@ -81,6 +83,7 @@ def describe(*, store: str | None) -> None:
     print_renderable(TextTable(_COLUMNS, [_row(family) for _, family in sorted(families.items())]))
     if slow := hbase_schema.suggestions(families):
         print_err(f"Reading would be faster after: {hbase_schema.alter_statement(url.table, slow)}")
+    # More versions restore deleted cells, and expiry loses lineage (docs/decisions/0011).
     if wrong := hbase_schema.required_fixes(families):
         print_err(
             f"Lineage would be lost; correct it first: {hbase_schema.alter_statement(url.table, wrong)}"

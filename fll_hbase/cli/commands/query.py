@@ -167,10 +167,12 @@ def find(*, text: str, limit: int, store: str | None, server: str | None, as_jso
 
 
 def _print(answer: Answer, render: Callable[[], RenderableType], *, as_json: bool) -> None:
+    # Rendered only if it is printed: an answer may have a quarter of a million rows.
     if as_json:
         console.print_json(answer.body)
     else:
         console.print_renderable(render())
+    # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
     if answer.incomplete:
         console.print_err(f"fll: not complete: {answer.incomplete}.")
 

@@ -74,6 +74,7 @@ def record(
     Recording a file again is safe.
     """
     context = click.get_current_context()
+    # click can require a parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
         raise click.UsageError("Give FILE or --dbt, not both.", context)
     if dataset_namespace and dbt_target is None:
@@ -90,6 +91,7 @@ def record(
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             try:
                 results = client.record(batch)
+            # Batches before this one are durable; of this one any document may be, which is safe to repeat.
             except StoreUnavailable as error:
                 done = f"documents before line {batch[0].line.number} are done: {report}"
                 raise StoreUnavailable(f"{error}; {done}. Record the file again") from error
@@ -138,6 +140,7 @@ class _Report:
             self._warn(f"line {line}: warning", warning, bar)
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
+        # The set grows to one more than the maximum, which marks that the last line was printed.
         if warning in self._warnings or len(self._warnings) > WARNINGS_MAX:
             return
         self._warnings.add(warning)
@@ -150,7 +153,8 @@ class _Report:
 
 
 def _size_bytes(file: BinaryIO | None) -> int | None:
-    """The size of a file on disk; None for a pipe and for no file."""
+    """Return the size of a file on disk in bytes; None for a pipe and for no file."""
+    # A pipe reports 0, and an object that is no file of the system has no descriptor.
     try:
         return os.fstat(file.fileno()).st_size or None if file else None
     except OSError:
@@ -158,6 +162,7 @@ def _size_bytes(file: BinaryIO | None) -> int | None:
 
 
 def _position_bytes(file: BinaryIO | None) -> int:
+    # The position in the file as stored, compressed or not, to compare it with the size; a pipe has none.
     try:
         return file.seek(0, os.SEEK_CUR) if file else 0
     except OSError:

@@ -16,11 +16,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 _UNLIMITED_WIDTH = 1_000_000
+# The bidirectional controls of CVE-2021-42574. Other format characters, such as joiners, belong to scripts.
 _DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def open_console(stream: TextIO) -> Console:
     """Return a console that prints text unchanged, and in a pipe never wraps, truncates or colours it."""
+    # Names such as `[red]` and `:ok:` are not markup and emoji; and rich folds at 80 columns in a pipe.
     if stream.isatty():
         return Console(file=stream, markup=False, emoji=False, highlight=False)
     return Console(
@@ -41,7 +43,8 @@ def print_renderable(page: RenderableType) -> None:
 
 
 def print_json(body: Any) -> None:
-    """Print the body of a response byte for byte as the API sends it."""
+    """Print the body of an answer byte for byte as the API sends it."""
+    # As bytes, which click writes without the encoding of the terminal or pipe.
     click.echo(msgspec.json.encode(body))
 
 

@@ -82,8 +82,9 @@ class FieldGraph:
         return [node for node, members in self.nodes.items() if "destinationEndPoint" in members]
 
     def destinations(self, node: str) -> list[str]:
-        """Return the datasets that a node is written to."""
+        """Return the datasets that a node is written to, as `namespace/name`."""
         members = self.nodes[node]
+        # The wire has a list only for several datasets, beside the member of the first one.
         datasets = members.get("destinationEndPoints", [members.get("destinationEndPoint")])
         return [dataset_name(dataset) for dataset in datasets if dataset]
 
@@ -110,7 +111,8 @@ class FieldGraph:
 
 
 def _origin(node: str) -> str:
-    """The operation of a node id `<operation>.<field>`, in whose field `.` is escaped."""
+    """Return the operation of a node id, `<operation>.<field>`."""
+    # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E.
     return node.rpartition(".")[0]
 
 

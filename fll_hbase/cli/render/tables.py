@@ -49,6 +49,7 @@ class TextTable:
         return table
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        # Widths in cells, not characters: CJK characters are two cells wide, combining ones none.
         full = [self.columns, *(row for row in rows if row)]
         widths = [max(map(cell_len, cells)) for cells in zip(*full, strict=True)]
         yield _align(self.columns, widths)
@@ -58,6 +59,7 @@ class TextTable:
 
 
 def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
+    # Not strict: a row without cells is an empty line.
     padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False))
     return _GAP.join(padded).rstrip()
 
@@ -104,7 +106,7 @@ def empty_message(window: WindowText) -> Text:
 
 
 def _pair_table(entries: list[Json]) -> TextTable:
-    """A row for each pair of fields; level and datasets are in the first row of an entry alone."""
+    """Return a table with a row for each pair of fields; the first row of an entry names its datasets."""
     rows: list[list[str]] = []
     for entry in entries:
         rows += [[]] if rows else []
@@ -113,6 +115,7 @@ def _pair_table(entries: list[Json]) -> TextTable:
         for source_field, destination_field, influence in _field_pairs(entry):
             rows.append([level, source, source_field, destination, destination_field, influence])
             level = source = destination = ""
+    # Without an indirect influence the last column is empty, and terminals are narrow.
     if any(row and row[-1] for row in rows):
         return TextTable(_PAIR_COLUMNS, rows)
     return TextTable(_PAIR_COLUMNS[:-1], [row[:-1] for row in rows])

@@ -58,7 +58,7 @@ def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:
 
 
 class _TreeBuilder:
-    """Adds branches with a stack of its own: chains of operations may exceed the recursion limit."""
+    """Adds operations and nodes to a tree, each operation with its children the first time only."""
 
     def __init__(self, graph: FieldGraph, *, backward: bool) -> None:
         self._graph = graph
@@ -67,6 +67,8 @@ class _TreeBuilder:
 
     def add(self, tree: Tree, items: Sequence[_Item]) -> None:
         """Add items and everything beyond them, in order."""
+        # A stack instead of recursion: chains of operations may exceed Python's recursion limit. Reversed,
+        # because the last item of a stack is the next.
         pending = [(tree, item) for item in reversed(items)]
         while pending:
             parent, item = pending.pop()
@@ -77,6 +79,7 @@ class _TreeBuilder:
     def _step(self, step: Step) -> tuple[str, list[_Item]]:
         """Return the line of an operation, and its children the first time that it occurs."""
         indirect = not self._backward and any(indirect for _, indirect in step.nodes)
+        # Operations that join and part again have exponentially many ways: each is followed once.
         if step.operation in self._described:
             reference = ", as above" if step.nodes else ""
             return self._graph.describe_operation(step.operation, repeated=True) + reference, []

@@ -25,6 +25,7 @@ def check(*, repair: bool, settings: Settings, master: str) -> None:
     inconsistency. The exit code is 1 if something is wrong and was not repaired. Safe while writers run.
     """
     with common.spark_job("check", master) as spark:
+        # PySpark is an extra: imported at the top, it would be needed for every `fll` command.
         from fll_hbase.spark.jobs import check as job
 
         report = job.check(spark, settings, repair=repair)

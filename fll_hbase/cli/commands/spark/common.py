@@ -40,12 +40,18 @@ def job_options(command: Command) -> Command:
 def spark_job(
     name: str, master: str, spark_settings: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """Open the session of one job; an error of a worker is reported by its innermost cause."""
+    """Open the session of one job, and stop it at the end.
+
+    Raises ConfigurationError if PySpark or a JDK is missing, and ClickException with the innermost cause of
+    an error on a worker or in the JVM.
+    """
+    # `session` reports a missing PySpark with how to install it, so what follows can be imported after it.
     spark = session(name, master=master, settings=spark_settings)
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
+        # Inside, because stop() raises as well if the JVM has ended.
         try:
             yield spark
         finally:
@@ -64,6 +70,7 @@ def print_summary(members: Mapping[str, Any], text: Callable[[], str]) -> None:
 def _reason(text: str) -> str:
     """Return the innermost error of a Java trace: one of this package, else Spark's last two causes."""
     lines = text.splitlines()
+    # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.
     own_errors = [line for line in lines if line.startswith("fll_hbase.errors.")]
     if own_errors:
         reason = own_errors[-1].removeprefix("fll_hbase.errors.")

@@ -54,6 +54,7 @@ def export(
     """
     if distinct and file_format == FORMATS[0]:
         raise click.UsageError("--distinct needs edges: give --format parquet or csv.")
+    # The default is all: a run whose own clock is ahead may start later than `now`.
     window = time_window.parse_window(start, end or str(START_LIMIT_MS), now_ms=now_ms())
     with common.spark_job("export", master) as spark:
         from fll_hbase.spark.jobs import export as job

@@ -55,6 +55,7 @@ def retention(
     cut-off it is before lose their references to it. Without a cut-off only unreferenced rows are collected.
     Rows written within the grace period (one hour) always stay: safe while writers run.
     """
+    # Compared with None: `--before 0` is a valid cut-off.
     if policy is not None and cutoff_ms is not None:
         raise click.UsageError("Give --before or --policy, not both.")
     if (namespace or name) and cutoff_ms is None:
@@ -80,6 +81,7 @@ def _read_policy(file: BinaryIO) -> RetentionPolicy:
     """Read a policy file. Raises UsageError with what is wrong."""
     try:
         members = json.load(file)
+        # A misspelt member would otherwise mean that nothing is deleted, or more than intended.
         unknown = members.keys() - {"before", "namespaces", "endpoints"}
         if unknown:
             raise ValueError(f"unknown members {sorted(unknown)}")
@@ -96,7 +98,8 @@ def _read_policy(file: BinaryIO) -> RetentionPolicy:
 
 
 def _compaction_hint(store: str) -> str:
-    """Return what is left to do: HBase frees deleted cells with a major compaction."""
+    """Return how to free the space of deleted cells; empty for a store that needs nothing."""
+    # A delete in HBase only puts a marker; a major compaction removes the cells and the markers.
     if not store.startswith(hbase_url.SCHEME):
         return ""
     table = hbase_url.parse_url(store).table

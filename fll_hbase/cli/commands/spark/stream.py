@@ -25,7 +25,7 @@ Every batch is reported on a line, which Spark's progress bar would overwrite.""
 
 
 def _split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
-    """Split NAME=VALUE of every occurrence of an option."""
+    """Return the name and value of every occurrence of an option. Raises BadParameter without `=`."""
     for value in values:
         if "=" not in value:
             raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)
@@ -108,6 +108,7 @@ def stream(
     line, and all of them at the end: as text on a terminal, else as JSON.
     """
     stop = StopFlag()
+    # In this order: a SparkContext installs its own handler of SIGINT, which cancels all jobs.
     with common.spark_job("stream", master, _spark_settings(packages, jars)) as spark, stop_on_signals(stop):
         from fll_hbase.spark import stream_sources
         from fll_hbase.spark.jobs import stream as job
