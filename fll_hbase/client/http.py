@@ -80,7 +80,7 @@ class HttpClient(LineageClient):
             return _without_namespace(document)
         try:
             return _result(self._session.post(*path, body=document.line.raw, params=params))
-        # Faults of this document alone; any other error, such as refused access, would meet the next ones, too.
+        # Faults of this document alone; any other error, such as refused access, concerns the others, too.
         except (InputError, TooLarge, ChecksumConflict) as error:
             return error
 
