@@ -17,7 +17,7 @@ from fll_hbase.store.write.pending_run import CommitResult
 def ingest(
     store: LineageStore, documents: Sequence[ParsedDocument | LineageError]
 ) -> list[RecordResult | LineageError]:
-    """Record all runs in one commit, then the metadata of accepted documents; return a result for each, in order.
+    """Record all runs in one call, then the metadata of accepted documents; return one result each, in order.
 
     An error given is returned in its position. A document is refused with the error of its first refused
     run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable: then any of the
@@ -44,7 +44,7 @@ def preview(run: RunInput) -> FieldLineageInfo:
     """
     if isinstance(run, RecordedRun):
         return run.info
-    # Lenient: one event alone may be incomplete, since a run is the merge of all of them (docs/decisions/0012).
+    # Lenient: lineage of other systems may lack a READ or a WRITE.
     event_lineage = run_events.decode_lineage(run.bodies[run.event.lineage_digest])
     return lineage.build_lineage_lenient(event_operations.build_operations(event_lineage))
 

@@ -17,7 +17,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**16
 _SKIPPED_BYTES = 2**18
 
-# A truncated file, damaged compressed data, and a wrong header or checksum: gzip has no common class for them.
+# A truncated file, damaged data, and a wrong header or checksum: gzip has no common class for them.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -86,7 +86,7 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
             size_bytes += len(raw)
             too_long = len(raw.rstrip(b"\r\n")) > line_bytes_max
             if too_long and not raw.endswith(b"\n"):
-                # The rest of the line would otherwise be read as the next line, and every number after be wrong.
+                # The rest of the line would otherwise be read as the next one, and later numbers be wrong.
                 size_bytes += _skip_line(body, None if bytes_max is None else bytes_max - size_bytes)
             if bytes_max is not None and size_bytes > bytes_max:
                 yield InputLine(number, b"", _too_large_in_all(bytes_max))

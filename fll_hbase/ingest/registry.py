@@ -95,7 +95,7 @@ def _one_run(reading: Reading) -> ParsedDocument:
     return ParsedDocument((reading.recorded,), warnings=reading.warnings)
 
 
-# A metadata change proposal, the older metadata change event, and an entity in DataHub's form of an API.
+# Proposals, metadata change events with snapshots, and entities as DataHub's newer protocol sends them.
 _DATAHUB_MEMBERS = ("entityUrn", "proposedSnapshot", "urn")
 
 FORMATS = (
@@ -155,7 +155,7 @@ _HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
 
 
 def detect(raw: bytes) -> DocumentHead:
-    """Return the format of a document by its top-level members, with its run id and namespace; raises nothing.
+    """Return the format, run id and namespace of a document by its top-level members; raises nothing.
 
     What is not a document at all has the first format, whose reader reports what is invalid.
     """
