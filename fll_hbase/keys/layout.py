@@ -269,11 +269,11 @@ def typed_value_column(field: bytes, digest: str) -> bytes:
 def parse_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:
     """Return direction and name of a field's catalogue column and whether the cell holds a type.
 
-    The direction is None for the column of a field that dataset metadata declares. Returns None for other columns.
+    The direction is None if dataset metadata declares the field. Returns None for other columns.
     """
     for direction, head in ((Direction.BACKWARD, WRITTEN), (Direction.FORWARD, READ), (None, DECLARED)):
         if column.startswith(head):
-            # Names have the separator escaped, so that a further segment is the digest of a type.
+            # Names have the separator escaped: a further segment is the digest of a type.
             name, separator, _ = column[len(head) :].partition(SEPARATOR)
             return direction, unescape(name), bool(separator)
     return None

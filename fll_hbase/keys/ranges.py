@@ -37,9 +37,9 @@ def split_range(whole_range: Range, points: list[bytes]) -> list[Range]:
 
 
 def split_point(key: bytes) -> bytes | None:
-    """Return a split point near the key of a reference, or None if it has no valid start.
+    """Return a split point at or before `key` that does not separate references of one millisecond.
 
-    It does not separate references of one millisecond.
+    Returns None if the fourth segment of the key is not the beginning of a start.
     """
     segments = key.split(SEPARATOR, 4)
     if len(segments) < 4:

@@ -64,9 +64,9 @@ def operation_to_dict(operation: Operation) -> Json:
 
 
 def operation_from_json(text: str | bytes) -> Operation:
-    """Parse the text that `canonical` returns. Raises ValueError, KeyError or TypeError for any other text."""
+    """Parse the text of `canonical`. Raises ValueError, KeyError or TypeError for any other text."""
     head = json.loads(text)
-    # Not `get`: the canonical form has every member, so a missing one means a corrupt cell.
+    # Not `get`: the canonical form has these members always, so a missing one means a corrupt cell.
     name, description = head["name"], head["description"]
     match head["type"]:
         case "READ":

@@ -34,10 +34,11 @@ class FieldEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DatasetLineage:
-    """The column lineage between two datasets. `source` None: generated fields; `destination` None: dropped ones.
+    """The column lineage between two datasets.
 
-    `dataset_wide` are source fields that influence the destination as a whole. `unknown` is set if the
-    datasets are related but no field is known.
+    `source` is None for generated fields, `destination` for dropped ones. `dataset_wide` are source
+    fields that influence the destination as a whole. `unknown` is set if the datasets are related but no
+    field is known.
     """
 
     source: Dataset | None

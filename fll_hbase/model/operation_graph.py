@@ -217,7 +217,7 @@ class _Walk:
         return self._indirect or input_field.influence is Influence.DIRECT
 
     def _connect(self, connection: tuple[NodeId, NodeId, str], influence: Influence) -> bool:
-        """Add a connection; direct wins if one input is both. Returns False if there are too many."""
+        """Add a connection, direct if one of its inputs is. Returns False, and truncates, at the maximum."""
         if connection not in self._connections:
             if len(self._connections) == self._connections_max:
                 self._truncated = True

@@ -10,7 +10,7 @@ from fll_hbase.model.datasets import Dataset, Field
 
 
 class Influence(Enum):
-    """Direct: the value is derived from the input. Indirect: the input decides about rows, groups or order."""
+    """Direct: values are derived from the input. Indirect: the input decides on rows, groups or order."""
 
     DIRECT = "direct"
     INDIRECT = "indirect"

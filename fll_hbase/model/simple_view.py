@@ -75,8 +75,8 @@ def downstream_simple_view(
 def derivation_signature(operations: Iterable[Operation], target: DatasetField) -> DerivationSignature:
     """Return a value that is equal for two sets of operations that derive a field in the same way.
 
-    It contains name, type, description, dataset and connections of each operation upstream of the field. Other
-    columns of the destination do not change it.
+    It contains name, type, description, dataset and connections of each operation upstream of the field.
+    Other columns of the destination do not change it.
     """
     steps = _Steps(operations, indirect=True)
     writes = list(steps.writes_of(target))

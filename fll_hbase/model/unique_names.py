@@ -21,7 +21,7 @@ class UniqueNames:
             number += 1
             unique = f"{name}#{number}"
         self._counts[name] = number
-        # A document may itself use the name `a#2`: it counts as assigned from now on.
+        # A document may itself use the name `a#2`, so it is assigned from now on.
         self._counts.setdefault(unique, 1)
         return unique
 

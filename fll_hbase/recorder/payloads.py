@@ -1,4 +1,4 @@
-"""Documents of the REST contract for what a recorder records: a run with its operations, or a pipeline."""
+"""Documents of the REST contract that a recorder sends: a run with operations or of a pipeline."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def run_document(run: Run, parts: Sequence[DestinationOperations], *, namespace:
     head = {"namespace": namespace, "run": _run_to_dict(run)}
     if len(parts) == 1:
         return head | _name_based(parts[0])
+    # Names are resolved to origins within each part, so every part is read before all are merged.
     operations = [document.read_operations(_name_based(part), namespace).info.operations for part in parts]
     return head | {"operations": [operation_to_dict(operation) for operation in _merge(operations)]}
 
@@ -57,6 +58,7 @@ def _run_to_dict(run: Run) -> Json:
         "program": run.program,
         "run": run.run,
         "startTime": run.start_ms,
+        # A state of an invalid type raises here, where `on_error` applies, not in the constructor of Run.
         "state": State(run.state).value,
     }
 
@@ -102,6 +104,7 @@ def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
     merged: dict[str, Operation] = {}
     for operations in parts:
         names: dict[str, str] = {}
+        # Topological order: all origins have their final names before operations that use them are compared.
         for operation in topology.sort_operations(operations):
             renamed = _rename_origins(operation, names)
             names[operation.name] = _merged_name(renamed, merged)
@@ -110,7 +113,7 @@ def _merge(parts: Iterable[Sequence[Operation]]) -> list[Operation]:
 
 
 def _merged_name(operation: Operation, merged: Mapping[str, Operation]) -> str:
-    """The first candidate name that is free or belongs to an equal operation."""
+    """Return the first candidate name that is free or belongs to an equal operation."""
     for name in candidate_names(operation.name):
         if name not in merged or merged[name] == replace(operation, name=name):
             return name

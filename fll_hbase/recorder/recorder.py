@@ -31,7 +31,7 @@ _log = logging.getLogger("fll_hbase.recorder")
 
 
 class OnError(Enum):
-    """Effect of a failure to record on the program, besides the log."""
+    """Reaction to a failure, which is logged in any case: return NotRecorded (WARN) or raise it (RAISE)."""
 
     WARN = "warn"
     RAISE = "raise"
@@ -43,7 +43,7 @@ class LineageRecorder:
     `store_or_url` is an open LineageStore, the URL of a store (`sqlite:///…`) or of a server (`http://…`),
     opened when first needed. `namespace` is the program's. Requests to a busy or unreachable server are
     retried for `timeout_seconds` in all. By default a failure here does not fail the program: it is logged at
-    ERROR and returned. With `on_error=OnError.RAISE` it is raised too.
+    ERROR and returned. With `on_error=OnError.RAISE` it is logged and raised.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class LineageRecorder:
         """Record the operations of `run` for `destination`.
 
         Operations apply in order; a field name refers to its latest producer. A run may record several
-        destinations one after the other: they add up, for the last 1,000 runs of a recorder. Recording a
-        destination again replaces its operations, and `run.with_state(...)` the run's state. Never raises,
-        unless `on_error` says so: then a LineageError, or the exception of a bug unchanged.
+        destinations one after the other: its lineage contains all of them, for the last 1,000 runs of a
+        recorder. Recording a destination again replaces its operations, and `run.with_state(...)` the run's
+        state. Never raises, unless `on_error` is RAISE: then a LineageError, or the exception of a bug.
         """
         return self._log_outcome(
             run, lambda: self._record(DestinationOperations(destination, tuple(operations)), run)
@@ -90,7 +90,7 @@ class LineageRecorder:
         return self._log_outcome(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
 
     def close(self) -> None:
-        """Close what was opened here; a store that was given stays open. The recorder can be used again."""
+        """Close the client, but not a store passed to the constructor. The recorder can be used again."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -106,6 +106,7 @@ class LineageRecorder:
 
     def _log_outcome(self, run: Run, work: Callable[[], Recorded]) -> Outcome:
         """Run `work`; log its warnings or its failure, and return the outcome."""
+        # Types are not checked before: an argument that is not a Run must lead to a log line too.
         run_id = str(getattr(run, "run", run))
         failure: Exception
         try:
@@ -128,15 +129,18 @@ class LineageRecorder:
         namespace = run.namespace or self._namespace
         dataset = part.destination.namespace, part.destination.name
         with self._lock:
+            # A document replaces all lineage of its run, so it has to contain earlier destinations too.
             previous = self._parts.get(run.run, {})
             self._parts[run.run] = {**previous, dataset: part}
             try:
+                # Sent under the lock, in this order: no document may replace one that has more parts.
                 parts = [*self._parts[run.run].values()]
                 return self._send(payloads.run_document(run, parts, namespace=namespace), namespace)
             except StoreUnavailable:
                 # It may be stored: the next document of the run must contain this part too.
                 raise
             except BaseException:
+                # Refused: its part would cause every later document of the run to be refused too.
                 self._parts[run.run] = previous
                 raise
 
@@ -156,6 +160,7 @@ class LineageRecorder:
     def _send(self, payload: Json, namespace: str) -> Recorded:
         """Record one document. Raises LineageError."""
         if self._client is None:
+            # Not in the constructor, where an unavailable store would fail the program despite `on_error`.
             self._client = open_client(self._store_or_url, timeout_seconds=self._timeout_seconds)
         document = locate(InputLine(1, json.dumps(payload).encode()), namespace=namespace)
         (result,) = self._client.record([document])

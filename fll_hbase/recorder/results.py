@@ -26,9 +26,9 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class NotRecorded:
-    """A run that may not be stored, and why.
+    """A run that was not recorded, with the error.
 
-    After a StoreUnavailable it may be stored all the same; recording it again is safe.
+    After StoreUnavailable it may be stored nevertheless; recording it again is safe.
     """
 
     run: str

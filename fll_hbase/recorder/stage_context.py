@@ -19,7 +19,7 @@ from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 
 @dataclass(frozen=True, slots=True)
 class FieldMutation:
-    """A change of fields by a stage, in one word: `rename`, `delete`, `create`, or any other.
+    """A change of fields by a stage; `mutation` is `rename`, `delete`, `create` or any other word.
 
     A renamed or deleted field does not leave the stage; a `delete` has no output.
     """
@@ -35,7 +35,7 @@ class FieldMutation:
 
 
 class StageContext:
-    """One stage of a pipeline while its run is prepared; what is recorded adds up, in order."""
+    """One stage of a pipeline while its run is prepared; operations and mutations are appended in order."""
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
@@ -54,7 +54,7 @@ class StageContext:
         self._operations += operations
 
     def to_dict(self) -> Json:
-        """Return what was recorded as members of a stage of a config."""
+        """Return operations and mutations as members of a stage in a pipeline config, without empty lists."""
         members = {
             "operations": [_stage_operation(operation) for operation in self._operations],
             "fieldMutations": [_mutation_to_dict(mutation) for mutation in self._mutations],
@@ -67,6 +67,7 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
 
     Raises UnreadableDocument for a context of an unknown stage.
     """
+    # Copies, since a config is reused for other runs; other values are left for the reader to refuse.
     stages = [dict(stage) if isinstance(stage, Mapping) else stage for stage in config.get("stages", ())]
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
     unknown = []
@@ -76,6 +77,7 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
             continue
         stage = by_name[context.stage]
         for member, items in context.to_dict().items():
+            # A new list: the copied stage still shares its lists with the config of the caller.
             stage[member] = [*stage.get(member, ()), *items]
     if unknown:
         raise UnreadableDocument(unknown)
@@ -83,7 +85,7 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
 
 
 def _stage_operation(operation: FieldOperation) -> Json:
-    """An operation of a stage: inputs are bare fields, and a single Source makes it a READ."""
+    """Return an operation of a stage: inputs are bare fields, and a single Source makes it a READ."""
     members = field_operation_to_dict(operation)
     match operation.inputs:
         case (Source(),):

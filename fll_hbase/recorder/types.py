@@ -26,7 +26,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The dataset that is written; without `fields`, with every field that no operation dropped."""
+    """The dataset that is written; `fields` defaults to every field that no operation dropped."""
 
     namespace: str
     name: str
@@ -34,6 +34,7 @@ class Destination:
     fields: Sequence[Field | str] = ()
 
     def __post_init__(self) -> None:
+        # A frozen dataclass raises on plain assignment, in its own methods too.
         object.__setattr__(self, "fields", as_tuple(self.fields))
 
 
@@ -82,10 +83,12 @@ class Run:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple; a single one counts as one item, a name not as its letters."""
+    """Return items as a tuple; a single Source, Field or name becomes a tuple of one."""
+    # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)
     try:
         return tuple(items)
     except TypeError:
+        # Not raised here but reported by the reader, with the path of the member.
         return (items,)

@@ -1,6 +1,6 @@
-"""Sample of a bank: where `UID`, personal data, goes from DailyTransactions (use case FLL-1).
+"""Sample of a bank: the use of `UID`, personal data, of DailyTransactions (seed 000, use case FLL-1).
 
-On the way it is copied, renamed, hashed, counted, dropped, and once sent to another namespace.
+It is copied, renamed, hashed, counted and dropped, and sent to another namespace.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ SCORES = dataset(BANK, "RiskScores", "one score per customer and day")
 
 def _load_transactions(added: str) -> list[Json]:
     parsed = f"UID:string account:string amount:decimal currency:string merchant_id:string{added}"
+    # Derived from `parsed`, so that a second release adds its column to the WRITE as well.
     fields = " ".join(f"parse.{field.split(':')[0]}" for field in parsed.split())
     landing = dataset(BANK, "s3://landing/transactions", "files of the card processor")
     return [
@@ -31,6 +32,7 @@ def _load_transactions(added: str) -> list[Json]:
             "read_files.body",
             f"{parsed} booked_at:timestamp",
         ),
+        # A dropped and a generated field: the two relations that have only one dataset.
         transform("drop_offset", "dropping the offset in the file", "read_files.offset", ""),
         transform("stamp", "generating an id for this load", "", "ingestion_id:string"),
         write(
@@ -45,6 +47,7 @@ def _load_transactions(added: str) -> list[Json]:
 def _build_accounts(phone: str) -> list[Json]:
     customers = dataset(BANK, "Customers", "master data")
     renamed = [transform("rename_phone", "naming it as in the contract", "read_customers.phone", phone)]
+    # The second release renames the column: a query of the ninety days returns both names.
     phone_input = "rename_phone.phone_number" if phone else "read_customers.phone"
     return [
         read(
@@ -107,6 +110,7 @@ _FRAUD_FEATURES = [
         "euros spent per customer and hour",
         "convert.amount_eur",
         "eur_per_hour:decimal",
+        # UID as an indirect input: the sums depend on it, but do not contain it.
         group_by="read_hour.UID",
         window="read_hour.booked_at",
     ),
@@ -129,6 +133,7 @@ _RISK_SCORES = [
         "uid_hash:string eur_per_hour:decimal country:string",
     ),
     read("read_accounts", "all accounts", ACCOUNTS, "UID:string segment:string turnover_30d:decimal"),
+    # The same hash as in FraudFeatures, as the join of both requires.
     transform(
         "hash_uid", "sha256 of UID with the salt of the year", "read_accounts.UID", "customer_key:string"
     ),
@@ -154,6 +159,7 @@ _REGULATORY_REPORT = [
         "read_scores", "the scores of the day", SCORES, "customer_key:string segment:string risk_band:string"
     ),
     read("read_accounts", "all accounts", ACCOUNTS, "UID:string segment:string turnover_30d:decimal"),
+    # For the compliance report of FLL-1: UID is read, but does not reach the regulator.
     transform("drop_uid", "personal data must not reach the regulator", "read_accounts.UID", ""),
     transform(
         "count",
@@ -200,12 +206,14 @@ _AUDIENCE = [
     write(
         "store_audience",
         "customers worth a letter",
+        # Another namespace: lineage over several hops crosses namespaces.
         dataset(MARKETING, "CampaignAudience"),
         "rename_uid.customer_id read_accounts.segment",
         filter="read_accounts.turnover_30d",
     ),
 ]
 
+# Always aborted: in answers only with failed runs, as docs/tour.md shows.
 _EXPORT = [
     read("read_all", "all transactions", TRANSACTIONS, "UID:string account:string"),
     write(

@@ -6,7 +6,7 @@ from fll_hbase.json_types import Json
 
 
 def read(name: str, description: str, source: Json, outputs: str) -> Json:
-    """Return a READ."""
+    """Return a READ of a source, as in documents of the REST contract."""
     return {
         "type": "READ",
         "name": name,
@@ -45,6 +45,7 @@ def dataset(namespace: str, name: str, description: str = "") -> Json:
 
 
 def _outputs(fields: str) -> list[Json]:
+    # strict: an output without a type is a mistake in the sample.
     return [dict(zip(("name", "type"), field.split(":"), strict=True)) for field in fields.split()]
 
 
@@ -56,5 +57,6 @@ def _inputs(direct: str, indirect: dict[str, str]) -> list[Json]:
 
 
 def _input(field: str) -> Json:
+    # The first dot only: no operation of the sample has one in its name, as fields may.
     origin, _, name = field.partition(".")
     return {"origin": origin, "name": name}

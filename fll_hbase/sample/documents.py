@@ -13,7 +13,7 @@ from fll_hbase.sample.schedule import DAYS
 PROGRAMS = (*bank.PROGRAMS, *hospital.PROGRAMS, *seed_pipeline.PROGRAMS)
 
 RUNS = sum(DAYS * DAY_MS // program.every_ms for program in PROGRAMS)
-"""Number of runs of the sample, exact to one for each program."""
+"""Number of runs of the sample; the actual number differs by at most one per program."""
 
 
 def documents(end_ms: int) -> Iterator[Json]:
@@ -24,4 +24,5 @@ def documents(end_ms: int) -> Iterator[Json]:
     """
     window = Window(max(end_ms - DAYS * DAY_MS, 0), end_ms)
     starts = [program.documents(window) for program in PROGRAMS]
+    # Lazily, and by start alone: documents are dicts, which cannot be compared.
     return (document for _, document in heapq.merge(*starts, key=lambda item: item[0]))

@@ -1,4 +1,4 @@
-"""Sample of a hospital: where `patient_medical_score` of PatientRecords comes from (use case FLL-2)."""
+"""Sample of a hospital: provenance of `patient_medical_score` of PatientRecords (seed 000, FLL-2)."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ _SUMMARY = [
 
 
 def _labs(added: str) -> list[Json]:
+    # The second release adds `crp`, which the second release of `_records` reads.
     columns = f"patient_id:string hba1c:double creatinine:double{added}"
     inputs = " ".join(f"parse.{field.split(':')[0]}" for field in columns.split())
     files = dataset(HOSPITAL, "files/lab-results.csv", "nightly file of the laboratory")
@@ -68,6 +69,7 @@ _ADMISSIONS = [
         dataset(HOSPITAL, "AdmissionsFeed"),
         "patient:string ward:string admitted_at:timestamp discharged_at:timestamp",
     ),
+    # A renamed key: the feed has another name for it than all other datasets.
     transform("rename_patient", "one name for patients", "read_feed.patient", "patient_id:string"),
     write(
         "store_stays",
@@ -104,6 +106,7 @@ def _records(*, inflammation: bool) -> list[Json]:
     index = transform(
         "inflammation", "C-reactive protein, scaled", "read_labs.crp", "inflammation_index:double"
     )
+    # Three feeds lead to the score, over several hops: FLL-2 asks for its true sources.
     inputs = "kidney.kidney_index stay.stay_days read_summary.cardio_index"
     return [
         *_record_sources(inflammation=inflammation),
@@ -124,6 +127,7 @@ def _records(*, inflammation: bool) -> list[Json]:
             "weighted sum of the indices",
             f"{inputs} inflammation.inflammation_index" if inflammation else inputs,
             "patient_medical_score:double",
+            # Indirect: weights differ by age, the age itself is not part of the score.
             conditional="age.age",
         ),
         transform("sign", "version of the model", "", "model_version:string"),

@@ -1,4 +1,4 @@
-"""Loads the sample into a store."""
+"""Loader of the sample into a store, in batches of documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH_RUNS = 500
 
 @dataclass(frozen=True, slots=True)
 class SampleReport:
-    """How many runs the sample has, and how many of them the store had already."""
+    """Counts of one load: `runs` of the sample, `repeated` runs that the store contained already."""
 
     runs: int
     repeated: int
@@ -36,10 +36,12 @@ def load(
     runs = repeated = 0
     while batch := list(islice(remaining, BATCH_RUNS)):
         parsed = [
+            # `end_ms`, not the clock: nothing may depend on when the sample is loaded.
             reader.read(json.dumps(document).encode(), native, namespace=None, now_ms=end_ms)
             for document in batch
         ]
         for result in ingest(store, parsed):
+            # The sample is part of this package: a refused document is a bug, not an input to report.
             if isinstance(result, LineageError):
                 raise result
             repeated += result.outcome is RecordOutcome.REPEATED

@@ -15,6 +15,7 @@ HOUR_MS = 60 * MINUTE_MS
 DAYS = 90
 
 _LATE_MS_MAX = 20_000
+# Coprime to _LATE_MS_MAX, so that a run's state does not depend on how late it starts.
 _STATE_DIVISOR = 97
 _STATES = {1: State.FAIL, 2: State.ABORT}
 """States by the remainder of a run's id; all other runs complete."""
@@ -24,7 +25,11 @@ _IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:fll-hbase:sample")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A version of a program from a day of the sample on, by the members of its documents beside `run`."""
+    """A version of a program.
+
+    `from_day` is a number of days after the start of the sample; `members` are the members of its documents
+    other than `namespace` and `run`.
+    """
 
     version: str
     from_day: int
@@ -35,7 +40,7 @@ class Release:
 class Program:
     """A program that starts every `every_ms`, at offset `at_ms`, up to 20 s late.
 
-    About one run in fifty fails or is aborted; all do if `state` is such a state.
+    About one run in fifty fails or is aborted; all runs have `state` if it is FAIL or ABORT.
     """
 
     namespace: str
@@ -49,10 +54,12 @@ class Program:
 
     def documents(self, window: Window) -> Iterator[tuple[int, Json]]:
         """Yield start (in milliseconds) and document of every run that starts in the window."""
+        # Rounded down: a run planned before the window may start in it, since runs start up to 20 s late.
         first = (window.start_ms - self.at_ms) // self.every_ms
         last = (window.stop_ms - self.at_ms) // self.every_ms
         for number in range(first, last + 1):
             planned_ms = number * self.every_ms + self.at_ms
+            # From the planned time, not at random: loading the sample again must repeat runs, not add others.
             run = uuid.uuid5(_IDS, f"{self.namespace}/{self.application}/{self.program}/{planned_ms}")
             start_ms = planned_ms + run.int % _LATE_MS_MAX
             if start_ms in window:
@@ -77,18 +84,20 @@ class Program:
         return {"namespace": self.namespace, "run": members, **release.members}
 
     def _release(self, start_ms: int, window: Window) -> Release:
-        """Return the newest release at a start. Releases are at midnight, so none is within a day."""
+        """Return the latest release at or before a start, or the first release if there is none."""
         released = [release for release in self.releases if start_ms >= _released_ms(release, window)]
         return released[-1] if released else self.releases[0]
 
 
 def _released_ms(release: Release, window: Window) -> int:
+    # At midnight: with a later end on the same day no run changes its release.
     return (window.stop_ms - (DAYS - release.from_day) * DAY_MS) // DAY_MS * DAY_MS
 
 
 def releases(first: list[Json], *, second: list[Json] | None = None) -> tuple[Release, ...]:
     """Return a release from the beginning, and with `second` another from half of the sample on."""
     initial = Release("1.0", 0, {"operations": first})
+    # At half time: a window of the last thirty days has one release, of ninety days both.
     return (initial,) if second is None else (initial, Release("2.0", DAYS // 2, {"operations": second}))
 
 

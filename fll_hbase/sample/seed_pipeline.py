@@ -35,6 +35,7 @@ OPERATIONS = [
         ["first_name", "last_name", "age", "city", "state"],
     ),
     _operation("concat", "concatenating the first name and last name", ["first_name", "last_name"], ["name"]),
+    # Two operations named `drop`, as in the seed: its form allows it, the reader assigns `drop#2`.
     _operation("drop", "deleting the first name field", ["first_name"], []),
     _operation("drop", "deleting the last name field", ["last_name"], []),
     _operation("create", "creating unique id from the name field", ["name"], ["id"]),
