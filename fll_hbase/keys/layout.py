@@ -75,7 +75,7 @@ def content_row(checksum: str) -> bytes:
 
 def run_row(run: str) -> bytes:
     """Return the key of a run row."""
-    # Salted, since run ids that grow with time would all go to one region; rows are only read by key.
+    # Salted, since run ids that grow with time would all go to one region; queries read run rows by key.
     return join_key(b"r", salt(run.encode()), escape(run))
 
 
