@@ -12,7 +12,7 @@ ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX = 0.0005, 0.002
 
 
 class LeastLoadedWorker(ThreadWorker):  # type: ignore[misc]
-    """A worker that waits before it accepts, longer the more connections it has, so that others accept first."""
+    """A worker that accepts later the more connections it has, so that other processes accept first."""
 
     # gunicorn's worker accepts every waiting connection: of clients that connect at once, one process may get
     # all. SO_REUSEPORT spreads them too, but then a stalled process keeps those in its own listener's queue.

@@ -67,7 +67,7 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> Bina
     def read(size_bytes: int) -> bytes:
         try:
             return request.stream.read(size_bytes)
-        # A body that ends early is werkzeug's ClientDisconnected, broken chunks are gunicorn's ParseException,
+        # An early end is werkzeug's ClientDisconnected; broken chunks are gunicorn's ParseException,
         # which Flask would answer with a 500 although the client is at fault.
         except (OSError, HTTPException, ParseException) as error:
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error

@@ -1,1 +1,1 @@
-"""Field-level lineage: who made each field, from what, by which operations, in exactly the window asked."""
+"""Field-level lineage: which runs produced a field, from which source fields, by which operations."""

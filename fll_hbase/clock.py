@@ -1,4 +1,4 @@
-"""The system clock in the unit of all stored times: the only place that reads it."""
+"""The system clock in milliseconds, the unit of all stored times."""
 
 from __future__ import annotations
 
@@ -7,4 +7,5 @@ import time
 
 def now_ms() -> int:
     """Return the current time in milliseconds since 1970, UTC."""
+    # Integers: seconds as a float would have to be rounded.
     return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""Application settings, read once from `FLL_*` environment variables at process start."""
+"""Settings, read once from the environment variables `FLL_*` when a process starts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ PREFIX = "FLL_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings with their defaults; `FLL_<NAME>` in the environment overrides one.
+    """All settings with their defaults; docs/configuration.md describes each.
 
-    Sizes are in bytes, times in milliseconds unless the name has another unit; a `_max` is the largest value
-    that is accepted.
+    Sizes are in bytes, times in the unit that a name ends with; `_max` is the largest accepted value.
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"
+    # Loopback, because the API has no authentication (docs/operations.md, Security).
     host: str = "127.0.0.1"
     port: int = 8080
+    # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000
+    # At least `threads`: each thread uses one connection at a time.
     store_connections_max: int = 16
     workers: int = 2
     threads: int = 8
     document_bytes_max: int = 16 * 2**20
     batch_bytes_max: int = 512 * 2**20
+    # Limits of one answer, so that no query can exhaust a process (decision 8).
     level_max: int = 32
     pairs_max: int = 250_000
     connections_max: int = 50_000
@@ -36,17 +39,18 @@ class Settings:
     list_limit_max: int = 10_000
     search_end_points_max: int = 20_000
     cache_bytes: int = 256 * 2**20
+    # A commit may take half of it (step 5 in docs/row-keys.md), and clocks differ: an hour at least.
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
 
 
 DEFAULTS = Settings()
-"""The only place that other modules take a default from."""
+"""The default settings; other modules read defaults from here and define none."""
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
-    """Read settings from `FLL_*` variables; overrides that are not None win.
+    """Return the settings of the `FLL_*` variables; overrides that are not None have priority.
 
     Raises ConfigurationError for a value that is not a whole number or is negative.
     """
@@ -59,6 +63,7 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 
 
 def _convert(name: str, value: str | int) -> str | int:
+    # By the type of the default: annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
         return str(value)
     try:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True, order=True)
 class FieldError:
-    """One problem of a document, at a `path` such as `operations.2.inputs.0`; "" is the whole document."""
+    """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" is all of it."""
 
     path: str
     detail: str
@@ -26,15 +26,17 @@ class LineageError(Exception):
     `slug`, `title` and `status` are the problem type, title and HTTP status of RFC 9457 answers.
     """
 
+    # Slugs and titles, here and below, are members of the REST contract: clients compare them, so they stay
+    # as published even where the class has another name.
     slug: ClassVar[str] = "internal"
     title: ClassVar[str] = "Internal error"
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
     retryable: ClassVar[bool] = False
-    """Whether the very same request may succeed later; sending it again is always safe."""
+    """Whether the same request may succeed later; sending it again is always safe."""
 
 
 class InputError(LineageError):
-    """Invalid input: fix every error listed and send it again. Nothing was stored."""
+    """Invalid input: correct every error in `errors` and send it again. Nothing was stored."""
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST
 
@@ -44,7 +46,7 @@ class InputError(LineageError):
 
 
 class UnreadableDocument(InputError):
-    """The document is not of the expected form: a missing or wrong member, not JSON, not UTF-8."""
+    """A document that cannot be read: not UTF-8, not JSON, or with a missing or wrong member."""
 
 
 class InvalidLineage(InputError):
@@ -60,7 +62,7 @@ class InvalidQuery(InputError):
 
 
 class TooLarge(LineageError):
-    """A value is larger than a cell, document or request may be: split it."""
+    """A value that is larger than the limit of a key, cell, document or request: split it."""
 
     slug, title, status = "too-large", "Too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
@@ -74,13 +76,16 @@ class NotFound(LineageError):
 class ChecksumConflict(LineageError):
     """Two different contents have the same checksum. Nothing was stored; report it."""
 
+    # Compared operation by operation when content is written (docs/row-keys.md): merging would mix lineage.
+
     slug, title, status = "checksum-conflict", "Checksum conflict", HTTPStatus.CONFLICT
 
 
 class StoreUnavailable(LineageError):
-    """The store does not answer or is busy: the outcome is unknown, and a retry is safe."""
+    """The store does not answer or is busy: the outcome of a write is unknown, and a retry is safe."""
 
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
+    # Every commit can be repeated: recording twice equals recording once (docs/row-keys.md).
     retryable = True
 
 
@@ -91,11 +96,14 @@ class CorruptRow(LineageError):
 
 
 class ConfigurationError(LineageError):
-    """A setting or store URL that cannot be used."""
+    """A setting, store URL or table that cannot be used: correct it and start again."""
 
+    # For a client the same as an unavailable store: the table is checked at the first call of a process, not
+    # when it starts, so that a worker answers 503 instead of exiting again and again (decision 11).
     slug, title, status = "store-away", "Store away", HTTPStatus.SERVICE_UNAVAILABLE
 
 
+# Without ConfigurationError, which shares its slug with StoreUnavailable: a client can do no more than retry.
 PROBLEMS: dict[str, type[LineageError]] = {
     error.slug: error
     for error in (
@@ -109,13 +117,14 @@ PROBLEMS: dict[str, type[LineageError]] = {
         CorruptRow,
     )
 }
-"""The error that each problem type of a REST answer stands for."""
+"""Error classes by slug, the last part of a problem type."""
 
 
 @contextmanager
 def in_row(key: bytes) -> Iterator[None]:
-    """Prefix the text of any CorruptRow raised inside with the key of its row."""
+    """Return a context that prefixes the text of a CorruptRow with the key of the row."""
     try:
         yield
     except CorruptRow as error:
+        # A corrupt key need not be UTF-8.
         raise CorruptRow(f"{key.decode(errors='backslashreplace')}: {error}") from error

@@ -1,4 +1,4 @@
-"""Types of JSON values in annotations."""
+"""Type aliases for JSON values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Runs as OpenLineage events: one event per run, in standard facets as far as these go.
+"""Export of runs as OpenLineage events: one event per run, with standard facets and the facet `fll_run`.
 
-The facet `fll_run` has what standard facets lack (operations between source and destination, drops, a run id
-that is not a UUID, versions). It is a document of the REST contract: sent to another store, the event records
-the same run. Spec: https://openlineage.io/spec/2-0-2/OpenLineage.json
+`fll_run` contains what standard facets cannot (operations, dropped fields, a run id that is not a UUID,
+versions) as a document of the REST contract: another store that receives the event records the same run.
+Spec: https://openlineage.io/spec/2-0-2/OpenLineage.json
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ _SPEC = "https://openlineage.io/spec/"
 EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
 DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
 _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
+# More than FLL_PAIRS_MAX, since the facet columnLineage has no member that reports truncation.
 PAIRS_MAX = 1_000_000
+# The end of the year 9999, the last that datetime and ISO 8601 can express.
 LAST_MS = 253_402_300_799_999
+# The namespace of URLs in RFC 9562. Another one would give every exported run another id.
 _RUN_NAMESPACE = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
-"""The aliases of datasets; those without any may be absent."""
+"""Aliases by dataset; a dataset without aliases may be absent."""
 
 
 def run_event(details: RunDetails, content: Content, aliases: Aliases) -> Json:
     """Return a run as one event: `eventTime` is its start, `eventType` its state."""
+    # The start, although `eventType` is an end: a receiver takes the time of the first event for the start.
     run, field_map = details.committed.run, content.field_map
     return {
         "eventType": run.state.value,
@@ -56,12 +60,12 @@ def run_event(details: RunDetails, content: Content, aliases: Aliases) -> Json:
 
 
 def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
-    """Return the runs of a page as one event each, in its order."""
+    """Return one event for each run, in the order given."""
     return [run_event(details, content, aliases) for details, content in runs]
 
 
 def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
-    """Return metadata of a dataset, apart from what runs did to it, as a DatasetEvent."""
+    """Return metadata of a dataset that does not come from a run as a DatasetEvent at `time_ms`."""
     facets: Json = {}
     if metadata.fields:
         facets["schema"] = _schema((field.name, field.type) for field in metadata.fields)
@@ -81,7 +85,7 @@ def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
 
 
 def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
-    """Return all datasets that the runs of a page read or wrote."""
+    """Return all datasets that any of the runs read or wrote."""
     maps = [content.field_map for _, content in runs]
     return {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
 
@@ -97,6 +101,7 @@ def _run_facets(details: RunDetails, content: Content) -> Iterator[tuple[str, Js
         ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
         ("errorMessage", "1-0-1/ErrorMessageRunFacet", [_error(facts.error) for facts in details.facts]),
     ):
+        # As events merge: the last facet of a kind is valid, and an event without it removes nothing.
         latest = next((facet for facet in reversed(facets) if facet), None)
         if latest:
             yield name, _standard(schema, **latest)
@@ -106,15 +111,17 @@ def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
     run = details.committed.run
     yield (
         "jobType",
+        # The facet requires `processingType`, which is not recorded.
         _standard("2-0-4/JobTypeJobFacet", processingType="BATCH", integration=run.type, jobType="JOB"),
     )
+    # Merged events contain the SQL; for a run recorded by a document it is in the details of the run row.
     sql = details.part.sql if details.part is not None else json.loads(run.details or "{}").get("sql")
     if sql:
         yield "sql", _standard("1-1-0/SQLJobFacet", query=sql)
 
 
 def _run(run: ProgramRun) -> Json:
-    """Return the member `run` of a document."""
+    """Return the member `run` of a document of the REST contract."""
     return {
         "application": run.application,
         "version": run.version,
@@ -159,9 +166,11 @@ def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
 
 
 def _inputs_by_field(relation: DatasetLineage) -> Iterator[tuple[str, list[Json]]]:
-    """Yield each destination field with its inputs, none if it was generated."""
+    """Yield destination fields with an input each; a generated field comes without inputs."""
+    # A pair that is direct and indirect is direct, as in answers of the API.
     for pairs, dependency in ((relation.direct, "DIRECT"), (relation.indirect - relation.direct, "INDIRECT")):
         for start, end in sorted(pairs, key=str):
+            # A dropped field has no output column; `fll_run` contains it.
             if end is None:
                 continue
             if start is None or relation.source is None:
@@ -196,12 +205,14 @@ def _schema(fields: Iterable[tuple[str, str]]) -> Json:
 
 
 def _symlinks(aliases: Iterable[Dataset]) -> Json:
+    # The facet requires a type; that of an alias is not recorded.
     identifiers = [{"namespace": alias.namespace, "name": alias.name, "type": "TABLE"} for alias in aliases]
     return _standard("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
 
 
 def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
-    """Return the fields of a dataset that the run read or wrote, with types, "" if unknown."""
+    """Return the types of the fields of a dataset that the run read or wrote, by name, "" if unknown."""
+    # A WRITE names its inputs only: the type is with the output that they refer to.
     by_origin = {
         (operation.name, output.name): output.type
         for operation in content.operations
@@ -218,6 +229,7 @@ def _types_of(operation: Operation, dataset: Dataset, types: dict[tuple[str, str
         case Read(source=source, outputs=outputs) if source == dataset:
             return {output.name: output.type for output in outputs}
         case Write(destination=destination, inputs=inputs) if destination == dataset:
+            # An indirect input of a WRITE influences the whole dataset and is not one of its fields.
             direct = [field for field in inputs if field.influence is Influence.DIRECT]
             return {field.name: types.get((field.origin, field.name), "") for field in direct}
         case Read() | Write() | Transform():
@@ -236,6 +248,7 @@ def _job_run(reference: tuple[str, str, str]) -> Json:
 
 
 def _nominal(facts: EventRunFacts) -> Json | None:
+    # The facet requires the start: an end alone cannot be exported.
     if not facts.nominal_start:
         return None
     end = {"nominalEndTime": facts.nominal_end} if facts.nominal_end else {}
@@ -243,6 +256,7 @@ def _nominal(facts: EventRunFacts) -> Json | None:
 
 
 def _error(message: str) -> Json | None:
+    # The facet requires the language, which is not recorded.
     return {"message": message, "programmingLanguage": "unknown"} if message else None
 
 
@@ -256,6 +270,7 @@ def _facet(schema: str, **members: Any) -> Json:
 
 def _run_id(run: str) -> str:
     """Return the run id if it is a UUID, as OpenLineage requires, else a UUID derived from it."""
+    # UUID() also accepts braces, `urn:uuid:` and text without hyphens, which a schema validator refuses.
     try:
         return run if str(uuid.UUID(run)) == run.lower() else str(uuid.uuid5(_RUN_NAMESPACE, run))
     except ValueError:
@@ -263,7 +278,7 @@ def _run_id(run: str) -> str:
 
 
 def _time(start_ms: int) -> str:
-    """Return a time in ISO 8601, at most the end of the year 9999; `fll_run` has the exact number."""
+    """Return a time in ISO 8601, at most the end of the year 9999; `fll_run` contains the exact start."""
     start_ms = min(start_ms, LAST_MS)
     moment = _EPOCH + timedelta(milliseconds=start_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

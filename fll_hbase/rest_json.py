@@ -1,4 +1,4 @@
-"""Results of the store as JSON of the REST contract, for API and command line."""
+"""Results of the store as JSON of the REST contract, for the API and the command line."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ from fll_hbase.store.results import (
 from fll_hbase.store.write.pending_run import CommitResult
 
 WHOLE_DATASET = "*"
-"""The destination field of a source field that influences the dataset as a whole."""
+"""The name in place of a destination field, for a source field that influences the whole dataset."""
 
+# A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
 SILENT_MS = DAY_MS
-"""A running run without an event for so long has no state in answers: it may have ended."""
+"""Time after its last event at which a run that has not ended is returned without a state."""
 
 
 def dataset_lineage(result: DatasetLineageResult) -> list[Json]:
-    """Return the entries of a dataset-level query."""
+    """Return the entries of a dataset-level query, in their order."""
     return [_entry(entry) for entry in result.entries]
 
 
 def field_lineage(result: FieldLineageResult) -> Json:
-    """Return the graph of a field query, in either view."""
+    """Return the graph of a field query, detailed or simple, with nodes and connections sorted."""
     graph = result.graph
     body: Json = {
         "nodes": sorted((_node(node) for node in graph.nodes.values()), key=lambda node: node["id"]),
@@ -71,7 +72,7 @@ def field_lineage(result: FieldLineageResult) -> Json:
 
 
 def field_derivations(field: str, window: Window, result: Derivations) -> Json:
-    """Return the derivations of a field, in the form of the first design of the API."""
+    """Return the derivations of a field in the shape of the first design (seed 000)."""
     body: Json = {
         "fieldName": field,
         "startTimeInSeconds": _seconds(window.start_ms),
@@ -91,7 +92,7 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
 
 
 def run(listed: ListedRun, *, now_ms: int) -> Json:
-    """Return one entry of a list of runs."""
+    """Return one entry of a list of runs; `now_ms` decides whether a running one still has a state."""
     body = _run(listed.run, now_ms)
     body["checksum"] = listed.checksum
     body["direction"] = "both" if len(listed.directions) == len(BOTH) else next(iter(listed.directions)).value
@@ -99,15 +100,17 @@ def run(listed: ListedRun, *, now_ms: int) -> Json:
 
 
 def run_details(details: RunDetails, *, now_ms: int) -> Json:
-    """Return everything that is recorded of one run, its events included."""
+    """Return everything that is recorded of one run, including its events; `now_ms` as for `run`."""
     program_run = details.committed.run
     body = _run(program_run, now_ms)
+    # Facts are members of the document's choice: they must not replace those of the contract.
     body |= {name: fact for name, fact in _details(program_run).items() if name not in body}
     body["checksum"] = details.committed.checksum
     if details.part is None:
         return body
     if details.part.sql:
         body["sql"] = details.part.sql
+    # In order of the events: a later fact replaces an earlier one, and an absent one removes nothing.
     for facts in details.facts:
         body |= _facts(facts)
     physical_names = sorted({name for facts in details.facts for name in facts.physical_names})
@@ -121,7 +124,7 @@ def run_details(details: RunDetails, *, now_ms: int) -> Json:
 
 
 def _run(program_run: ProgramRun, now_ms: int) -> Json:
-    """Return a run without its lineage; see SILENT_MS for runs without a state."""
+    """Return the members of a run that lists and details share; see SILENT_MS for runs without a state."""
     details = _details(program_run)
     body: Json = {
         "run": program_run.run,
@@ -132,6 +135,7 @@ def _run(program_run: ProgramRun, now_ms: int) -> Json:
         "program": program_run.program,
         "startTime": program_run.start_ms,
     }
+    # A run that a document reports as running has no events, and so no time after which it is silent.
     if program_run.state is not State.RUNNING or now_ms - details.get("lastEventTime", now_ms) < SILENT_MS:
         body["state"] = program_run.state.value
     return body | {name: details[name] for name in ("parent", "lastEventTime") if name in details}
@@ -194,12 +198,12 @@ def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> J
 
 
 def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
-    """Return the acknowledgement of a document that describes datasets but no run."""
+    """Return the acknowledgement of a document that describes datasets and no run."""
     return {"recorded": bool(metadata), "endpoints": [_dataset(item.dataset) for item in metadata]}
 
 
 def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
-    """Return the summary of a batch of events as OpenLineage defines it; `refused` has problems by index."""
+    """Return the result of a batch of `received` events; `refused` are problems by index in the batch."""
     failed = [
         {
             "index": number,
@@ -211,6 +215,7 @@ def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
     ]
     retriable = sum(event["retriable"] for event in failed)
     accepted = received - len(failed)
+    # The shape of OpenLineage's batch API, in snake case; `accepted` and `refused` are additions.
     return {
         "status": "success" if not failed else "partial_success" if accepted else "failure",
         "summary": {
@@ -227,7 +232,9 @@ def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
 
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
-    """Return what would be recorded: each dataset pair once, as forward; generated fields as backward."""
+    """Return what would be recorded of a run: its operations, checksum and lineage, at one hop."""
+    # Forward covers all pairs of datasets and dropped fields; generated fields have no source to begin at, so
+    # they come from backward. Both in full would list every pair twice.
     forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
     backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
     entries = [
@@ -253,12 +260,13 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
 
 
 def field_errors(errors: Iterable[FieldError]) -> list[Json]:
-    """Return errors or warnings with their paths."""
+    """Return errors or warnings as objects with the path in `at`."""
     return [{"at": error.path, "detail": error.detail} for error in errors]
 
 
 def _relations(info: FieldLineageInfo, dataset: Dataset, direction: Direction) -> DatasetLineageSet:
     backward = direction is Direction.BACKWARD
+    # The default bound, so that a dry run is the same on the command line, which has no server's settings.
     return dataset_relations(info.field_map, dataset, backward=backward, pairs_max=DEFAULTS.pairs_max)
 
 
@@ -277,6 +285,7 @@ def _entry(entry: LineageEntry) -> Json:
 
 
 def _pairs(relation: DatasetLineage) -> list[Json]:
+    # A pair that is both is direct. The keys sort null first, which Python cannot compare with text.
     indirect = relation.indirect - relation.direct
     keyed = [((start or "", end or "", ""), {"from": start, "to": end}) for start, end in relation.direct]
     keyed += [
@@ -299,6 +308,7 @@ def _dataset(dataset: Dataset) -> Json:
 
 def _node_id(node: NodeId) -> str:
     origin, name = node
+    # The dot separates origin and field, so it is escaped in the field, after the escape character itself.
     return f"{origin}.{name.replace('%', '%25').replace('.', '%2E')}"
 
 
@@ -310,6 +320,7 @@ def _node(node: Node) -> Json:
         body["sourceEndPoint"] = _dataset(node.source)
     destinations = [_dataset(destination) for destination in sorted(node.destinations)]
     if destinations:
+        # The contract has one destination per node; a node that several WRITEs use lists all of them as well.
         body["destinationEndPoint"] = destinations[0]
     if len(destinations) > 1:
         body["destinationEndPoints"] = destinations
@@ -327,6 +338,7 @@ def _operation(name: str, operation: Operation) -> Json:
 def _connections(graph: OperationGraph) -> Iterable[Json]:
     for (start, end, name), influence in graph.connections.items():
         yield _connection(start, end, influence, {"operation": name})
+    # Only the simple view has paths: there a connection goes through several operations.
     for (start, end), path in graph.paths.items():
         members = {"operation": ", ".join(path.operations), "operations": list(path.operations)}
         yield _connection(start, end, path.influence, members)
@@ -354,4 +366,5 @@ def _step(operation: Operation) -> Json:
 
 
 def _seconds(milliseconds: int) -> int | float:
+    # Whole seconds without `.0`, as seed 000 writes them.
     return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000

@@ -23,7 +23,7 @@ class RetryPolicy:
     """Limits of retrying one operation; a limit that is None does not apply.
 
     No wait begins that would end after `timeout_seconds`, counted from the first attempt. Waits start at
-    `wait_first_seconds`, double each time and have random extra time, so that clients do not retry in step.
+    `wait_first_seconds`, double each time up to `wait_seconds_max`, and are extended by a random time.
     """
 
     attempts_max: int | None = None
@@ -32,21 +32,24 @@ class RetryPolicy:
     wait_seconds_max: float = 10.0
 
     def retrying(self, *errors: type[Exception]) -> Retrying:
-        """Return a caller `retrying(operation, *args)` that retries on `errors` and raises the last of them.
+        """Return a callable `retrying(operation, *args)` that retries on `errors` and raises the last one.
 
-        An error with an attribute `retry_after_seconds` is waited for at least that long.
+        After an error with an attribute `retry_after_seconds` it waits at least that long.
         """
         limits: list[stop_base] = []
         if self.attempts_max is not None:
             limits.append(stop_after_attempt(self.attempts_max))
         if self.timeout_seconds is not None:
+            # stop_after_delay would begin a wait that ends after the timeout.
             limits.append(stop_before_delay(self.timeout_seconds))
+        # With `reraise` callers see the error itself, not tenacity's RetryError around it.
         return Retrying(
             retry=retry_if_exception_type(errors), stop=stop_any(*limits), wait=self._wait(), reraise=True
         )
 
     def _wait(self) -> Callable[[RetryCallState], float]:
         exponential = wait_exponential(multiplier=self.wait_first_seconds, max=self.wait_seconds_max)
+        # Random, so that clients which failed together do not come back together.
         backoff = exponential + wait_random(0, self.wait_first_seconds)
 
         def wait_seconds(state: RetryCallState) -> float:

@@ -1,1 +1,1 @@
-"""TODO: docstring."""
+"""Shapes of requests and answers, for the OpenAPI document."""

@@ -1,4 +1,4 @@
-"""Shapes of answers, for the OpenAPI document; not executed: routes answer with the JSON of `rest_json`."""
+"""Shapes of answers, for the OpenAPI document alone: the answers themselves are built by `rest_json`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from api.openapi.documents import INFLUENCES, OPERATIONS
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import Direction
 
+# Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
+
 _DIRECTIONS = [direction.value for direction in Direction]
 
 
 class FaultSchema(ma.Schema):
-    """One problem of a document or query."""
+    """One error in a document or query."""
 
     path = fields.String(
         data_key="at", required=True, metadata={"description": "A path such as `operations.2.inputs.0`"}
@@ -22,7 +24,7 @@ class FaultSchema(ma.Schema):
 
 
 class ProblemSchema(ma.Schema):
-    """RFC 9457."""
+    """A problem of RFC 9457, the body of every error."""
 
     type = fields.String(required=True)
     title = fields.String(required=True)
@@ -57,7 +59,7 @@ class RecordedRunsSchema(ma.Schema):
 
 
 class EventRecordedSchema(ma.Schema):
-    """An event of a run has `run` and `checksum`, one without a run `endpoints`."""
+    """The acknowledgement of an event: `run` and `checksum`, or `endpoints` for an event without a run."""
 
     recorded = fields.Boolean(required=True, metadata={"description": "False for a repeated document"})
     run = fields.String()
@@ -68,6 +70,7 @@ class EventRecordedSchema(ma.Schema):
 class BatchSummarySchema(ma.Schema):
     """Counts of a batch of events."""
 
+    # The names in snake case here and below are those of OpenLineage's API.
     received = fields.Integer(required=True)
     successful = fields.Integer(required=True)
     failed = fields.Integer(required=True)
@@ -95,8 +98,9 @@ class EventsRecordedSchema(ma.Schema):
 
 
 class PairSchema(ma.Schema):
-    """A source field and a destination field."""
+    """A source field and a destination field; null for a generated or a dropped one."""
 
+    # `from` is a keyword of Python.
     from_ = fields.String(data_key="from", required=True, allow_none=True)
     to = fields.String(required=True, allow_none=True)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
@@ -104,7 +108,7 @@ class PairSchema(ma.Schema):
 
 
 class EntrySchema(ma.Schema):
-    """The field pairs between two datasets, at one hop."""
+    """The field pairs between two datasets; `level` is the hop, from 1, at which they were reached."""
 
     source = fields.Nested(EndPointSchema, required=True, allow_none=True)
     destination = fields.Nested(EndPointSchema, required=True, allow_none=True)
@@ -126,7 +130,7 @@ class DryRunSchema(ma.Schema):
 
 
 class NodeSchema(ma.Schema):
-    """A field at its origin."""
+    """A field as the output of one operation."""
 
     id = fields.String(required=True)
     label = fields.String(required=True)
@@ -137,7 +141,7 @@ class NodeSchema(ma.Schema):
 
 
 class OperationSchema(ma.Schema):
-    """An operation."""
+    """An operation of a graph; `endPoint` is the dataset of a READ or WRITE."""
 
     name = fields.String(required=True)
     description = fields.String(required=True)
@@ -146,7 +150,7 @@ class OperationSchema(ma.Schema):
 
 
 class ConnectionSchema(ma.Schema):
-    """A dependency between two nodes."""
+    """A dependency between two nodes, through one operation or, in the simple view, several."""
 
     from_ = fields.String(data_key="from", required=True)
     to = fields.String(required=True)
@@ -156,7 +160,7 @@ class ConnectionSchema(ma.Schema):
 
 
 class _Bounded(ma.Schema):
-    """An answer that says whether it is complete."""
+    """An answer that reports whether a limit truncated it, and which (decision 8)."""
 
     truncated = fields.Boolean(required=True)
     truncatedBy = fields.List(fields.String())
@@ -226,6 +230,7 @@ class ListedFieldSchema(ma.Schema):
 class FieldsSchema(ma.Schema):
     """A page of fields."""
 
+    # An attribute `fields` would hide the one in which marshmallow keeps the members of a schema.
     dataset_fields = fields.List(fields.Nested(ListedFieldSchema), data_key="fields", required=True)
 
 
@@ -242,7 +247,7 @@ class ResultsSchema(ma.Schema):
 
 
 class RunOfProgramSchema(ma.Schema):
-    """A run."""
+    """A run of a program; times are in milliseconds since 1970."""
 
     run = fields.String(required=True)
     namespace = fields.String(required=True)
@@ -322,18 +327,19 @@ class RunsSchema(ma.Schema):
 
 
 class HealthSchema(ma.Schema):
-    """The state of the process."""
+    """The state of the process or of its store."""
 
     status = fields.String(required=True)
 
 
 class DryRunsSchema(ma.Schema):
-    """Dry runs of several runs, in order."""
+    """The dry runs of a document of several runs, in order."""
 
     runs = fields.List(fields.Dict(), required=True)
     warnings = fields.List(fields.Nested(FaultSchema))
 
 
+# Names are part of the published document: generated clients name their classes after them.
 COMPONENTS = {
     "DryRun": DryRunSchema,
     "DryRuns": DryRunsSchema,
@@ -341,4 +347,4 @@ COMPONENTS = {
     "RunTold": RunDetailsSchema,
     "FieldWays": FieldDerivationsSchema,
 }
-"""Schemas whose names are not those of their classes, or that others refer to by name."""
+"""Schemas that are referred to by name, or whose name differs from that of the class."""

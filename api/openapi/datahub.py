@@ -1,4 +1,4 @@
-"""Queries and answers of DataHub's routes."""
+"""Shapes of the queries and answers of DataHub's routes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ENTITY_FORMS = [MessageFormat.SNAPSHOT.value, MessageFormat.SNAPSHOTS.value, DE
 
 
 class AspectsParams(RecordParams):
-    """The action of POST /aspects."""
+    """Query of POST /aspects."""
 
     action = fields.String(required=True, validate=validate.OneOf(_ASPECT_FORMS))
 
 
 class EntitiesParams(RecordParams):
-    """The action of POST /entities."""
+    """Query of POST /entities."""
 
     action = fields.String(required=True, validate=validate.OneOf(_ENTITY_FORMS))
 
@@ -30,6 +30,7 @@ class EntitiesParams(RecordParams):
 class OpenApiParams(RecordParams):
     """Options of the newer protocol, accepted without effect."""
 
+    # Listed because DataHub's clients send them, and unknown parameters are refused.
     asynchronous = FlagParam(data_key="async", metadata={"description": "Every answer here is durable"})
     create_if_not_exists = FlagParam(data_key="createIfNotExists")
     create_entity_if_not_exists = FlagParam(data_key="createEntityIfNotExists")
@@ -37,14 +38,15 @@ class OpenApiParams(RecordParams):
 
 
 class AspectParams(NoParams):
-    """The aspect to read."""
+    """Query of GET /aspects: the aspect to return."""
 
     aspect = fields.String(required=True, metadata={"description": f"`{KEY}` or `{SCHEMA}`"})
+    # Sent by DataHub's clients; only the current version of an aspect exists here.
     version = CountParam(load_default=0)
 
 
 class AspectCountSchema(ma.Schema):
-    """How many proposals of an aspect had an outcome."""
+    """The number of proposals of one aspect with one outcome."""
 
     aspect = fields.String(required=True)
     outcome = fields.String(
@@ -54,7 +56,7 @@ class AspectCountSchema(ma.Schema):
 
 
 class IngestedEntitySchema(ma.Schema):
-    """The outcome of the proposals of one entity, and the runs they were recorded as."""
+    """The outcomes of the proposals of one entity, and the runs that were recorded of them."""
 
     urn = fields.String(required=True)
     aspects = fields.List(fields.Nested(AspectCountSchema), required=True)
@@ -69,7 +71,7 @@ class IngestedSchema(ma.Schema):
 
 
 class ConfigSchema(ma.Schema):
-    """The configuration of a DataHub server; it has more members."""
+    """The configuration of a DataHub server, of which only the important members are described."""
 
     class Meta:
         unknown = ma.INCLUDE
@@ -80,11 +82,11 @@ class ConfigSchema(ma.Schema):
 
 
 class AspectSchema(ma.Schema):
-    """An aspect of a dataset."""
+    """An aspect of a dataset, below the name of its class in DataHub."""
 
     version = fields.Integer(required=True)
     aspect = fields.Dict(required=True)
 
 
 COMPONENTS = {"Ingested": IngestedSchema}
-"""Schemas that others refer to by name."""
+"""Schemas that are referred to by name."""

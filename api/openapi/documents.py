@@ -1,4 +1,4 @@
-"""Shapes of the documents that are recorded by URL, for the OpenAPI document and for tests; not executed."""
+"""Shapes of the documents that can be recorded, for the OpenAPI document and for tests."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.sql import DIALECTS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 
+# Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both.
+
 INFLUENCES = ["direct", "indirect"]
 
 
 class Text(fields.String):
-    """A string of at most `bytes_max` bytes as UTF-8, not empty unless `empty`."""
+    """A string of at most `bytes_max` bytes as UTF-8; an empty one is valid only with `empty`."""
 
     def __init__(self, *, bytes_max: int | None = None, empty: bool = False, **kwargs: Any) -> None:
         self._bytes_max = bytes_max
@@ -32,6 +34,7 @@ class Text(fields.String):
         if not isinstance(value, str):
             raise ValidationError("must be a string")
         try:
+            # JSON can escape half of a surrogate pair (`\ud800`), which UTF-8 and so a key cannot contain.
             size = len(value.encode())
         except UnicodeEncodeError as error:
             raise ValidationError("contains half of a surrogate pair") from error
@@ -59,7 +62,9 @@ class RunSchema(Document):
     run = Text(required=True, bytes_max=ID_BYTES_MAX, metadata={"description": "Unique across namespaces"})
     startTime = fields.Integer(
         required=True,
+        # marshmallow would also accept `"5"` and `5.7`.
         strict=True,
+        # Not max_inclusive=False: apispec would write the excluded bound as an included one.
         validate=validate.Range(min=0, max=START_LIMIT_MS - 1),
         metadata={"description": "Milliseconds since 1970"},
     )
@@ -84,7 +89,7 @@ class TypedFieldSchema(Document):
 
 
 class OneOf(fields.Field[Any]):
-    """One of several named shapes or of the inline shapes `also`."""
+    """One of several named shapes or of the inline shapes `also`; marshmallow has no unions."""
 
     def __init__(self, *schemas: str, also: tuple[dict[str, Any], ...] = (), **kwargs: Any) -> None:
         shapes = [*also, *({"$ref": f"#/components/schemas/{name}"} for name in schemas)]
@@ -110,6 +115,7 @@ class InputSchema(Document):
     origin = Text(required=True, metadata={"description": "The operation whose output it is"})
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
+    # Sorted, because the order of a set differs between processes, and the document must not.
     kind = fields.String(validate=validate.OneOf(sorted(KINDS)))
 
     @ma.validates_schema
@@ -155,13 +161,14 @@ OPERATIONS = {"READ": ReadSchema, "TRANSFORM": TransformSchema, "WRITE": WriteSc
 
 
 class OperationField(OneOf):
-    """A READ, TRANSFORM or WRITE."""
+    """A READ, TRANSFORM or WRITE, by its member `type`."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("Read", "Transform", "Write", **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         kind = value.get("type") if isinstance(value, dict) else None
+        # A list or object as `type` cannot be looked up in a dict: it raises TypeError.
         schema = OPERATIONS.get(kind) if isinstance(kind, str) else None
         if schema is None:
             raise ValidationError("must be an object with a type of READ, TRANSFORM or WRITE")
@@ -169,7 +176,7 @@ class OperationField(OneOf):
 
 
 class NamespaceMember(Text):
-    """The namespace of the program, which a URL names already."""
+    """The namespace of the program; in a request it is optional, as the URL contains it."""
 
     def __init__(self) -> None:
         description = "Required where there is no URL; else it must be the same"
@@ -185,7 +192,7 @@ class LineageDocumentSchema(Document):
 
 
 class FieldInputSchema(Document):
-    """An input that an earlier operation outputs."""
+    """An input that is an output of an earlier operation."""
 
     field = OutputField(required=True)
 
@@ -197,7 +204,7 @@ class SourceInputSchema(Document):
 
 
 class FirstDesignInput(OneOf):
-    """A source, or a field that an earlier operation outputs."""
+    """A source dataset, or an output field of an earlier operation."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("FieldInput", "SourceInput", **kwargs)
@@ -218,7 +225,7 @@ class FirstDesignOperationSchema(Document):
 
 
 class DestinationSchema(DescribedEndPointSchema):
-    """The destination of the name-based form; by default all fields that are left are written."""
+    """The destination of the name-based form; without `fields`, all that were not dropped are written."""
 
     written_fields = fields.List(OutputField(), data_key="fields")
 
@@ -233,7 +240,7 @@ class FirstDesignDocumentSchema(Document):
 
 
 class SqlDocumentSchema(Document):
-    """A run with the statements that it ran."""
+    """A run with the SQL statements that it executed."""
 
     namespace = NamespaceMember()
     run = fields.Nested(RunSchema, required=True)
@@ -273,7 +280,7 @@ COMPONENTS = {
     "SqlDocument": SqlDocumentSchema,
     "DbtDocument": DbtDocumentSchema,
 }
-"""Schemas that others refer to by name."""
+"""Schemas that are referred to by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,4 +308,4 @@ REQUESTS = {
         "One run for each model, seed and snapshot that dbt built, with the columns of the catalog.",
     ),
 }
-"""By the name of the format; a format that is not listed is described as a JSON object."""
+"""Descriptions by name of the format; any other format is described as a JSON object."""

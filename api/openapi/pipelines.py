@@ -1,4 +1,4 @@
-"""Shape of a document with a CDAP pipeline config, for the OpenAPI document; other members are ignored."""
+"""Shape of a document with a CDAP pipeline config, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from api.openapi.documents import (
 from fll_hbase.model.operations import KINDS
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
+# Only the members that lineage needs: configs are sent as CDAP exports them, and the rest is ignored.
+
 _NAME = {"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX}
+# CDAP stores the schema of a record as JSON text within JSON.
 _SCHEMA_TEXT = {"type": ["string", "object", "null"], "description": "A record's, as JSON text or JSON"}
 _NAMED_SCHEMAS = {
     "type": "array",
@@ -30,14 +33,14 @@ _NAMED_SCHEMAS = {
 
 
 class Shape(fields.Field[Any]):
-    """A member of one of several inline shapes."""
+    """A member with one or more of several inline shapes."""
 
     def __init__(self, *shapes: Mapping[str, object], **kwargs: Any) -> None:
         super().__init__(metadata={"anyOf": list(shapes)}, **kwargs)
 
 
 class PluginSchema(Document):
-    """The plugin of a stage; its type makes it a source, a sink, a joiner or a transform."""
+    """The plugin of a stage; its type decides whether the stage is a source, sink, joiner or transform."""
 
     type = Text(empty=True, metadata={"description": "Such as `batchsource`, `transform`, `batchsink`"})
     properties = fields.Dict(
@@ -46,7 +49,7 @@ class PluginSchema(Document):
 
 
 class StageInputSchema(Document):
-    """`name`, or `stage.name` where a stage has several inputs."""
+    """An input field: `name`, or `stage.name` if the stage has several input stages."""
 
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
@@ -66,21 +69,21 @@ class StageOperationSchema(Document):
 
 
 class MutatedFieldSchema(Document):
-    """A field with its type."""
+    """A field with its type, as schemas write types."""
 
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     type = Shape({"type": ["string", "object", "array"]})
 
 
 class MutatedField(OneOf):
-    """A field with its type as schemas have types, or its name, or JSON text of the first."""
+    """A field as an object, as JSON text of that object, or by its name alone."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("MutatedField", also=(_NAME,), **kwargs)
 
 
 class FieldMutationSchema(Document):
-    """A field mutation of a stage."""
+    """A field mutation of a stage (seed 000): fields that it renames, deletes, creates or changes."""
 
     mutation = Text(required=True, metadata={"description": "`rename`, `delete`, `create` or any other word"})
     description = Text(empty=True)
@@ -90,7 +93,7 @@ class FieldMutationSchema(Document):
 
 
 class StageSchema(Document):
-    """A stage."""
+    """A stage of a pipeline."""
 
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
     plugin = fields.Nested(PluginSchema)
@@ -132,4 +135,4 @@ COMPONENTS = {
     "MutatedField": MutatedFieldSchema,
     "PipelineDocument": PipelineDocumentSchema,
 }
-"""Schemas that others refer to by name."""
+"""Schemas that are referred to by name."""

@@ -16,7 +16,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 
 _ENDPOINT_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
-# The path of the first design (seed 000), which said `datasets`; the others say `endpoints`.
+# The path of the first design (seed 000), where datasets are not yet `endpoints`.
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 

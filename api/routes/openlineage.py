@@ -34,7 +34,7 @@ _EVENTS = {"type": "array", "items": _EVENT}
 @blueprint.problems(400, 404)
 def wrong_path_hint(query: dict[str, Any]) -> Response:
     """Return a 404 that names the routes that record."""
-    # A client whose `endpoint` is empty posts here; with a bare 405 its user would not find the reason.
+    # A client whose `endpoint` setting is wrong posts here; a bare 404 would not tell its user why.
     return problems.not_found_problem(HINT)
 
 
@@ -60,7 +60,7 @@ def record_event(query: dict[str, Any]) -> Response:
     (result,) = ingest(store(), [document])
     if isinstance(result, LineageError):
         raise result
-    # 201 for a repeated event too, unlike documents: the contract of this route, and clients retry on less.
+    # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).
     if result.runs:
         return responses.json_response(rest_json.recorded_run(result.runs[0]), 201)
     return responses.json_response(rest_json.recorded_metadata(result.metadata), 201)

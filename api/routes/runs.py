@@ -71,7 +71,7 @@ def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
     (tail,) = decode_cursor(query["cursor"], 1) or [""]
     try:
         if tail:
-            # Text of a client: as part of a key it must not lead to the references of another dataset.
+            # Text of a client: a tail that no key can have is a 400, not an arbitrary page.
             layout.parse_reference_tail(tail.encode())
     except CorruptRow as error:
         raise invalid_cursor() from error
