@@ -1,1 +1,1 @@
-"""Jobs on Spark: what is too much for one process, with the same rows as online."""
+"""Jobs on Spark, for more lineage than one process can handle; they store the same rows as the API."""

@@ -32,7 +32,8 @@ HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
 def merge_flags(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, hash_range: HashRange
 ) -> DataFrame:
-    """Hash all ranges; a lazy frame of CELL_HASHES with one row for each hash, its flags or-ed."""
+    """Return a lazy frame of CELL_HASHES: each hash of the ranges once, with the bitwise or of its flags."""
+    # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (docs/decisions/0016).
     ranges = range_scan.split_ranges(spark, settings, key_ranges)
     hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
     # Two workers hardly ever have the same hash: aggregating before the shuffle would only cost time.
@@ -41,7 +42,7 @@ def merge_flags(
 
 
 def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
-    """A batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them."""
+    """Return a batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them."""
     groups = list(groups)
     # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
     hashes = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in groups]
@@ -51,19 +52,19 @@ def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch
 
 
 def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
-    """A batch of CELL_HASHES from signed hashes and the flags of each."""
+    """Return a batch of CELL_HASHES from signed hashes and the flags of each."""
     return pa.RecordBatch.from_arrays(
         [pa.array(hashes, pa.int64()), pa.array(flags, pa.int64())], ["hash", "flags"]
     )
 
 
 def to_signed(number: int) -> int:
-    """An unsigned 64-bit hash as Spark's signed bigint."""
+    """Convert an unsigned 64-bit hash to Spark's signed bigint with the same bits."""
     return number - _HASHES if number >= _HASHES // 2 else number
 
 
 def to_unsigned(number: int) -> int:
-    """The inverse of `to_signed`."""
+    """Convert a signed bigint to the unsigned hash with the same bits, the inverse of `to_signed`."""
     return number % _HASHES
 
 

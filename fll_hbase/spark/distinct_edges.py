@@ -31,7 +31,10 @@ _EDGES = ", ".join((*(f"{name} string" for name in EDGE_COLUMNS), _RUN_COLUMNS))
 
 
 def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") -> DataFrame:
-    """The distinct edges of the runs; with a namespace, those with an end in it. Reads each content once."""
+    """Return a lazy frame of the distinct edges of runs, each with the number of its runs and their starts.
+
+    With a namespace, only edges with a source or destination in it. Reads each content once.
+    """
     # Runs of one content have the same edges: `run` is any of them, to look the content up again.
     contents = runs.groupBy("checksum").agg(
         f.count("*").alias("runs"),
@@ -41,6 +44,7 @@ def distinct_edges(runs: DataFrame, settings: Settings, *, namespace: str = "") 
     )
     bounds = ScanBounds(either_end=DatasetFilter(namespace))
     edges = contents.mapInArrow(partial(_edges_of_contents, settings=settings, bounds=bounds), _EDGES)
+    # Different contents have edges in common, so their runs are added up.
     return edges.groupBy(*EDGE_COLUMNS).agg(
         f.sum("runs").alias("runs"),
         f.min("first_ms").alias("first_start_ms"),

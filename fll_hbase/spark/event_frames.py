@@ -26,12 +26,15 @@ CACHED_CONTENTS = 64
 
 
 def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
-    """One event for each row of the table `runs`, in the column `value`."""
+    """Return a lazy frame with one event for each row of the table `runs`, in the column `value`."""
     return runs.select("run").mapInArrow(partial(_run_batches, settings=settings), "value string")
 
 
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
-    """One dataset event for each dataset of the table `fields`, with its schema and description."""
+    """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
+
+    It has the schema and the description of the dataset; `time_ms` is its event time.
+    """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.
     datasets = fields.groupBy("namespace", "name").agg(
@@ -52,7 +55,7 @@ def _run_batches(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> It
 
 
 def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: list[str]) -> Iterable[Json]:
-    """Events of the runs, without those deleted since they were listed."""
+    """Return the events of runs, without runs deleted since they were listed."""
     details = store.events.run_details(runs)
     contents = (
         (details[run], _content(store, cache, run, details[run].committed.checksum))
@@ -67,7 +70,8 @@ def _run_events(store: StoreComponents, cache: LRUCache[str, Content], runs: lis
 def _content(
     store: StoreComponents, cache: LRUCache[str, Content], run: str, checksum: str
 ) -> Content | None:
-    """The content of a run; None if both were purged since the run was read."""
+    """Return the content of a run; None if both were purged since the run was read."""
+    # A missing content is corruption only while a run still has it: retention may run beside an export.
     if checksum not in cache:
         try:
             cache[checksum] = store.contents.content(checksum)

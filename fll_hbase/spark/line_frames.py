@@ -58,15 +58,18 @@ def drop_blank(lines: DataFrame) -> DataFrame:
 def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
     """Repartition lines so that those of one run are adjacent and in file order; adds KEY and START_MS.
 
-    Partitions have about equally many runs, sorted by the run's first start: what is recorded together is
-    then adjacent in the table, whose references are in order of time.
+    Partitions have about equally many runs, sorted by the first start of each.
     """
+    # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (docs/decisions/0014).
     parsed = lines.withColumn("members", f.from_json(f.col(VALUE).cast("string"), _RUN_MEMBERS))
     # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
     run = f.coalesce("members.run.run", "members.run.runId", f.col(VALUE).cast("string"))
+    # Without `try_`, an invalid time in one line would fail the job instead of rejecting the line.
     start_ms = f.coalesce("members.run.startTime", f.unix_millis(f.try_to_timestamp("members.eventTime")))
     keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("members")
+    # One start for all lines of a run, since sorting by their own times would separate them.
     first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
+    # By time, as references are: runs recorded together are then on few pages of a SQLite file.
     return (
         keyed.repartition(partitions, KEY)
         .withColumn(START_MS, first_ms)
@@ -111,6 +114,6 @@ def batch_by_run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _concat(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One batch of all rows; none for no rows."""
+    """Yield one batch of all rows; nothing without rows."""
     if any(batch.num_rows for batch in batches):
         yield pa.concat_batches(batches)

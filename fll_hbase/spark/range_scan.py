@@ -26,10 +26,9 @@ ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]
 
 
 def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
-    """Split the ranges where the engine splits them: a frame with binary columns `start` and `stop`.
+    """Return a frame of the parts of ranges, with binary columns `start` (included) and `stop` (excluded).
 
-    Splits are dealt round-robin, so that each partition has splits of every range: rows of one kind cost
-    more to read than those of another.
+    The parts are regions of the engine where it has some. Raises ConfigurationError, StoreUnavailable.
     """
     partitions = spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
     with closing(open_store_table(settings)) as table:
@@ -38,6 +37,7 @@ def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[R
             for key_range in key_ranges
             for start, stop in ranges.split_range(key_range, table.splits(*key_range, parts=partitions))
         ]
+    # Round-robin, so that each partition has parts of every range: kinds of rows differ in what they cost.
     dealt = [split for number in range(partitions) for split in splits[number::partitions]]
     rows = spark.sparkContext.parallelize(dealt, max(min(len(splits), partitions), 1))
     return spark.createDataFrame(rows, "start binary, stop binary")
@@ -46,7 +46,7 @@ def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[R
 def scan_ranges(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, read: ReadRange, schema: str
 ) -> DataFrame:
-    """Apply `read` to all the ranges on the workers; a lazy frame with the schema's columns."""
+    """Return a lazy frame of what `read` yields for the ranges on the workers, in the columns of `schema`."""
     worker = partial(_read_ranges, settings=settings, read=read, schema=schema)
     return split_ranges(spark, settings, key_ranges).mapInArrow(worker, schema)
 

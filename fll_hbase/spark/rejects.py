@@ -26,6 +26,7 @@ def prepare_directory(
     Raises ConfigurationError if it cannot be written, contains a name with none of the prefixes, or contains
     an input file.
     """
+    # Hadoop's file system, which PySpark has no public way to: the directory may be on HDFS or S3.
     java: Any = spark._jvm
     try:
         hadoop_path = java.org.apache.hadoop.fs.Path(path)
@@ -36,6 +37,7 @@ def prepare_directory(
     except Py4JJavaError as error:
         reason = str(error.java_exception.toString()).partition("\n")[0]
         raise ConfigurationError(f"rejected lines cannot be written to {path!r}: {reason}") from error
+    # The directory is replaced: a path given by mistake must not lose files of somebody else.
     foreign = [name for name in names if not name.startswith(prefixes)]
     if foreign:
         raise ConfigurationError(
@@ -48,20 +50,20 @@ def prepare_directory(
 
 
 def is_subdirectory(spark: SparkSession, path: str, parent: str) -> bool:
-    """Whether a directory is the other one, or below it; neither has to exist."""
+    """Return whether a directory is `parent`, or below it; neither has to exist."""
     directory, other = _qualify(spark, path), _qualify(spark, parent)
     return directory == other or _is_below(directory, other)
 
 
 def remove_directory(spark: SparkSession, path: str) -> None:
-    """Remove a directory of any file system that Spark supports, with its files; none is no error."""
+    """Remove a directory of any file system that Spark supports, with its files, if it exists."""
     java: Any = spark._jvm
     hadoop_path = java.org.apache.hadoop.fs.Path(path)
     hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration()).delete(hadoop_path, True)
 
 
 def rejected_lines(outcomes: DataFrame) -> DataFrame:
-    """The outcomes of rejected lines."""
+    """Return the outcomes of rejected lines."""
     return outcomes.where(f.col("outcome") == REJECTED)
 
 
@@ -96,10 +98,11 @@ def _qualify(spark: SparkSession, path: str) -> tuple[str, str]:
 
 
 def _split_uri(uri: str) -> tuple[str, str]:
-    """Host or bucket, and path without a slash at its end."""
+    """Return host or bucket, and the path without a slash at its end."""
     parts = urlsplit(uri)
     return parts.netloc, unquote(parts.path).rstrip("/")
 
 
 def _is_below(file: tuple[str, str], directory: tuple[str, str]) -> bool:
+    # With the slash, or `/data/rejects-old` would be below `/data/rejects`.
     return file[0] == directory[0] and file[1].startswith(directory[1] + "/")

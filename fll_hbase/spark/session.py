@@ -30,6 +30,8 @@ _LOCAL_SETTINGS = {
 }
 """Settings of a local Spark: reachable from this machine only, and it logs errors only."""
 
+# About 5,000 lines are one commit of a load (docs/decisions/0014). Filter pushdown is off by default.
+# UTC, because days and times of an export must not depend on the machine.
 _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.python.filterPushdown.enabled": "true",
@@ -69,5 +71,5 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
 
 
 def _is_submitted() -> bool:
-    """Whether spark-submit runs this process: it sets one of these, and has its own master and settings."""
+    """Return whether spark-submit runs this process: then the master and settings are its own."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_ENV_LOADED" in os.environ

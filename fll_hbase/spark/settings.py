@@ -9,7 +9,7 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 
 STORE_TIMEOUT_MS = 60_000
-"""Jobs may wait longer for the store than queries."""
+"""Minimum for jobs, which may wait longer for the store than queries: no user waits for one call."""
 
 
 def job_settings(store: str | None) -> Settings:

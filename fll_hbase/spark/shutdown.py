@@ -19,7 +19,7 @@ class StopFlag:
 
     @property
     def is_set(self) -> bool:
-        """Whether `set` was called."""
+        """Return whether `set` was called."""
         return self._event.is_set()
 
     def set(self) -> None:
@@ -29,9 +29,10 @@ class StopFlag:
 
 @contextmanager
 def stop_on_signals(stop: StopFlag) -> Iterator[None]:
-    """Set the flag on the first SIGTERM or SIGINT; a second one has its previous effect.
+    """Set the flag on the first SIGTERM or SIGINT; a second one has the effect of the previous handler.
 
-    Restores the previous handlers at the end. To be called in the main thread.
+    Restores the previous handlers at the end. Raises ValueError outside the main thread, which alone may
+    set handlers.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -16,7 +16,7 @@ class LineCounts:
 
     @property
     def read(self) -> int:
-        """All lines."""
+        """Return the number of all lines."""
         return self.recorded + self.repeated + self.rejected
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class LoadReport:
     rejects: str
 
     def summary(self) -> dict[str, int | float | str]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
         return {"job": "load", **to_members(self.counts, self.seconds), "rejects": self.rejects}
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class BatchReport:
     seconds: float
 
     def summary(self) -> dict[str, int | float]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
         return {"batch": self.number, **to_members(self.counts, self.seconds)}
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class StreamReport:
     rejects: str
 
     def summary(self) -> dict[str, int | float | str]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
         members = to_members(self.counts, self.seconds)
         return {"job": "stream", "batches": self.batches, **members, "rejects": self.rejects}
 
@@ -83,13 +83,13 @@ class StreamReport:
 
 
 def to_members(counts: LineCounts, seconds: float) -> dict[str, int | float]:
-    """Counts, duration and rate as JSON members."""
+    """Return counts, duration in seconds and rate as JSON members."""
     members = {"read": counts.read, **asdict(counts)}
     return {**members, "seconds": round(seconds, 1), "per_second": round(_per_second(counts, seconds), 1)}
 
 
 def describe(counts: LineCounts, seconds: float, *, rejects: str = "") -> str:
-    """Counts, duration and rate as a sentence; names the directory of rejected lines if there are any."""
+    """Return counts, duration and rate as a sentence, with the directory of rejected lines if any are."""
     text = f"{counts} in {seconds:.1f} s, {_per_second(counts, seconds):,.0f} per second"
     return f"{text}; rejected lines are in {rejects}" if counts.rejected and rejects else text
 

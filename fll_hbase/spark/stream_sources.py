@@ -30,10 +30,10 @@ class StreamSource(Protocol):
         """Open the source as a streaming frame. Raises ConfigurationError."""
 
     def reads(self, spark: SparkSession, path: str) -> bool:
-        """Whether the source would read files that are written to the directory."""
+        """Return whether the source would read files that are written to the directory."""
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        """The lines of a batch, with the columns of line_frames.LINE."""
+        """Return the lines of a batch, with the columns of line_frames.LINE."""
 
     def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
         """Add `line` to rejected lines of a batch: their number within `file`."""
@@ -59,11 +59,12 @@ class FolderSource:
         )
 
     def reads(self, spark: SparkSession, path: str) -> bool:
-        """Whether the directory is the folder, or below it."""
+        """Return whether the directory is the folder, or below it."""
         return is_subdirectory(spark, path, self.path)
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        """The batch with positions; Spark refuses to compute them on a stream."""
+        """Return the lines of a batch with their positions."""
+        # Not in `load`: Spark refuses monotonically_increasing_id() on a streaming frame.
         return batch.withColumn(POSITION, f.monotonically_increasing_id())
 
     def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:
@@ -102,11 +103,11 @@ class KafkaSource:
         )
 
     def reads(self, spark: SparkSession, path: str) -> bool:
-        """False: topics are not files."""
+        """Return False, since topics are not files."""
         return False
 
     def lines(self, batch: DataFrame) -> DataFrame:
-        """The batch itself: offsets are positions."""
+        """Return the batch itself, whose offsets are the positions."""
         return batch
 
     def with_line_numbers(self, rejected: DataFrame, batch: DataFrame) -> DataFrame:

@@ -62,9 +62,9 @@ class Target:
 
 
 def ingest_lines(lines: DataFrame, target: Target) -> DataFrame:
-    """Record the lines of `group_by_run`; a lazy frame of OUTCOMES.
+    """Return a lazy frame of OUTCOMES of the lines of `group_by_run`, which are recorded when it is computed.
 
-    Computing the frame records the lines, each time it is computed: persist it.
+    Persist it: each time that it is computed, the lines are recorded again.
     """
     return lines.mapInArrow(partial(_ingest_runs, target=target), OUTCOMES)
 
@@ -90,7 +90,7 @@ class _Worker:
 
 @lru_cache(maxsize=1)
 def _worker(settings: Settings) -> _Worker:
-    """The store, opened once per process: all its tasks share what it has cached."""
+    """Return the store, opened once per process, so that all its tasks share its caches."""
     # Set here, because only processes that record need it.
     gc.set_threshold(*GC_THRESHOLDS)
     store = open_store(settings)

@@ -12,13 +12,11 @@ from fll_hbase.tables import Table
 
 @lru_cache(maxsize=2)
 def worker_store(settings: Settings) -> StoreComponents:
-    """The store of the settings, opened once per process. Raises ConfigurationError if it does not exist.
-
-    It is never closed: Spark keeps worker processes, and ends them, as it likes.
-    """
+    """Return the store of the settings, opened once per process. Raises ConfigurationError if it is missing."""
+    # Never closed: Spark reuses worker processes for later tasks, and ends them without a notice.
     return build_components(open_store_table(settings, create=False), settings)
 
 
 def worker_table(settings: Settings) -> Table:
-    """The table of `worker_store`."""
+    """Return the table of `worker_store`."""
     return worker_store(settings).table

@@ -40,20 +40,21 @@ class DatasetFilter:
 
     @property
     def matches_all(self) -> bool:
-        """Whether every dataset matches."""
+        """Return whether every dataset matches."""
         return not self.namespace
 
     @property
     def dataset(self) -> Dataset | None:
-        """The only dataset that can match; None where several can."""
+        """Return the only dataset that can match; None if several can."""
         return Dataset(self.namespace, self.name) if self.namespace and self.name else None
 
     def narrow(self, other: DatasetFilter) -> DatasetFilter:
-        """Combine both filters; members of this one win where they contradict."""
+        """Return a filter with the members of this one, and those of the other where they are missing."""
+        # Contradictions need no care: bounds may select too much, and Spark applies every filter again.
         return DatasetFilter(self.namespace or other.namespace, self.name or other.name)
 
     def matches(self, dataset: Dataset | None) -> bool:
-        """Whether the dataset matches; None, an edge without that end, matches only the filter of all."""
+        """Return whether a dataset matches; None, of an edge without that end, matches only if all do."""
         if self.matches_all:
             return True
         if dataset is None or dataset.namespace != self.namespace:
@@ -76,7 +77,7 @@ class ScanBounds:
     ids: frozenset[str] | None = None
 
     def matches(self, edge: FieldEdge) -> bool:
-        """Whether both ends of the edge match; the window and the ids are not checked."""
+        """Return whether both ends of an edge match; does not check the window and the ids."""
         if not (self.sources.matches(edge.source) and self.destinations.matches(edge.destination)):
             return False
         return self.either_end.matches(edge.source) or self.either_end.matches(edge.destination)

@@ -49,10 +49,10 @@ _ROW_PREFIXES = {
 
 
 def plan_partitions(request: ReadRequest, table: Table) -> list[Partition]:
-    """Partitions that cover the bounds, by the cheapest access path.
+    """Return partitions that cover the bounds, by the cheapest access path; none if nothing can match.
 
-    About as many as the request asks for, or as the engine has regions. Reads the catalogue of the filtered
-    datasets for retention horizons; an empty list if nothing can match.
+    They are about as many as the request demands, or as the engine has regions. Reads the catalogue of the
+    filtered datasets for retention horizons.
     """
     bounds = request.bounds
     if bounds.ids is not None and request.table is not TableName.FIELDS:
@@ -61,7 +61,8 @@ def plan_partitions(request: ReadRequest, table: Table) -> list[Partition]:
         return [KeyRangePartition(_catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
     filters = [dataset_filter for _, dataset_filter in directions]
-    # A purge deletes references before run rows: below a horizon only run rows are complete.
+    # A purge deletes references of runs that stay for other datasets (docs/row-keys.md, "Purge"): before a
+    # horizon only run rows are complete.
     if directions and not _has_horizon_after(table, filters, bounds.window.start_ms):
         return [
             ReferencePartition(direction, key_range, single_direction=len(directions) == 1)
@@ -74,11 +75,9 @@ def plan_partitions(request: ReadRequest, table: Table) -> list[Partition]:
 
 
 def _reference_directions(request: ReadRequest) -> list[tuple[Direction, DatasetFilter]]:
-    """The references to read, with their datasets; empty where run rows are as cheap.
-
-    A window alone does not narrow a scan of run rows, whose keys have no time, and a run without datasets
-    has run rows only.
-    """
+    """Return the directions and datasets of the references to read; none where run rows are as cheap."""
+    # Keys of run rows have no time, so only references narrow a window. But runs without datasets have no
+    # references: all runs are read by their rows.
     bounds = request.bounds
     both = [(Direction.BACKWARD, bounds.either_end), (Direction.FORWARD, bounds.either_end)]
     if request.table is TableName.RUNS:
@@ -94,7 +93,7 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
 
 
 def _has_horizon_after(table: Table, filters: list[DatasetFilter], start_ms: int) -> bool:
-    """Whether retention deleted references of a matching dataset that lie in the window."""
+    """Return whether retention deleted references of a matching dataset that are in the window."""
     rows = (
         row
         for dataset_filter in set(filters)
@@ -111,7 +110,7 @@ def _has_horizon_after(table: Table, filters: list[DatasetFilter], start_ms: int
 def _reference_ranges(
     table: Table, direction: Direction, dataset_filter: DatasetFilter, request: ReadRequest
 ) -> Iterator[Range]:
-    """Ranges of references; in those of a namespace the reader still has to apply the window."""
+    """Yield ranges of references; in those of a namespace the reader still has to apply the window."""
     dataset = dataset_filter.dataset
     if dataset is not None:
         rows = layout.window_range(direction, dataset, request.bounds.window)

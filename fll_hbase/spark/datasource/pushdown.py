@@ -44,6 +44,7 @@ def _apply(bounds: ScanBounds, column_filter: Filter, table: TableName) -> ScanB
             if isinstance(value, str):
                 return _equal_text(bounds, column, table, value)
             return _start_between(bounds, column, table, at_least=value, at_most=value)
+        # Lists of names or starts would be several ranges: only ids, which are read by key, are narrowed.
         case In((column,), values) if column == _ID_COLUMNS.get(table):
             return bounds.with_ids(frozenset(value for value in values if isinstance(value, str)))
         case GreaterThanOrEqual((column,), value) | GreaterThan((column,), value):
@@ -87,7 +88,7 @@ def _start_between(
 
 
 def _milliseconds(value: Any, column: str) -> int | None:
-    """The millisecond that contains the value; None if it is not a time."""
+    """Return the millisecond since 1970 that contains the value; None if it is not a time."""
     if column == START_MS and isinstance(value, int):
         return value
     if column == START and isinstance(value, datetime) and value.tzinfo is not None:

@@ -34,12 +34,10 @@ class LineageReader(DataSourceReader):
 
 
 class PushingReader(LineageReader):
-    """Reads within the bounds of the options and of the WHERE clause.
+    """Reads within the bounds of the options and of the WHERE clause."""
 
-    A class of its own, because Spark refuses readers with this method unless
-    `spark.sql.python.filterPushdown.enabled` is set.
-    """
-
+    # A class of its own: Spark refuses readers with this method unless
+    # `spark.sql.python.filterPushdown.enabled` is set.
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  # Spark's name
         """Narrow the bounds of the read, and return every filter for Spark to apply again."""
         bounds = push_down(self.request.bounds, filters, self.request.table)

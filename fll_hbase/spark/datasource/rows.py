@@ -59,10 +59,11 @@ def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> I
 
 
 def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
-    """Whether this hit reports the run: a run has one reference for each of its datasets.
+    """Return whether this hit reports the run, which every reference at a matching dataset leads to.
 
-    The first matching destination reports it, else the first matching source; tasks agree without talking.
+    The first matching destination reports it, else the first matching source.
     """
+    # Decided from the content alone, so that tasks agree without a shuffle that removes duplicates.
     if field_map is None:
         return False
     ends = [(Direction.BACKWARD, dataset) for dataset in field_map.destinations]
@@ -99,7 +100,7 @@ def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> 
 
 
 def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
-    """The edges at the dataset of the reference; all edges of a run that was read by its own row."""
+    """Return the edges at the dataset of the reference; all edges of a run that was read by its own row."""
     if hit.dataset is None:
         return field_relations.iter_edges(field_map)
     if hit.direction is Direction.BACKWARD:
@@ -108,7 +109,7 @@ def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
 
 
 def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
-    """Whether the reference of the edge's destination reports this edge, too."""
+    """Return whether the reference of the edge's destination reports this edge, too."""
     return (
         hit.direction is Direction.FORWARD
         and edge.destination is not None
@@ -117,7 +118,7 @@ def _is_backward_hit(hit: RunHit, edge: FieldEdge, bounds: ScanBounds) -> bool:
 
 
 def edge_columns(edge: FieldEdge) -> Row:
-    """Source, destination and dependency type of an edge, as seven columns; None where an end is missing."""
+    """Return source, destination and influence of an edge as seven columns; None where an end is missing."""
     return (
         *_end_columns(edge.source, edge.source_field),
         *_end_columns(edge.destination, edge.destination_field),
@@ -132,7 +133,7 @@ def _end_columns(dataset: Dataset | None, field: str | None) -> Row:
 
 
 def _fields(store: StoreComponents, partition: Partition) -> Iterator[Row]:
-    """For each dataset a row without a field, with its description, then its fields."""
+    """Yield for each dataset a row without a field, with its description, then a row for each field."""
     if not isinstance(partition, KeyRangePartition):
         raise TypeError(f"the catalogue is read by key range, not by {partition!r}")
     for entry, fields in store.catalogue.entries(partition.key_range):
@@ -159,7 +160,8 @@ def _operations(store: StoreComponents, partition: Partition) -> Iterator[Row]:
 
 
 def _checksums(store: StoreComponents, partition: Partition) -> Iterator[str]:
-    """The contents of a partition, by their small version cell: operations are read one content a call."""
+    """Yield the checksums of the contents of a partition. Raises TypeError for one of references."""
+    # Only the small version cell is read: operations may be megabytes, and are read one content a call.
     if isinstance(partition, IdPartition):
         keys = [layout.content_row(checksum) for checksum in partition.ids]
         yield from sorted(map(ranges.checksum_of, store.table.rows(keys, columns=(layout.VERSION,))))

@@ -46,6 +46,7 @@ def scan_runs(store: StoreComponents, partition: Partition, bounds: ScanBounds) 
         case ReferencePartition():
             yield from _referenced_runs(store, partition, bounds)
         case IdPartition(run_ids):
+            # By run row alone: it is the only authority on a run, references are hints (docs/row-keys.md).
             keys = {layout.run_row(run): run for run in run_ids}
             by_key = store.table.rows(list(keys), columns=(layout.LIGHT,))
             rows = {keys[key]: row for key, row in by_key.items()}
@@ -83,7 +84,7 @@ def _referenced_runs(
 
 
 def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[CommittedRun]:
-    """The runs of a window; resumes after the last one if garbage collection deletes a content."""
+    """Yield the runs of a window; resumes after the last one if garbage collection deletes a content."""
     last_tail = b""
     for attempts_left in reversed(range(ATTEMPTS_MAX)):
         try:
@@ -98,7 +99,7 @@ def _live_runs(store: StoreComponents, query: WindowQuery) -> Iterator[Committed
 
 
 def field_map(store: StoreComponents, run: str, checksum: str) -> FieldMap | None:
-    """The field map of a run's content; None if both were purged since the run was read."""
+    """Return the field map of a run's content; None if both were purged since the run was read."""
     try:
         return store.contents.field_map(checksum)
     except ContentMissing:
@@ -108,13 +109,14 @@ def field_map(store: StoreComponents, run: str, checksum: str) -> FieldMap | Non
 
 
 def still_has_content(store: StoreComponents, run: str, checksum: str) -> bool:
-    """Whether the run's newest commit record has that content."""
+    """Return whether the valid commit record of a run has that content."""
     value = run_rows.commit_value(store.table.get(layout.run_row(run), columns=(layout.LIGHT,)))
     return value is not None and run_rows.decode_head(value).checksum == checksum
 
 
 def _referenced_datasets(store: StoreComponents, partition: ReferencePartition) -> Iterator[Dataset]:
-    """The datasets with references in the range: one call for each skips from dataset to dataset."""
+    """Yield the datasets with references in the range of a partition."""
+    # One call for each, which reads its first reference only, then skips to the end of the dataset.
     start, stop = partition.key_range
     while start < stop and (first := next(store.table.scan(start, stop, limit=1), None)):
         dataset = ranges.dataset_of(first[0])

@@ -31,5 +31,5 @@ SCHEMAS = {
 
 
 def start_columns(start_ms: int) -> tuple[int | None, int]:
-    """The columns `start` (microseconds, None after LAST_MS) and `start_ms` of a start."""
+    """Return the columns `start` (microseconds since 1970, None after LAST_MS) and `start_ms` of a start."""
     return start_ms * 1_000 if start_ms <= LAST_MS else None, start_ms

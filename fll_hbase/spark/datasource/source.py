@@ -23,15 +23,15 @@ class LineageSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return FORMAT
 
     def schema(self) -> str:
-        """The columns of the table that the options name, as DDL. Raises ConfigurationError, InvalidQuery."""
+        """Return the columns of the table of the options as DDL. Raises ConfigurationError, InvalidQuery."""
         return SCHEMAS[parse_options(self.options).table]
 
     def reader(self, schema: StructType) -> LineageReader:
-        """A reader of the table. Raises ConfigurationError for a schema other than the table's."""
+        """Return a reader of the table. Raises ConfigurationError for a schema other than the table's."""
         request = parse_options(self.options)
         # Spark passes the own schema of the table unless the user gave one.
         ddl = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
@@ -40,20 +40,21 @@ class LineageSource(DataSource):
         return self._reader(request)
 
     def writer(self, schema: StructType, overwrite: bool) -> LineageWriter:
-        """A writer of documents. Raises ConfigurationError for mode overwrite or without a column `value`."""
+        """Return a writer of documents. Raises ConfigurationError for `overwrite` or no column `value`."""
+        # Overwriting would delete the lineage of all other writers; only retention deletes.
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with mode("append")')
         return LineageWriter(write_target(self.options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LineageStreamWriter:  # noqa: N802  # Spark's
-        """A writer of a stream of documents. Raises ConfigurationError as `writer` does."""
+        """Return a writer of a stream of documents. Raises ConfigurationError as `writer` does."""
         if overwrite:
             raise ConfigurationError('lineage is append-only: write with outputMode("append")')
         return LineageStreamWriter(write_target(self.options, schema))
 
 
 class PushingSource(LineageSource):
-    """The same, with filter pushdown."""
+    """A LineageSource with filter pushdown."""
 
     _reader = PushingReader
 

@@ -43,10 +43,10 @@ class WriteTarget:
     time_ms: int
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
-        """Record all rows of a task. Idempotent: a task that is run again changes nothing.
+        """Record all rows of a task; return their number by outcome.
 
-        Raises InputError with the errors of every rejected row of the first batch that has any; its other
-        rows and earlier batches are recorded.
+        Idempotent: a task that is run again changes nothing. Raises InputError with the errors of every
+        rejected row of the first batch that has any; its other rows and earlier batches are recorded.
         """
         counts: Counter[str] = Counter()
         for outcomes in ingest_batches(self._lines(batches), target=self.target):
@@ -58,8 +58,8 @@ class WriteTarget:
         return TaskResult(counts["recorded"], counts["replaced"], counts["repeated"])
 
     def _lines(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows as lines, numbered from 1 in their partition; null is an empty line."""
-        # Rows have no file: the partition stands in for the block, so that errors can name the row.
+        """Yield the rows as batches of LINE, numbered from 1 in their partition; null is an empty line."""
+        # Rows have no file: the block is the number of the partition, so that errors can name the row.
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         lines = 0
@@ -123,7 +123,7 @@ def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:
 
 
 def _limit(errors: list[FieldError]) -> list[FieldError]:
-    """At most ERRORS_MAX errors, then how many more there are."""
+    """Return at most ERRORS_MAX errors, and one more with the number of the others."""
     more = len(errors) - ERRORS_MAX
     if more <= 0:
         return errors

@@ -1,9 +1,9 @@
-"""Check of a whole table: every row has what it refers to, and is what its key or its inputs say.
+"""Check of a whole table: every row has the rows that it refers to, and agrees with its key and its inputs.
 
-Workers hash the cells that rows need and the cells that exist, so that no key is sent: one scan finds
-whether anything mismatches. Only then a second scan explains mismatches as findings, and reads each again,
-since writers are at work. A fault is missed if its hash collides with that of another cell: one in 18
-billion, in a table of a billion cells.
+Workers hash the cells that rows need and the cells that exist: one scan determines whether there is any
+mismatch. Only then a second scan explains mismatches as findings, and reads each again, since writers may be
+running. An error is missed if its hash equals that of another cell: one in 18 billion, in a table of a
+billion cells (docs/decisions/0016-marks-not-keys.md).
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def check(spark: SparkSession, settings: Settings, *, repair: bool) -> CheckRepo
     first_audit = last_audit = audit(spark, settings)
     tried: set[Repair] = set()
     refusals: dict[Repair, str] = {}
-    # Contents are repaired before the runs that need them, so several rounds can be due.
+    # Contents are repaired before the runs that need them, so several rounds may be necessary; `tried` ends
+    # them where a repair does not help.
     while repair and (repairs := next_repairs(last_audit.findings, tried)):
         refusals |= _repair(settings, repairs)
         tried |= repairs
@@ -64,6 +65,7 @@ def audit(spark: SparkSession, settings: Settings) -> AuditReport:
     """Audit the whole table once. Raises StoreUnavailable."""
     started = time.monotonic()
     hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=_hash_rows)
+    # Persisted, since it is collected and counted: without, the second action would scan the table again.
     frame = mismatches(hashes).persist(StorageLevel.DISK_ONLY)
     try:
         rows, numbers, unexplained = _collect(frame)
@@ -86,7 +88,7 @@ def _superfluous() -> Column:
 
 
 def _collect(frame: DataFrame) -> tuple[dict[str, int], Mismatches, int]:
-    """Rows by letter, up to MISMATCHES_MAX mismatches, and how many more there are.
+    """Return the number of rows by letter, up to MISMATCHES_MAX mismatches, and the number of others.
 
     Counts come first, then errors, then superfluous cells, which are mostly notes.
     """
@@ -107,7 +109,7 @@ def _collect(frame: DataFrame) -> tuple[dict[str, int], Mismatches, int]:
 
 
 def _explain(spark: SparkSession, settings: Settings, numbers: Mismatches) -> list[Finding]:
-    """Scan again for the rows behind the mismatches; one finding a hash, a repairable one if there is any."""
+    """Scan again for the rows of mismatches; return one finding for each hash, a repairable one if any is."""
     read = partial(_recheck, numbers=numbers)
     hashed = range_scan.scan_ranges(spark, settings, [WHOLE_TABLE], read=read, schema=FINDING)
     # The empty repair sorts first, so the greatest struct has a repair if one of them has.
@@ -134,7 +136,7 @@ def _recheck(table: Table, start: bytes, stop: bytes, *, numbers: Mismatches) ->
 
 
 def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
-    """The facts of the rows of a range as hashes, then the number of rows of each letter."""
+    """Yield the facts of the rows of a range as hashes, then the number of rows of each letter."""
     collector, facts = FactCollector(table, once=True), RowFacts()
     letters: Counter[int] = Counter()
     for page in pages(table.scan(start, stop)):

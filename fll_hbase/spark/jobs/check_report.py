@@ -27,24 +27,24 @@ class AuditReport:
 
     @property
     def total(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return sum(self.rows.values())
 
     @property
     def per_second(self) -> float:
-        """Rows per second."""
+        """Return rows per second."""
         return self.total / max(self.seconds, 0.001)
 
     def count_errors(self) -> dict[str, int]:
-        """Errors by kind, without kinds that have none."""
+        """Return the number of errors by kind, without kinds that have none."""
         return self._count(errors=True)
 
     def count_notes(self) -> dict[str, int]:
-        """Notes, which are no errors, by kind."""
+        """Return the number of notes, which are not errors, by kind."""
         return self._count(errors=False)
 
     def examples(self) -> dict[str, list[str]]:
-        """The first EXAMPLES findings of each kind, as text."""
+        """Return the first EXAMPLES findings of each kind, as text."""
         examples: dict[str, list[str]] = {}
         for finding in self.findings:
             texts = examples.setdefault(finding.kind.value, [])
@@ -59,7 +59,7 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The audit before and after repairs, which is the same one without, and why repairs were refused."""
+    """The audits before and after repairs, the same one without repairs, and reasons of refused repairs."""
 
     first_audit: AuditReport
     last_audit: AuditReport
@@ -68,11 +68,12 @@ class CheckReport:
 
     @property
     def errors_left(self) -> int:
-        """The number of errors after repairs."""
+        """Return the number of errors after repairs."""
         return sum(self.last_audit.count_errors().values())
 
     def summary(self) -> dict[str, Any]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
+        # Programs read the names of members: they stay, even where the rest of the code has other words.
         audit = self.first_audit
         members: dict[str, Any] = {
             "job": "check",

@@ -65,7 +65,7 @@ class ExportReport:
     seconds: float
 
     def summary(self) -> dict[str, Any]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
         members = {"job": "export", "format": self.format.value, "out": self.out}
         return {**members, **self.rows, "seconds": round(self.seconds, 1)}
 
@@ -101,10 +101,8 @@ def export(
 
 
 def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """Sort by start within each file; for Parquet, add the column DAY and have one file a day.
-
-    A global order would read the store twice, since Spark samples the starts first.
-    """
+    """Return the frame sorted by start within each file; for Parquet, with column DAY and one file a day."""
+    # Not a global order: Spark would sample the starts first, and read the store twice.
     if form is Format.CSV:
         return frame.sortWithinPartitions("start_ms", "run")
     dated = frame.withColumn(DAY, f.date_format("start", "yyyy-MM-dd"))
@@ -127,7 +125,8 @@ def _table(spark: SparkSession, spec: ExportSpec, table: TableName) -> DataFrame
 
 
 def _write(frame: DataFrame, path: str, form: Format) -> int:
-    """Write the frame; returns the number of rows, without computing the frame twice."""
+    """Write a frame to the directory; return the number of its rows."""
+    # Observed while they are written: count() would compute the frame, and read the store, once more.
     observation = Observation()
     writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
     if form is Format.OPENLINEAGE:
@@ -154,4 +153,5 @@ def _prepare_directory(spark: SparkSession, out: str, *, overwrite: bool) -> Non
 
 
 def _seconds(time_ms: int) -> str:
+    # Not a division of floats, which would lose the milliseconds of late starts.
     return f"{time_ms // 1000}.{time_ms % 1000:03d}"

@@ -14,7 +14,7 @@ from fll_hbase.spark.stats import LoadReport
 from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
 
 PARTITION_BYTES = 2**30
-"""Input bytes of a partition of the shuffle by run."""
+"""Input bytes of a partition of the shuffle by run; large, so that references recorded together are near."""
 
 TEXT, PARQUET = "text", "parquet"
 
@@ -44,7 +44,7 @@ def load(
 
 
 def partition_count(spark: SparkSession, lines: DataFrame) -> int:
-    """Partitions of the shuffle: at least one for each core, and none of much more than PARTITION_BYTES."""
+    """Return the number of partitions of the shuffle: one per core, more if they exceed PARTITION_BYTES."""
     # PySpark has no public way to the estimated size of the input.
     plan = lines._jdf.queryExecution().optimizedPlan()
     size_bytes = int(str(plan.stats().sizeInBytes()))

@@ -1,8 +1,8 @@
 """Distributed retention: delete expired runs, then collect unreferenced cells and rows.
 
 The rules are those of fll_hbase/store/maintenance/garbage_collection.py, which does the same in one process.
-Live cells and old cells are compared as 64-bit hashes; only where an old hash is not live, a second scan
-finds the cell. Two cells of one hash keep each other alive.
+Live cells and old cells are compared as 64-bit hashes; only if an old hash is not live, a second scan finds
+the cell. Two cells with the same hash keep each other (docs/decisions/0016-marks-not-keys.md).
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ _DATASETS = "end points"
 
 _LABELS = {"parts": "event bodies", _DATASETS: "datasets"}
 
+# From bit 2: bits 0 and 1 are LIVE and CUT.
 OLD = {prefix: 4 << number for number, prefix in enumerate(_KINDS)}
 """Flags of a hash that is old enough to be deleted, by key prefix."""
 
@@ -72,7 +73,7 @@ class RetentionReport:
     seconds: float = 0.0
 
     def summary(self) -> dict[str, Any]:
-        """The report as JSON members."""
+        """Return the report as JSON members."""
         return {"job": "retention", **asdict(self), "seconds": round(self.seconds, 1)}
 
     def __str__(self) -> str:
@@ -116,6 +117,7 @@ def apply_retention(
 def _purge_runs(
     spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
 ) -> Removed:
+    # Without a cut-off no run can expire: the scan of all run rows would be for nothing.
     if policy == RetentionPolicy():
         return NONE_REMOVED
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
@@ -138,7 +140,7 @@ def _purge_range(
 
 
 def _find_garbage(spark: SparkSession, collection: _Collection, *, expired_too: bool) -> DataFrame:
-    """The hashes of old cells that are not live, and of datasets that lose references.
+    """Return the hashes of old cells that are not live, and of datasets that lose references.
 
     With `expired_too`, cells of expired runs are garbage, too: a dry run has not deleted them.
     """
@@ -181,14 +183,14 @@ def _hash_live_cells(
 
 
 def cell_hash(row: bytes, column: bytes = b"") -> int:
-    """The unsigned 64-bit hash of a cell, or without a column of a row."""
+    """Return the unsigned 64-bit hash of a cell, or without a column of a row."""
     return xxhash.xxh3_64_intdigest(row + b"\0" + column)
 
 
 def _old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Row]]:
-    """Old cells as row, column and cell; for rows deleted as a whole an empty column and the row's cells."""
+    """Yield old cells as row, column and cell; a row deleted as a whole with an empty column and all cells."""
     if start.startswith(_ROW_KINDS):
         # The small columns decide the age of a row: operations are not read.
         columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
@@ -219,6 +221,7 @@ def _collect_garbage(
     candidates = range_scan.scan_ranges(
         spark, collection.settings, _key_ranges(prefixes), read=read, schema=GARBAGE
     )
+    # Persisted: cells are counted before they are deleted, and could not be found again afterwards.
     cells = candidates.join(garbage, "hash").persist(StorageLevel.DISK_ONLY)
     try:
         counts, size_bytes = _count(cells)
@@ -232,7 +235,7 @@ def _collect_garbage(
 
 
 def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
-    """Key prefixes that have garbage; that of the catalogue if a dataset loses references."""
+    """Return key prefixes that have garbage; that of the catalogue if a dataset loses references."""
     # Nightly there is often no garbage of a kind: its range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
     flags = (row and row[0]) or 0
@@ -243,7 +246,7 @@ def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
 def _read_garbage(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """Old cells as GARBAGE, also those that are live; of the catalogue all rows."""
+    """Yield old cells as GARBAGE, also those that are live; of the catalogue all rows."""
     if start.startswith(layout.DATASETS):
         for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
             yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
@@ -264,7 +267,8 @@ def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
 
 
 def _unreferenced_datasets(spark: SparkSession, settings: Settings, garbage: DataFrame) -> list[bytes]:
-    """Catalogue rows of datasets, and of their aliases, that only contents in the garbage have."""
+    """Return the catalogue rows of datasets, and of their aliases, that only contents in the garbage have."""
+    # Whether a dataset is unreferenced depends on all contents, so live ones are read, too.
     contents = range_scan.scan_ranges(
         spark, settings, _key_ranges([layout.CONTENTS]), read=_read_datasets, schema=CONTENT_DATASETS
     ).persist(StorageLevel.DISK_ONLY)

@@ -45,7 +45,7 @@ class Trigger:
     once: bool = False
 
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of Spark's `DataStreamWriter.trigger`."""
+        """Return the keyword arguments of Spark's `DataStreamWriter.trigger`."""
         return {"availableNow": True} if self.once else {"processingTime": f"{self.interval_seconds} seconds"}
 
 
@@ -85,6 +85,7 @@ def stream(
 def _wait(query: StreamingQuery, stop: StopFlag) -> None:
     """Wait for the end of the query; stops it between two batches when the flag is set."""
     while query.isActive:
+        # stop() during a batch would interrupt its tasks; a batch that begins just now ends by _Stopped.
         if stop.is_set and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
@@ -131,6 +132,7 @@ class _BatchRecorder:
         started = time.monotonic()
         lines = line_frames.drop_blank(self._source.lines(batch))
         runs = line_frames.group_by_run(lines, partitions=context.defaultParallelism)
+        # Persisted as in a load: the rejected lines would be recorded again with all others.
         outcomes = ingest_lines(runs, self._target).persist(StorageLevel.DISK_ONLY)
         try:
             counts = count_outcomes(outcomes)
