@@ -68,7 +68,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
         size_bytes += sum(answer.write(responses.to_json(line) + b"\n") for line in answers)
     answer.seek(0)
     if size_bytes <= SPOOLED_BYTES_MAX:
-        # A body in memory can be compressed; a streamed one is sent as it is.
+        # A body in memory can be compressed; a streamed one is sent without compression.
         return Response(answer.read(), mimetype=NDJSON)
     headers = {"Content-Length": str(size_bytes)}
     return Response(answer, mimetype=NDJSON, headers=headers, direct_passthrough=True)
