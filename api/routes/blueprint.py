@@ -1,4 +1,4 @@
-"""What all groups of routes share: a blueprint with strict query parsing, and the objects of the app."""
+"""Shared by all groups of routes: a blueprint with strict query parsing, and the objects of the app."""
 
 from __future__ import annotations
 
