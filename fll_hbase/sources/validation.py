@@ -20,6 +20,7 @@ class Validator:
         self.warnings: list[FieldError] = []
 
     def error(self, path: str, detail: str) -> None:
+        """Add an error at a JSON path."""
         self.errors.append(FieldError(path, detail))
 
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:

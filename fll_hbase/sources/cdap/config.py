@@ -14,6 +14,7 @@ from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operati
 from fll_hbase.sources.native.shared_members import read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
+# These plugins have no schema of their own: fields pass through them (docs/sources/pipelines.md).
 _PASSING_TYPES = ("action", "condition", "windower")
 
 
@@ -120,6 +121,7 @@ class _ConfigReader:
         inputs = item.get("inputSchema") if isinstance(item, dict) else None
         if not isinstance(inputs, list):
             return
+        # A fallback for the stage's own schema, so a malformed entry is skipped instead of refused.
         for stage, stage_path in items_with_path(inputs, child_path(path, "inputSchema")):
             if isinstance(stage, dict) and isinstance(stage.get("name"), str):
                 schema = self._values.schema(stage.get("schema"), child_path(stage_path, "schema"))

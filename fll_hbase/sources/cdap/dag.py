@@ -1,4 +1,4 @@
-"""Stage DAG: what keeps a config from being a pipeline, and the order of its stages."""
+"""Stage DAG: validation of the stages and connections of a config, and the order of its stages."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
     """Return by stage name the stages that lead to it."""
     origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
     for connection in pipeline.connections:
+        # An unknown stage is an error of its own; cycles among the others are reported with it.
         if connection.target in origins:
             origins[connection.target].add(connection.origin)
     return origins

@@ -45,6 +45,7 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
         raise InvalidLineage(errors)
     operations, warnings = _flatten(pipeline)
     config_warnings = validator.warnings[len(head_warnings) :]
+    # Not lenient: flattening adds implied READs and WRITEs, and `find_errors` refuses a config without ends.
     info = lineage.build_lineage(operations)
     return Reading(run, ReadOperations(info, (*config_warnings, *warnings)), head_warnings)
 

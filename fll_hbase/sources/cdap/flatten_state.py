@@ -18,13 +18,13 @@ Origins: TypeAlias = tuple[InputField, ...]
 """Origins of a field: several if stages meet, none if they are not known."""
 
 IMPLIED_INPUTS_MAX = 50_000
-"""Inputs that no stage names and that are filled in, beyond the number of fields in the config."""
+"""Limit of inputs that no operation names, in addition to the number of fields in the config."""
 
 COPIED_FIELDS_MAX = 5_000_000
-"""Fields handed on to more than one stage, in all stages together."""
+"""Limit of fields copied, in all stages together, because several stages consume them."""
 
 MERGES_MAX = 10_000
-"""Operations that merge fields; beyond, a field has all its origins directly, which means the same."""
+"""Limit of operations that merge fields; beyond it, fields have all origins directly, which is equivalent."""
 
 _STAGE_CHARS_MAX = 512
 """Characters of the stage names in the name of a merging operation."""
@@ -34,9 +34,9 @@ _STAGE_CHARS_MAX = 512
 class FieldFlow:
     """Fields that leave a stage.
 
-    `present` are certainly there, and are all there is if `is_complete`. `origins` also has fields that were
-    or may have been dropped: an operation that names one still gets it. `reads` are the names of the READs in
-    front of the stage, `open_reads` those of them whose fields are not known; `records` are the paths inside
+    `present` are the fields known to leave it, all of them if `is_complete`. `origins` also has fields that
+    were or may have been dropped, since a later operation may still name them. `reads` are the names of the
+    READs upstream of the stage, `open_reads` of those with unknown fields; `records` are the paths inside
     each record.
     """
 
@@ -53,6 +53,7 @@ class FieldFlow:
 
     def copy(self) -> FieldFlow:
         """Return a copy that can be changed independently."""
+        # The other members are replaced, never changed in place, so copies may share them.
         return replace(self, origins=dict(self.origins), present=dict(self.present))
 
     def add_field(self, name: str, origins: Origins) -> None:
@@ -190,11 +191,13 @@ class FlattenState:
         for name in self.order.preceding[stage.name]:
             self._consumers[name] -= 1
             if not self._consumers[name]:
+                # Bounds memory: the fields of a stage are released after its last consumer.
                 del self._flows[name]
 
     def operations(self) -> list[Operation]:
         """Return all operations, READs with the fields requested of them."""
         return [
+            # Only after the last stage is it known which fields of an open READ are named.
             replace(operation, outputs=(*operation.outputs, *map(Field, self._requested[operation.name])))
             if isinstance(operation, Read) and operation.name in self._requested
             else operation

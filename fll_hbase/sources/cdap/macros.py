@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\\\$|\\\}|\$\{|\{|\}")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedText:
-    """A text with its macros replaced; it has no meaning if there are keys of `unresolved` macros."""
+    """A text with its macros replaced; unusable if there are keys of `unresolved` macros."""
 
     text: str
     unresolved: tuple[str, ...] = ()
@@ -88,6 +88,7 @@ class Macros:
 
     def _resolve_key(self, key: str, *, depth: int) -> ResolvedText:
         name, colon, default = key.partition(":")
+        # The whole key first, since the name of an argument may contain a colon.
         value = self._arguments.get(key, self._arguments.get(name, default if colon else None))
         if value is None or depth == DEPTH_MAX:
             return ResolvedText("", (key,))
@@ -147,6 +148,7 @@ class MacroValues:
         try:
             schema = record_schema.parse_schema(text, spare_fields=self._spare_fields)
         except InvalidSchema as error:
+            # A schema that was too large used up the allowance: otherwise each stage could have one.
             self._spare_fields = 0 if isinstance(error, TooManyFields) else self._spare_fields
             return error
         used = max(0, len(schema.types) - len(text) // FIELD_CHARS_MIN)

@@ -55,8 +55,8 @@ class InputResolver:
     def origins(self, name: str) -> Origins:
         """Return the origins of a field that an operation names, empty if nothing is known of it.
 
-        The field may be dropped, or missing in the schema of a preceding stage. The last resort is the only
-        READ in front of the stage.
+        The field may be dropped, or missing in the schema of a preceding stage. If nothing else is known, it
+        is attributed to the only READ upstream of the stage.
         """
         flow, field_name = self._locate(name)
         if field_name not in flow.origins and field_name in flow.records:
@@ -110,7 +110,7 @@ class InputResolver:
 
 
 class StagePropagation:
-    """One stage while its operations are applied; `flow` are the fields at that point, at last its output."""
+    """Applies the operations of one stage; `flow` are its fields after the operations applied so far."""
 
     def __init__(self, state: FlattenState, stage: Stage) -> None:
         self._state = state
@@ -132,6 +132,7 @@ class StagePropagation:
             self._apply_undeclared()
         if stage.role is Role.SINK and Kind.WRITE not in kinds:
             self._add_implied_write()
+        # The schema of a sink is what it writes, not what it hands on.
         if stage.role is not Role.SINK and stage.schema is not None:
             self._restrict_to(stage.schema)
 
@@ -236,10 +237,12 @@ class StagePropagation:
             )
         elif not flow.is_complete:
             self._warn("declares no operations: fields of its schema are taken to pass unchanged")
+        # Equal names in and out: the likeliest meaning is that nothing changes.
         elif flow.present.keys() == schema.types.keys():
             self._warn("declares no operations, and its schema is what reaches it: taken to pass unchanged")
         elif inputs := flow.all_origins():
             self._warn("declares no operations: each field of its schema is taken to be made of all it gets")
+            # All fields that reach the stage, again in each such stage: a short config can imply very many.
             self._state.limit.count_inputs(len(inputs))
             self._touched.update(flow.present)
             transform = Transform(self._unique_name("Transform"), "", inputs, _fields(schema))

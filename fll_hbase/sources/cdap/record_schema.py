@@ -11,8 +11,9 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.validation import NAME_BYTES_MAX
 
 FIELD_CHARS_MIN = 16
-"""Least characters of a field in JSON; named records that refer to one another give more fields than that."""
+"""Minimum characters of a field in JSON; the text of a schema has room for one field per this many."""
 
+# Bounds the recursion of these functions, which need several stack frames for each level.
 DEPTH_MAX = 64
 _NULL = "null"
 
@@ -44,6 +45,7 @@ def parse_schema(text: str, *, spare_fields: int) -> Schema:
         raise InvalidSchema(str(error)) from error
     if not isinstance(record, dict) or record.get("type") != "record":
         raise InvalidSchema("not an object with the type `record`")
+    # Records that name each other grow exponentially, so the number of fields is bounded by the text.
     expansion = _Expansion(len(text) // FIELD_CHARS_MIN + spare_fields)
     expansion.add_record(record, "", frozenset())
     records = {path: tuple(paths) for path, paths in expansion.records.items()}

@@ -44,8 +44,8 @@ class StageInput:
 class StageOperation:
     """One operation of a stage at a JSON path of the config.
 
-    `dropped` are input fields that end with it. `has_unique_name` is false for a mutation, whose name is that
-    of its kind. A READ or WRITE without a `dataset` is of the stage's.
+    `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
+    which is named by its kind. `dataset` is None for the dataset of the stage.
     """
 
     kind: Kind
@@ -186,6 +186,7 @@ def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[St
         path,
         inputs=tuple(map(StageInput, names)),
         outputs=outputs,
+        # A rename ends the old name as a deletion does.
         dropped=names if mutation in (RENAME, DELETE) else (),
         has_unique_name=False,
     )
@@ -218,6 +219,7 @@ def _read_field(validator: Validator, item: object, path: str) -> Field:
 def _parse_object(text: str) -> object:
     """Return the JSON object of a text, else the text: a field name may begin with a brace."""
     try:
+        # surrogatepass: half of a pair is for the validator to report, not an exception here.
         value = strict_json.parse(text.encode(errors="surrogatepass"))
     except UnreadableDocument:
         return text

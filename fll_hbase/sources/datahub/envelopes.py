@@ -55,7 +55,7 @@ def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
 
 def _unescaped(proposal: object) -> object:
     """Return the proposal with escapes such as `\\u00e9` in its urn decoded."""
-    # The emitter's older protocol escapes texts twice; beyond U+FFFF it corrupts them (docs/sources/datahub.md).
+    # The emitter escapes every text of a single proposal, and corrupts characters beyond U+FFFF.
     if not isinstance(proposal, dict) or not isinstance(proposal.get("entityUrn"), str):
         return proposal
     urn = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), proposal["entityUrn"])
@@ -173,7 +173,7 @@ def _aspects(
             validator.items(data, "aspects", item_path), child_path(item_path, "aspects")
         ):
             for kind, value in object_without_nulls(validator, item, where).items():
-                # Snapshots name the class `com.linkedin.dataset.UpstreamLineage`, proposals `upstreamLineage`.
+                # Snapshots name a class, `com.linkedin.dataset.UpstreamLineage`, proposals the aspect.
                 aspect = kind.rpartition(".")[2]
                 aspect = aspect[:1].lower() + aspect[1:]
                 yield Proposal(urn, aspect, UPSERT, value, child_path(where, kind), urn_at, observed_ms)

@@ -66,7 +66,7 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
         if validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
             _add(validator, aspect, steps, data.get("value"), where)
         else:
-            # Removed lineage was valid until now: queries of earlier windows still return it, so nothing is deleted.
+            # Removed lineage was valid until now, and queries of earlier windows still return it.
             removals += 1
     return PatchResult(aspect, removals)
 

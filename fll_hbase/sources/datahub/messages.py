@@ -109,7 +109,7 @@ class _MessageCollector:
         details = runs.encode_details(
             aspect=proposal.aspect, confidence=parsed.confidences, queries=sorted(edges.queries)
         )
-        # The id covers urn, lineage and start: a proposal sent again is a duplicate, at another time a new run.
+        # The id covers urn, lineage and start: a proposal sent again is a duplicate, whatever its order.
         data = "\n".join((proposal.urn, details, info.checksum, str(start_ms)))
         run = ProgramRun(
             namespace=program.namespace,

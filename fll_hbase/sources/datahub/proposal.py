@@ -16,8 +16,8 @@ DELETE = "DELETE"
 class Proposal:
     """A change of one aspect of one entity.
 
-    `value` is the parsed JSON of the aspect at the JSON path `path`, None for a deletion; `urn_path` is the path
-    of the urn. `observed_ms` is the time at which the client observed it, in ms since 1970, 0 if unknown.
+    `value` is the parsed JSON of the aspect at the JSON path `path`, None for a deletion; `urn_path` is the
+    path of the urn. `observed_ms` is when the client observed the aspect, in ms since 1970, 0 if unknown.
     """
 
     urn: str

@@ -1,7 +1,7 @@
 """Column lineage of a query parser (seed 001): pairs of a target and its sources.
 
-A pair is a list of two objects. In the first, `Left` names a table whose rows the columns of the second decide;
-`Right` names a column that is derived from the columns of the second.
+A pair is a list of two objects. The first has `Left`, a table whose rows are decided by the columns of the
+second, or `Right`, a column that is derived from the columns of the second.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """DataHub urns to datasets and back.
 
-`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`; an environment
-other than PROD is part of the namespace, `hive:DEV`. A platform instance is the first part of the name. Commas
-and parentheses are percent-encoded in urns and plain in dataset names. The urn of another entity is split:
-`urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
+`urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)` is `db.table` in the namespace `hive`. Another
+environment than PROD is part of the namespace, `hive:DEV`. A platform instance is the first part of a name.
+Commas and parentheses are percent-encoded in urns and plain in names of datasets. The urn of another entity
+is split: `urn:li:chart:(looker,a)` is `(looker,a)` in the namespace `urn:li:chart`.
 """
 
 from __future__ import annotations

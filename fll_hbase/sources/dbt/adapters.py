@@ -1,10 +1,11 @@
-"""dbt's adapters: which SQL they speak, and how dbt's OpenLineage integration names their datasets."""
+"""dbt's adapters: their SQL dialects, and the dataset names of dbt's OpenLineage integration."""
 
 from __future__ import annotations
 
 import re
 
 _DIALECTS = {
+    # By `adapter_type` of the manifest. An engine that the parser does not have gets the nearest dialect.
     "athena": "athena",
     "bigquery": "bigquery",
     "clickhouse": "clickhouse",
@@ -40,30 +41,31 @@ _DIALECTS = {
 }
 
 STANDARD_SQL = ""
-"""The parser's own dialect, for adapters that have none."""
+"""The parser's own dialect, for adapters without one."""
 
 FIXED_NAMESPACES = {"bigquery": "bigquery"}
-"""Namespaces that do not depend on a connection; all others name a host, an account or a file."""
+"""Namespaces of adapters, without those that contain a host, an account or a file."""
 
+# Quotes of standard SQL, of BigQuery and Spark, and of T-SQL: a dot inside of them separates nothing.
 _PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^."`\[\]\s]+)')
 
 
 def adapters() -> tuple[str, ...]:
-    """The adapters that have a dialect."""
+    """Return the names of all adapters with a dialect."""
     return tuple(_DIALECTS)
 
 
 def dialect_of(adapter: str) -> str | None:
-    """The parser's dialect for an adapter; None where it has none."""
+    """Return the parser's dialect for an adapter; None if it has none."""
     return _DIALECTS.get(adapter)
 
 
 def dataset_name(database: str, schema: str, table: str) -> str:
-    """The name of a dataset, as OpenLineage's dbt integration joins it: empty parts are left out."""
+    """Return the name that OpenLineage's dbt integration gives a dataset: non-empty parts joined by dots."""
     return ".".join(part for part in (database, schema, table) if part)
 
 
 def unquote_relation(relation: str) -> str:
-    """A relation as SQL names it (`"shop"."main"."orders"`) as its parts without quotes, joined by dots."""
+    """Return a quoted name such as `"shop"."main"."orders"` without its quotes: `shop.main.orders`."""
     groups = (match.groups("") for match in _PART.finditer(relation))
     return ".".join(quoted.replace('""', '"') or "".join(others) for quoted, *others in groups)

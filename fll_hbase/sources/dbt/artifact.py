@@ -1,4 +1,4 @@
-"""Heads of artifacts: what manifest, catalog and run results have in common."""
+"""Heads of artifacts: the metadata that manifest, catalog and run results share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """One of dbt's artifacts: its member in our document, dbt's word for it, the schema versions read."""
+    """One of dbt's artifacts: member of the document, name in schema URLs, schema versions (inclusive)."""
 
     member: str
     word: str
@@ -28,9 +28,9 @@ class ArtifactKind:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """An artifact whose head was read; `data` is all of its JSON.
+    """An artifact with a parsed head; `data` is all of its JSON.
 
-    One that is no object, or has no head, was reported: members that it lacks for that are no more errors.
+    If `is_object` or `has_head` is false, that error is reported already, and missing members are not.
     """
 
     data: dict[str, Any]
@@ -41,17 +41,18 @@ class Artifact:
     has_head: bool = True
 
 
+# Manifest v9 is that of dbt 1.5, the oldest version with golden cases (tests/golden/dbt).
 MANIFEST = ArtifactKind("manifest", "manifest", 9, 12)
 CATALOG = ArtifactKind("catalog", "catalog", 1, 1)
 RUN_RESULTS = ArtifactKind("runResults", "run-results", 4, 6)
 DATASET_NAMESPACE = "datasetNamespace"
-"""The member with the namespace of datasets, which no artifact has."""
+"""The member with the namespace of datasets, which artifacts do not contain."""
 
 
 def read_artifact(validator: Validator, document: dict[str, Any], kind: ArtifactKind) -> Artifact:
-    """Read the head that all artifacts have; the schema versions are those of schemas.getdbt.com.
+    """Parse the head of an artifact; schema versions are those of schemas.getdbt.com.
 
-    An older version than is read is a fault, a newer one is read like the newest and named in the warnings.
+    A version below `kind.version_min` adds an error, one above `kind.version_max` a warning.
     """
     data = members(validator, document.get(kind.member), kind.member)
     is_object = isinstance(document.get(kind.member), dict)
@@ -65,17 +66,19 @@ def read_artifact(validator: Validator, document: dict[str, Any], kind: Artifact
 
 
 def read_time_ms(validator: Validator, holder: dict[str, Any], name: str, path: str) -> int:
-    """Milliseconds since 1970 of an ISO 8601 time, rounded down; a time without a zone is UTC."""
+    """Return an ISO 8601 time in ms since 1970, rounded down; without a zone it is UTC. 0 with an error."""
     value = text(validator, holder, name, path, required=True)
     try:
         time = datetime.fromisoformat(value)
         elapsed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
     except (ValueError, OverflowError):
+        # `?` is the placeholder of the validator, which has reported the error.
         if value != "?":
             validator.error(
                 child_path(path, name), f"{value[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z"
             )
         return 0
+    # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
     time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
     if not 0 <= time_ms < START_LIMIT_MS:
         validator.error(child_path(path, name), f"{value[:100]!r} is before 1970")
@@ -93,6 +96,7 @@ def _check_version(validator: Validator, metadata: dict[str, Any], kind: Artifac
     version = int(match[2])
     if version < kind.version_min:
         validator.error(path, f"v{version} is too old: v{kind.version_min} is the oldest that is read")
+    # Not refused: an upgrade of dbt must not stop recording.
     elif version > kind.version_max:
         newest = f"v{kind.version_max}"
         validator.warnings.append(

@@ -11,7 +11,7 @@ from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
 
 
 def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Field, ...]]:
-    """The columns of each node and source by unique id, in the order the table has them."""
+    """Return the columns of each node and source by unique id, in table order; none of them is empty."""
     fields: dict[str, tuple[Field, ...]] = {}
     for member in ("nodes", "sources"):
         path = child_path(CATALOG.member, member)
@@ -22,6 +22,7 @@ def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Fi
             fields[unique_id] = _fields(
                 validator, members(validator, columns, columns_path, optional=True), columns_path
             )
+    # Without columns in the catalog, those that the project declares are used.
     return {unique_id: columns for unique_id, columns in fields.items() if columns}
 
 
@@ -33,10 +34,11 @@ def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[F
         if isinstance(value, dict):
             name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
             indexed.append((_index(column), Field(name, text(validator, column, "type", column_path))))
+    # `SELECT *` and writes by position depend on the order; JSON objects of adapters may have another.
     return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))
 
 
 def _index(column: dict[str, Any]) -> int:
-    """The ordinal of a column; some adapters write none."""
+    """Return the ordinal of a column, 0 if the adapter does not write one."""
     index = column.get("index")
     return index if isinstance(index, int) else 0

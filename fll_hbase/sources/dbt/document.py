@@ -1,6 +1,6 @@
-"""dbt documents: manifest, catalog and run results in one object, read as the runs of one invocation.
+"""dbt documents: manifest, catalog and run results in one object, as the runs of one invocation.
 
-docs/sources/dbt.md describes the document and what becomes of it.
+docs/sources/dbt.md describes the document and its mapping to runs.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fll_hbase.sources.dbt.runs import build_runs, count_warning, read_invocatio
 from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
+# Bounds an answer: a project has thousands of models, and each may have warnings.
 WARNINGS_MAX = 200
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
@@ -31,7 +32,7 @@ MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", DAT
 
 @dataclass(frozen=True, slots=True)
 class ParsedArtifacts:
-    """One run for each node that dbt built, upstream nodes first, and the metadata of all datasets."""
+    """A run for each node that dbt built, upstream nodes first, and the metadata of all datasets."""
 
     runs: tuple[RecordedRun, ...]
     metadata: tuple[DatasetMetadata, ...]
@@ -40,7 +41,7 @@ class ParsedArtifacts:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """The artifacts of a document and its namespaces: of the runs, and of the datasets."""
+    """Parsed artifacts of a document: `namespace` is that of the runs; `catalog` has columns by unique id."""
 
     namespace: str
     dataset_namespace: str
@@ -50,11 +51,11 @@ class _Document:
 
 
 def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -> ParsedArtifacts:
-    """Read the runs that dbt's artifacts tell of.
+    """Read the runs and metadata of dbt's artifacts.
 
-    `namespace` is that of the URL; without one the document must name its own. `columns` are the fields of a
-    dataset as the catalogue of the store has them. Raises UnreadableDocument with every fault; a model whose
-    SQL cannot be read is no fault, but loses its column lineage.
+    `namespace` is that of the URL; if it is None, the document must contain one. `columns` looks up fields of
+    a dataset in the store's catalogue. Raises UnreadableDocument with every error. For a model whose SQL
+    cannot be parsed there is a warning, and its column lineage is unknown.
     """
     validator = Validator()
     artifacts = _read_document(validator, document, namespace)
@@ -68,6 +69,7 @@ def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -
         ),
     )
     invocation = read_invocation(validator, manifest, artifacts.run_results)
+    # As a tuple: the generator adds errors to `validator`, which is checked next.
     runs = tuple(build_runs(validator, project, manifest, invocation, namespace=artifacts.namespace))
     if validator.errors:
         raise UnreadableDocument(validator.errors)
@@ -76,7 +78,7 @@ def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -
 
 
 def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
-    """Raises UnreadableDocument with every fault of every artifact."""
+    """Parse all artifacts of a document. Raises UnreadableDocument with every error of every artifact."""
     members = validator.members(document, "", MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
@@ -99,7 +101,8 @@ def _read_document(validator: Validator, document: object, namespace: str | None
 
 
 def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: str, namespace: str) -> str:
-    """The namespace that OpenLineage's dbt integration gives datasets; artifacts do not name the database."""
+    """Return the namespace of datasets: as given, else fixed for the adapter, else that of the runs."""
+    # OpenLineage's dbt integration derives it from the connection, which no artifact contains.
     given = validator.optional(members, DATASET_NAMESPACE, "", bytes_max=ID_BYTES_MAX)
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
@@ -119,10 +122,11 @@ def _dialect(validator: Validator, adapter: str) -> str:
 
 
 def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Iterator[DatasetMetadata]:
-    """Fields of the catalog, else as the project declares them; a source goes by its identifier, too."""
+    """Yield metadata, with fields of the catalog, else of the project; identifiers of sources are aliases."""
     for node in project.nodes.values():
         fields = catalog.get(node.unique_id, node.fields)
         aliases: tuple[Dataset, ...] = ()
+        # Spelling alone is no alias: databases change the case of unquoted names.
         if node.type == "source" and node.relation.lower() != node.name.lower():
             aliases = (Dataset(project.namespace, node.relation),)
         if (node.is_built or node.type == "source") and (fields or node.description or aliases):
@@ -130,7 +134,7 @@ def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Ite
 
 
 def _bound(warnings: list[FieldError]) -> tuple[FieldError, ...]:
-    """At most WARNINGS_MAX warnings, and how many more there are."""
+    """Return at most WARNINGS_MAX warnings, and one more with the number of those left out."""
     if len(warnings) <= WARNINGS_MAX:
         return tuple(warnings)
     more = FieldError("", f"{len(warnings) - WARNINGS_MAX} more warnings are left out")

@@ -14,9 +14,10 @@ from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 BUILT = ("model", "seed", "snapshot")
-"""Types of nodes that dbt writes a relation for."""
+"""Types of nodes for which dbt writes a relation."""
 
 EPHEMERAL = "ephemeral"
+# Resources without a relation: they are counted in a warning, by the name that users know.
 _COUNTED = {
     "exposures": "exposure",
     "functions": "function",
@@ -29,7 +30,7 @@ _COUNTED = {
 
 @dataclass(frozen=True, slots=True)
 class SnapshotConfig:
-    """How a snapshot recognises a new version of a row; `columns` are its own names of dbt's columns."""
+    """Configuration of a snapshot; `columns` maps the names of dbt's columns to the configured ones."""
 
     strategy: str
     unique_key: tuple[str, ...]
@@ -42,9 +43,9 @@ class SnapshotConfig:
 class Node:
     """A model, seed, snapshot or source.
 
-    `name` is that of its dataset, `relation` what SQL calls it; both are without quotes. `fields` are the
-    columns that the project declares, all of them where `contract` is true. `code` is the compiled SQL, with
-    ephemeral models as CTEs; empty where dbt did not compile the node.
+    `name` is that of its dataset, `relation` its name in compiled SQL, both without quotes. `fields` are the
+    columns that the project declares; with `contract`, they are all columns. `code` is the compiled SQL, with
+    ephemeral models as CTEs; empty if dbt did not compile the node.
     """
 
     unique_id: str
@@ -65,13 +66,13 @@ class Node:
 
     @property
     def is_built(self) -> bool:
-        """Whether dbt writes a relation for it."""
+        """Whether dbt writes a relation for the node; it writes none for ephemeral models."""
         return self.type in BUILT and self.materialization != EPHEMERAL
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The parts read of a manifest: `nodes` are those of BUILT and the sources, `ignored` counts the rest."""
+    """A parsed manifest: `nodes` are sources and nodes of types BUILT; `ignored` counts others by type."""
 
     artifact: Artifact
     adapter: str
@@ -82,7 +83,7 @@ class Manifest:
 
 
 def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
-    """Read the nodes of a manifest of schema v9 to v12; faults go into `validator`."""
+    """Parse the nodes and sources of a manifest; errors go to `validator`."""
     path = child_path(MANIFEST.member, "metadata")
     adapter = text(validator, artifact.metadata, "adapter_type", path, required=artifact.has_head)
     ignored: Counter[str] = Counter()
@@ -107,6 +108,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
         project=text(validator, artifact.metadata, "project_name", path),
         dbt_version=text(validator, artifact.metadata, "dbt_version", path),
         nodes=nodes,
+        # `+` removes the counts that are zero.
         ignored=+ignored,
     )
 
@@ -114,7 +116,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
 def _objects(
     validator: Validator, data: dict[str, Any], member: str, *, required: bool = False
 ) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Each object of a member by its unique id, with its path."""
+    """Yield unique id, value and JSON path of each object of a member."""
     path = child_path(MANIFEST.member, member)
     for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
         node_path = child_path(path, unique_id)
@@ -128,6 +130,7 @@ def _read_node(
 ) -> Node:
     config = members(validator, data.get("config"), child_path(path, "config"), optional=True)
     contract = members(validator, config.get("contract"), child_path(path, "config.contract"), optional=True)
+    # The table is named by the alias; `name` is that of the model's file.
     name = _dataset_name(validator, data, path, validator.required(data, "alias", path))
     materialization = text(validator, config, "materialized", child_path(path, "config"))
     return Node(
@@ -135,6 +138,7 @@ def _read_node(
         path=path,
         type=resource_type,
         name=name,
+        # Ephemeral models have no relation name.
         relation=unquote_relation(text(validator, data, "relation_name", path)) or name,
         fields=_fields(validator, data, path),
         description=text(validator, data, "description", path),
@@ -152,7 +156,7 @@ def _read_node(
 
 
 def _read_source(validator: Validator, data: dict[str, Any], path: str, unique_id: str) -> Node:
-    """A source's dataset goes by its name in the project, the SQL by its identifier."""
+    """Parse a source, whose dataset is named by `name`, and its table in SQL by `identifier`."""
     name = validator.required(data, "name", path)
     identifier = text(validator, data, "identifier", path) or name
     relation = unquote_relation(text(validator, data, "relation_name", path))
@@ -194,6 +198,7 @@ def _dependencies(validator: Validator, data: dict[str, Any], path: str) -> tupl
 
 def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> SnapshotConfig:
     key = config.get("unique_key")
+    # A string, or in later versions of dbt a list of them.
     keys = (
         list_items(validator, config, "unique_key", path) if isinstance(key, list) else [key] if key else []
     )

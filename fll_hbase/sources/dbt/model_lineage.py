@@ -1,4 +1,4 @@
-"""Operations of one node: of a query by its SQL, of a seed by its columns, else dataset by dataset."""
+"""Operations of one node: from its SQL, for a seed from its columns, else between whole datasets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from fll_hbase.sources.native.document import ReadOperations
 from fll_hbase.sources.validation import child_path
 
 DEPENDENCIES_MAX = 1_000
-"""Dependencies that are followed from one node whose SQL is not understood."""
+"""Upper bound of the dependencies that are recorded for a node whose SQL cannot be parsed."""
 
+# Warnings of the SQL source advise a member `schema`, which dbt documents do not have.
 _SQL_ADVICE = re.compile(r"[;,][^;,]*`schema`$")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Nodes by unique id, and what their SQL needs: its dialect, and tables by the names it has for them."""
+    """Nodes by unique id, with the namespace of their datasets, the dialect and the tables of their SQL."""
 
     nodes: Mapping[str, Node]
     namespace: str
@@ -33,7 +34,7 @@ class Project:
     tables: sql.TableSchemas
 
     def dataset(self, node: Node) -> Dataset:
-        """The dataset of a node."""
+        """Return the dataset of a node."""
         return Dataset(self.namespace, node.name)
 
 
@@ -44,12 +45,13 @@ def build_tables(
     namespace: str,
     columns: sql.FieldLookup,
 ) -> sql.TableSchemas:
-    """The tables of a project, with the columns of the catalog, else of a contract, else unordered names.
+    """Build the table schemas of a project, with columns of the catalog, else of an enforced contract.
 
-    Such names are those that the project declares, and those that `columns` has.
+    For other tables the names that the project declares and those of `columns` are known, without an order.
     """
     declared = {node.name: node.fields for node in nodes.values()}
     complete = {node.name: node.fields for node in nodes.values() if node.contract and node.fields}
+    # After contracts, so that it wins: the catalog is what the database has.
     complete |= {node.name: catalog[node.unique_id] for node in nodes.values() if node.unique_id in catalog}
 
     def lookup(dataset: Dataset) -> Sequence[str] | None:
@@ -58,16 +60,17 @@ def build_tables(
 
     tables = sql.TableSchemas(namespace, complete, lookup)
     for node in nodes.values():
+        # Ephemeral models are CTEs in compiled SQL; no table has their name.
         if node.materialization != EPHEMERAL:
             tables.add_alias(node.relation, node.name)
     return tables
 
 
 def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
-    """The operations that built a node from its compiled SQL.
+    """Build the operations of a node from its compiled SQL.
 
-    A query that cannot be read costs its columns alone: its datasets are read and written as a whole, and the
-    warnings say why. Raises StoreUnavailable where the catalogue of the store is needed and does not answer.
+    If the SQL cannot be parsed, the operations read and write whole datasets, and a warning gives the reason.
+    Raises StoreUnavailable if a lookup in the store's catalogue fails.
     """
     path = child_path(node.path, "compiled_code")
     if node.type == "seed":
@@ -79,6 +82,7 @@ def node_operations(project: Project, node: Node, code: str) -> ReadOperations:
     else:
         try:
             operations = _query_operations(project, node, code)
+        # One model that cannot be parsed must not cost the other thousands of a document.
         except (InputError, TooLarge) as error:
             reason = FieldError(path, f"{error}; which columns it makes of which is not known")
         else:
@@ -110,14 +114,14 @@ def _query_operations(project: Project, node: Node, code: str) -> ReadOperations
 
 
 def _warnings(operations: ReadOperations, path: str) -> Iterator[FieldError]:
-    """Warnings of the SQL, without the advice for SQL documents and without the query around a snapshot."""
+    """Yield the warnings about the SQL, without those about SNAPSHOT_QUERY and advice for SQL documents."""
     for warning in operations.warnings:
         if SNAPSHOT_QUERY not in warning.detail:
             yield FieldError(path, _SQL_ADVICE.sub("", warning.detail))
 
 
 def _seed_operations(project: Project, node: Node) -> list[Operation]:
-    """A file of the project fills every column; its columns are known from the catalog or the project."""
+    """Build a TRANSFORM without inputs for each known column of a seed, and the WRITE."""
     dataset = project.dataset(node)
     schema = project.tables.schema(dataset)
     fields = schema.fields if schema else ()
@@ -127,7 +131,7 @@ def _seed_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _opaque_operations(project: Project, node: Node) -> list[Operation]:
-    """READs and a WRITE of whole datasets, for SQL that is not understood."""
+    """Build READs and a WRITE of whole datasets, for SQL that cannot be parsed."""
     steps = islice(_dependencies(project.nodes, node), DEPENDENCIES_MAX)
     sources = {project.dataset(source) for source in steps if source.materialization != EPHEMERAL}
     reads = [Read(f"read {source.name}", "", source, "", ()) for source in sorted(sources)]
@@ -135,16 +139,19 @@ def _opaque_operations(project: Project, node: Node) -> list[Operation]:
 
 
 def _dependencies(nodes: Mapping[str, Node], node: Node) -> Iterator[Node]:
-    """The nodes that a node depends on, and those behind ephemeral ones; some more than once."""
+    """Yield the nodes that a node depends on, directly or through ephemeral ones, with duplicates."""
     pending, expanded = [node.depends_on], set()
+    # The list grows during the iteration: a walk without recursion, since chains can be long.
     for depends_on in pending:
         for source in (nodes[unique_id] for unique_id in depends_on if unique_id in nodes):
             yield source
+            # Each once: diamonds of ephemeral models would double the work on every level.
             if source.materialization == EPHEMERAL and source.unique_id not in expanded:
                 expanded.add(source.unique_id)
                 pending.append(source.depends_on)
 
 
 def _verb(node: Node) -> str:
-    """The description of a WRITE: dbt's word, for its statements depend on the adapter and the table."""
+    """Return the description of a WRITE, such as `dbt incremental`."""
+    # Not the statement, which depends on the adapter and the table, and would change the checksum.
     return f"dbt {node.materialization}"

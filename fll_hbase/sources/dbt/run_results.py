@@ -1,4 +1,4 @@
-"""Run results: which nodes one invocation of dbt built, when, and how that ended."""
+"""Run results: start, state, message and code of each node that one invocation of dbt built."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 _BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})
-"""Commands that write run results though they only compile: `docs generate` calls itself `generate`."""
+"""Commands that write run results but only compile; `docs generate` is called `generate` there."""
 
 _STATES = {
     "success": State.COMPLETE,
+    # Some batches of the model are written, so its lineage applies.
     "partial success": State.COMPLETE,
     "error": State.FAIL,
     "fail": State.FAIL,
     "runtime error": State.FAIL,
 }
-"""By status; a partial success has written some batches. Any other status (skipped, no-op) built nothing."""
+"""State by status. Nodes with any other status, such as `skipped`, built nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """One node as it was built; `code` is empty where the results do not carry it (before dbt 1.7)."""
+    """Result of one node; `start_ms` is in ms since 1970, `code` is empty before dbt 1.7."""
 
     unique_id: str
     path: str
@@ -38,7 +39,7 @@ class NodeResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResults:
-    """Results of one invocation; `passed_over` counts those that built nothing, by status."""
+    """Results of one invocation by unique id; `passed_over` counts nodes that built nothing, by status."""
 
     artifact: Artifact
     command: str
@@ -47,12 +48,12 @@ class RunResults:
 
     @property
     def builds(self) -> bool:
-        """Whether the command builds anything at all."""
+        """Whether the command builds nodes."""
         return self.command not in _BUILDS_NOTHING
 
 
 def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str, ...]) -> RunResults:
-    """Read the results of nodes of these types; v4 to v6 differ in members that nothing here depends on."""
+    """Parse the results of nodes of `types`; errors go to `validator`."""
     args_path, path = child_path(RUN_RESULTS.member, "args"), child_path(RUN_RESULTS.member, "results")
     args = members(validator, artifact.data.get("args"), args_path, optional=True)
     items = validator.items(artifact.data, "results", RUN_RESULTS.member, required=artifact.is_object)
@@ -63,6 +64,7 @@ def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str,
         if not isinstance(item, dict):
             continue
         unique_id, status = (validator.required(data, name, result_path) for name in ("unique_id", "status"))
+        # A unique id begins with the type, as in `test.shop.x`: tests and hooks have results, too.
         if unique_id.partition(".")[0] not in types:
             continue
         if status not in _STATES:
@@ -79,6 +81,7 @@ def _read_result(validator: Validator, data: dict[str, Any], path: str, generate
         unique_id=data["unique_id"],
         path=path,
         state=_STATES[data["status"]],
+        # A node that failed before it was compiled has no time of its own.
         start_ms=_start_ms(validator, data, path) or generated_at_ms,
         message=text(validator, data, "message", path),
         code=text(validator, data, "compiled_code", path),
@@ -86,7 +89,7 @@ def _read_result(validator: Validator, data: dict[str, Any], path: str, generate
 
 
 def _start_ms(validator: Validator, data: dict[str, Any], path: str) -> int:
-    """When the node was executed, else compiled; 0 for one that failed before either."""
+    """Return the start of the execution, else of the compilation, in ms since 1970; 0 if there is neither."""
     starts: dict[str, int] = {}
     for number, item in enumerate(list_items(validator, data, "timing", path)):
         timing_path = child_path(path, f"timing.{number}")

@@ -1,4 +1,4 @@
-"""Runs: which nodes an invocation built, in which order, and what is recorded of each."""
+"""Runs: the nodes that an invocation built, in dependency order, as recorded runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TYPE = "DBT"
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of dbt, or what it would build where it only compiled; `results` are by unique id."""
+    """One invocation of dbt with its results by unique id; `path` is the artifact that it is read from."""
 
     id: str
     path: str
@@ -29,9 +29,9 @@ class Invocation:
 
 
 def read_invocation(validator: Validator, manifest: Manifest, run_results: RunResults | None) -> Invocation:
-    """The invocation of the run results; without any, or where they only compiled, that of the manifest.
+    """Return the invocation of the run results, or of the manifest if there are none or they only compiled.
 
-    Then every node that dbt compiled, and every seed, is taken to be built when the manifest was written.
+    In the manifest's, every compiled node and every seed counts as built when the manifest was written.
     """
     if run_results is None or not run_results.builds:
         if run_results is not None:
@@ -45,6 +45,7 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
             command="",
             results=_compiled(validator, manifest),
         )
+    # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
     if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
         detail = "is another than that of the run results: the SQL may be of another build"
         validator.warnings.append(FieldError(f"{MANIFEST.member}.metadata.invocation_id", detail))
@@ -63,7 +64,7 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
 
 
 def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[str]:
-    """Unique ids, each behind those it depends on; empty where they depend on one another in a circle."""
+    """Return unique ids, each after its dependencies; empty, with an error, if there is a cycle."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for unique_id, node in nodes.items():
         sorter.add(unique_id, *(source for source in node.depends_on if source in nodes))
@@ -78,16 +79,19 @@ def dependency_order(validator: Validator, nodes: Mapping[str, Node]) -> list[st
 def build_runs(
     validator: Validator, project: Project, manifest: Manifest, invocation: Invocation, *, namespace: str
 ) -> Iterator[RecordedRun]:
-    """One run for each node built, upstream nodes first, so that their columns are known downstream.
+    """Yield a run for each node that was built, upstream nodes first; errors and warnings go to `validator`.
 
-    The id of a run is that of its invocation and its node: the same artifacts again are the same runs.
+    The id of a run is `<invocation id>:<unique id>`, so that the same artifacts give the same runs.
     """
     validator.name(invocation.id, f"{invocation.path}.metadata.invocation_id", bytes_max=ID_BYTES_MAX)
+    # In this order the SQL of a node finds the columns of its upstream nodes.
+    # Over all nodes, since a dependency may lead through one that was skipped.
     for unique_id in dependency_order(validator, manifest.nodes):
         result = invocation.results.get(unique_id)
         if result is None or not manifest.nodes[unique_id].is_built:
             continue
         node = manifest.nodes[unique_id]
+        # The results have the SQL that was executed; the manifest may be of a later compilation.
         code = result.code or node.code
         operations = node_operations(project, node, code)
         validator.warnings += operations.warnings
@@ -102,6 +106,7 @@ def build_runs(
             state=result.state,
             details=encode_details(
                 sql=code if node.language != "python" else "",
+                # The message of a success is a row count.
                 error=result.message if result.state is State.FAIL else "",
                 command=invocation.command,
                 dbtVersion=manifest.dbt_version,
@@ -113,7 +118,7 @@ def build_runs(
 
 
 def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]:
-    """A result for each node that is to be built; models without compiled code are counted in a warning."""
+    """Return a result for each compiled node and each seed; other nodes are counted in a warning."""
     built = [node for node in manifest.nodes.values() if node.is_built]
     compiled = [node for node in built if node.code or node.type == "seed"]
     not_compiled = Counter(node.type for node in built if not node.code and node.type != "seed")
@@ -128,6 +133,6 @@ def _compiled(validator: Validator, manifest: Manifest) -> dict[str, NodeResult]
 
 
 def count_warning(path: str, reason: str, counts: Counter[str]) -> FieldError:
-    """A warning with counts by word: `ignored, so not recorded: exposure 1, test 3`."""
+    """Return a warning with counts: `ignored, so not recorded: exposure 1, test 3`."""
     listed = ", ".join(f"{word} {number}" for word, number in sorted(counts.items()))
     return FieldError(path, f"{reason}, so not recorded: {listed}")

@@ -1,4 +1,4 @@
-"""The target folder of a dbt project: its artifacts as one document."""
+"""Target folder of a dbt project: its artifacts as one document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fll_hbase.sources import strict_json
 from fll_hbase.sources.dbt.artifact import CATALOG, DATASET_NAMESPACE, MANIFEST, RUN_RESULTS
 
 FILE_BYTES_MAX = 512 * 2**20
-"""Of one artifact; a manifest has some 20 kB for each model, most of which is left out of the document."""
+"""Size limit of one artifact; a manifest has some 20 kB for each model."""
 
 _FILES = {
     "manifest.json": MANIFEST.member,
@@ -18,7 +18,7 @@ _FILES = {
     "run_results.json": RUN_RESULTS.member,
 }
 _LEFT_OUT = ("macros", "docs", "parent_map", "child_map", "group_map", "disabled", "selectors", "groups")
-"""Members of a manifest that tell nothing of lineage, and are most of its size in small projects."""
+"""Members of a manifest without lineage, which are most of its size in small projects."""
 
 _LEFT_OUT_OF_NODES = (
     "raw_code",
@@ -35,15 +35,16 @@ _LEFT_OUT_OF_NODES = (
 def read_target(
     path: Path, *, dataset_namespace: str = "", bytes_max: int = FILE_BYTES_MAX
 ) -> dict[str, Any]:
-    """Read manifest.json, and catalog.json and run_results.json where they are, as the document of `read`.
+    """Read manifest.json and, if they exist, catalog.json and run_results.json into one document for `read`.
 
-    The document gives `dataset_namespace` to its datasets; parts that `read` does not look at are left out.
-    Raises UnreadableDocument for a folder without a manifest and for what is not JSON, TooLarge for a file of
+    Its datasets are in `dataset_namespace`; parts of the manifest that `read` ignores are left out. Raises
+    UnreadableDocument for a folder without a manifest or a file that is not JSON, and TooLarge for a file of
     more than `bytes_max` bytes.
     """
     document = {
         member: _read_file(path / name, bytes_max)
         for name, member in _FILES.items()
+        # The manifest is required: opening a missing one raises the error that names it.
         if member == MANIFEST.member or (path / name).is_file()
     }
     _prune(document[MANIFEST.member])
@@ -55,6 +56,7 @@ def read_target(
 def _read_file(path: Path, bytes_max: int) -> Any:
     try:
         with path.open("rb") as file:
+            # One byte more than allowed shows that a file is too large without reading all of it.
             raw = file.read(bytes_max + 1)
     except OSError as error:
         detail = f"{error.strerror}: give the target folder of a dbt project, where dbt has written it"
@@ -68,6 +70,7 @@ def _read_file(path: Path, bytes_max: int) -> Any:
 
 
 def _prune(manifest: Any) -> None:
+    # Any JSON can be in the file; `read` reports what is no manifest.
     if not isinstance(manifest, dict):
         return
     for member in _LEFT_OUT:

@@ -22,7 +22,8 @@ def read_dataset(
 ) -> tuple[Dataset, str]:
     """Read a dataset and its description; its namespace defaults to the program's.
 
-    `also` lists further members that are allowed. An error returns the placeholder `Dataset("?", "?")`.
+    `also` lists further members that are allowed. An invalid dataset adds an error and returns a
+    placeholder.
     """
     if name not in holder:
         validator.error(child_path(path, name), "missing")

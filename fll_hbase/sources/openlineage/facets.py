@@ -84,7 +84,7 @@ def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterato
 
 
 def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
-    """Read the facet `fll_run`; None if it is missing or invalid. Its errors are added with their full path."""
+    """Parse the facet `fll_run`; None if it is missing or invalid. Errors are added with their full path."""
     data = facet(validator, run_facets, EXPORTED_RUN, RUN)
     if not data:
         return None

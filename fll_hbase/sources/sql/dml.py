@@ -35,6 +35,7 @@ def delete(resolver: Resolver, node: exp.Expr) -> None:
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
     dependencies = resolver.scope.dependencies | _where(resolver, node)
+    # Without a condition or join no field decides which rows remain, so there is no lineage to record.
     if dependencies.indirect:
         _write(resolver, "DELETE", target, (), dependencies)
 

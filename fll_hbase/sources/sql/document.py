@@ -79,6 +79,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     is_known = bool(columns) or result.columns.is_complete
     state.write(TableWrite(verb, target, columns if is_known else None, result.dependencies))
     operations = _to_lineage(state)
+    # Declared columns are those of a catalog or contract, which take precedence over the query's.
     if result.columns.is_positional and not (schema and schema.declared):
         tables.declare(target, [field for field, _ in fields])
     return operations
@@ -113,6 +114,7 @@ def _only_query(script: Script) -> exp.Query:
 def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
     try:
         return read()
+    # The parser bounds parentheses only; other nesting can exceed Python's stack.
     except RecursionError as error:
         raise UnreadableDocument([FieldError("sql", "nested too deeply")]) from error
 

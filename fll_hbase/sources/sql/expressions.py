@@ -65,13 +65,13 @@ class ExpressionInputs:
             self.steps.setdefault(name, column)
 
     def add_query(self, result: QueryResult, kind: str) -> None:
-        """Add a scalar query: its columns are inputs, and what decides about its rows decides here too."""
+        """Add a scalar query: its columns are inputs, and its row dependencies apply here, too."""
         for column in result.columns.values():
             self.add_column(column, kind)
         self.add_rows_of(result)
 
     def add_rows_of(self, result: QueryResult) -> None:
-        """Add what decides about the rows of a query whose values are not used, as in EXISTS."""
+        """Add the row dependencies of a query whose values are not used, as in EXISTS."""
         rows = result.dependencies
         self.indirect |= rows.indirect
         self.dependencies |= RowDependencies(clauses=rows.clauses, reads=rows.reads)

@@ -72,7 +72,7 @@ def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _join(resolver: Resolver, node: exp.Join, start: int) -> None:
-    """Join the tables of the scope from number `start` on to those in front of them."""
+    """Resolve the joins of the tables of the scope from number `start` on with the preceding ones."""
     scope = resolver.scope
     is_filter = bool({node.kind, node.side} & _FILTERING_JOINS)
     keys = [name.name for name in node.args.get("using") or ()]

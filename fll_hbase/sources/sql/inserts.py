@@ -49,6 +49,7 @@ def _on_conflict(
     conflict = node.args["conflict"]
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
+    # `excluded` has the values of the INSERT, so lineage passes through it to their sources.
     excluded = TableSource(("excluded",), ColumnSet(tuple(fields)))
     inner = resolver.in_scope(Scope(resolver.scope.queries, sources=[existing, excluded]))
     select_list = SelectList(inner)
@@ -179,6 +180,7 @@ def _create(
         # Statements that follow read through the view to its tables.
         script.views[name] = result
     else:
+        # A table that replaces a view of the same name hides it.
         script.views.pop(name, None)
     if not is_temporary:
         fields = columns.items if columns.items or columns.is_complete else None

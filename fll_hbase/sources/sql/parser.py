@@ -40,6 +40,7 @@ def parse_script(sql: str, dialect: str) -> Script:
         tokens = parser_dialect.tokenize(sql)
         if _depth(tokens) > DEPTH_MAX:
             raise _sql_error("nested too deeply")
+        # The first error has a position; those that follow are mostly its consequences.
         trees = parser_dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
     except UnreadableDocument:
         raise

@@ -46,12 +46,14 @@ def _pivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
     names = list(_pivot_names(node, fields)) if aggregates else []
     pivoted = [
         (name, replace(aggregate, indirect=aggregate.indirect | keys.indirect))
+        # The parser lists names value by value, with all aggregates of a value in a row.
         for number, name in enumerate(names)
         for aggregate in (aggregates[number % len(aggregates)],)
     ]
     used = {
         column.name.lower() for part in (*node.expressions, *fields) for column in part.find_all(exp.Column)
     }
+    # SQL has no clause for it: a PIVOT groups by every column that it does not use.
     grouping = [(name, column) for name, column in columns.items if name.lower() not in used]
     grouping_fields = frozenset().union(*(as_indirect(column, "group_by") for _, column in grouping))
     resolver.scope.add_dependencies(RowDependencies(grouping_fields))

@@ -11,6 +11,7 @@ from fll_hbase.model.datasets import Dataset, DatasetField
 IndirectInput: TypeAlias = tuple[DatasetField, str]
 """A field with an indirect influence, and the kind of that influence, e.g. `filter`."""
 
+# Bounds on descriptions of operations, which are part of the stored lineage and its checksum.
 CLAUSES_MAX, STEPS_MAX = 40, 40
 TEXT_CHARS_MAX = 2_000
 

@@ -25,7 +25,7 @@ from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import SelectList
 
 RECURSION_ROUNDS_MAX = 20
-"""Rounds until a recursive query whose inputs still grow is left as it is."""
+"""Limit of rounds for a recursive query; inputs that later rounds would add are not recorded."""
 
 
 def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -> Resolver:
@@ -34,7 +34,7 @@ def open_resolver(script: ScriptState, statement_reader: Reader | None = None) -
 
 
 def unknown_result(_: Resolver, __: exp.Expr) -> QueryResult:
-    """Return the result of a statement of which nothing is known."""
+    """Return the result of a statement whose columns are unknown."""
     return QueryResult(ColumnSet((), is_complete=False))
 
 
@@ -78,7 +78,7 @@ def common_table_expressions(resolver: Resolver, node: exp.Expr) -> dict[str, Qu
 
 
 def _resolve_recursive(resolver: Resolver, node: exp.Expr) -> QueryResult:
-    """Resolve a query that refers to itself, again and again until its inputs do not grow any more."""
+    """Resolve a query that refers to itself, in rounds until its inputs are stable."""
     scope = resolver.scope
     anchor = node.this
     while isinstance(anchor, exp.SetOperation):

@@ -67,7 +67,7 @@ class Scope:
         return merge_dependencies(self._dependencies)
 
     def add_dependencies(self, dependencies: RowDependencies) -> None:
-        """Add what a table or join does to the rows."""
+        """Add the row dependencies of a table or join."""
         self._dependencies.append(dependencies)
 
     def add(self, source: TableSource) -> None:
@@ -102,8 +102,8 @@ class Scope:
 class Resolver:
     """Resolves the names and queries of one scope of a script.
 
-    Expressions hold queries and queries hold expressions: `query_reader` is how the modules of expressions
-    get to that of queries, `statement_reader` how queries get to statements that write inside a WITH.
+    Expressions contain queries and queries contain expressions, so their modules would import each other:
+    `query_reader` reads a query in an expression, `statement_reader` a statement that writes inside a WITH.
     """
 
     script: ScriptState

@@ -20,6 +20,7 @@ from fll_hbase.sources.sql.provenance import (
 from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.table_schemas import TableSchemas
 
+# Bounds an answer: a generated script can have thousands of statements.
 WARNINGS_MAX = 100
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
@@ -72,6 +73,7 @@ class ScriptState:
     def write(self, write: TableWrite) -> None:
         """Add a write; a write into a temporary table extends its columns instead."""
         name = write.target.name.lower()
+        # A temporary table is no dataset: its columns carry lineage on to what is made of it.
         if name not in self.temporary:
             self.writes.append(write)
             return
@@ -101,6 +103,7 @@ class ScriptState:
         # Spark reads files as parquet.`/path`.
         if len(parts) == 2 and parts[0].lower() in _FORMATS and "/" in parts[1]:
             return parts[1]
+        # Views of the script have no database, so USE does not complete their names.
         if len(parts) == 1 and self.database and parts[0].lower() not in self.views:
             return f"{self.database}.{parts[0]}"
         return ".".join(parts)

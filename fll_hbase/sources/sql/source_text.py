@@ -19,6 +19,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from fll_hbase.sources.sql.provenance import truncate
 
 _T = TokenType
+# Placeholders for these keep the checksum of a job whose statement contains the current date.
 _LITERALS = {
     *(_T.STRING, _T.NUMBER, _T.RAW_STRING, _T.NATIONAL_STRING, _T.UNICODE_STRING, _T.HEX_STRING),
     *(_T.BIT_STRING, _T.BYTE_STRING, _T.HEREDOC_STRING),
@@ -210,4 +211,5 @@ def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> 
         shown = node if keep_literals else node.transform(hide_literal)
         return truncate(shown.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))
     except RecursionError:
+        # The text is only a description, so a deep expression loses it instead of being refused.
         return "…"

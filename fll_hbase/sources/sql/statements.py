@@ -26,11 +26,13 @@ _STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
     exp.Merge: dml.merge,
 }
 
+# These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
     *(exp.TruncateTable, exp.Alter, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
     *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
+# The library parses these as plain text behind a first word.
 _COMMANDS_WITHOUT_LINEAGE = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
 _DATABASE_BEFORE_TABLE = {"spark", "hive", "trino"}

@@ -36,12 +36,13 @@ class TableSchemas:
     def dataset(self, name: str) -> Dataset:
         """Return the dataset of a table name in any case; the first spelling seen is the dataset's."""
         exact = Dataset(self._namespace, name)
+        # Quoted names may differ in case alone: a schema that lists both keeps them apart.
         if exact in self._schemas:
             return exact
         return Dataset(self._namespace, self._spelling.setdefault(name.lower(), name))
 
     def add_alias(self, name: str, dataset_name: str) -> None:
-        """Let a table name of the SQL, in any case, stand for a dataset of another name."""
+        """Map a table name of the SQL, in any case, to a dataset with another name."""
         self._spelling[name.lower()] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
@@ -53,6 +54,7 @@ class TableSchemas:
     def schema(self, dataset: Dataset) -> TableSchema | None:
         """Return the schema of a table, looked up in the catalogue once; None if it has none."""
         if dataset not in self._schemas:
+            # A lookup reads the store, so None is cached, too.
             names = self._lookup(dataset)
             self._schemas[dataset] = TableSchema(tuple(map(Field, names)), declared=False) if names else None
         return self._schemas[dataset]

@@ -56,6 +56,7 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
         return None
     if len(names) != len(columns.items):
         script.warn(f"{name!r} has {len(names)} columns to write, the query gives {len(columns.items)}")
+    # The shorter side is mapped: the warning above says that they differ.
     pairs = zip(names, columns.values(), strict=False)
     return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
