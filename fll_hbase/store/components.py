@@ -1,4 +1,4 @@
-"""The parts of a store over one table, assembled once for the facade and for Spark workers."""
+"""The readers and the writer of one table, assembled once for `LineageStore` and for Spark workers."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def build_components(
 ) -> StoreComponents:
     """Assemble a store over an open table with the limits of the settings.
 
-    `clock` returns milliseconds since 1970; tests and the simulation pass their own.
+    `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own.
     """
+    # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
     events = EventMerger(table)
     contents = ContentCache(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
     return StoreComponents(

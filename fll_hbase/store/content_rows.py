@@ -44,7 +44,8 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 
 
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
-    """Yield the catalogue cells of a content, which depend on nothing else that is recorded."""
+    """Yield the catalogue cells of a content: its datasets, fields, types and descriptions."""
+    # Of this content alone, never merged with stored cells: the same in any order of arrival (decision 1).
     types = {
         (operation.name, output.name): output.type
         for operation in info.operations
@@ -64,6 +65,7 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
         elif isinstance(operation, Write):
             yield from _description_puts(operation.destination, operation.destination_description)
             for input_field in operation.inputs:
+                # An indirect input of a WRITE influences rows; it is not a field of the destination.
                 if input_field.influence is Influence.DIRECT:
                     target = DatasetField(operation.destination, input_field.name)
                     type_ = types.get((input_field.origin, input_field.name), "")
@@ -71,12 +73,14 @@ def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
-    """Yield the catalogue cells of metadata that comes without a run; an alias is put at both datasets."""
+    """Yield the catalogue and alias cells of metadata that is recorded without a run."""
     row = layout.dataset_row(metadata.dataset)
     yield Put(row, layout.EXISTS, b"")
     yield from _description_puts(metadata.dataset, metadata.description)
     for field in metadata.fields:
         yield from _typed_puts(row, layout.declared_field_column(field.name), field.type)
+    # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
+    # in the catalogue, too: otherwise a query for it would be answered by NotFound.
     for alias in metadata.aliases:
         yield Put(layout.dataset_row(alias), layout.EXISTS, b"")
         yield Put(layout.alias_row(metadata.dataset), layout.alias_column(alias), b"")
@@ -126,6 +130,7 @@ def decode_ranges(cell: Cell) -> Iterator[int]:
 
 def encode_ranges(bits: int) -> bytes:
     """Encode a set of bit numbers: `0-2,7` for bits 0, 1, 2 and 7."""
+    # By a pattern over the binary digits: shifting a number of n bits n times would cost the square of n.
     digits = bin(bits)[:1:-1]
     spans = (match.span() for match in re.finditer("1+", digits))
     return ",".join(
@@ -154,8 +159,9 @@ def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
 
 
 def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
-    """Yield the content row, operations first, so that TooLarge names the operation that exceeds a cell."""
+    """Yield the cells of the content row. Raises TooLarge."""
     row = layout.content_row(info.checksum)
+    # Operations first: their TooLarge names the operation, which the client can split, and not the field map.
     size = 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
@@ -172,7 +178,8 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
-    """Yield the graph of each field, or none if they are larger than the operations they are an index of."""
+    """Yield the graph of each field; nothing if all together exceed `size_bytes`, that of the operations."""
+    # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
     sets = [*info.backward.values(), *info.forward.values()]
     if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_count_spans, sets)) > size_bytes:
         return
@@ -194,7 +201,7 @@ def _json(value: Any) -> bytes:
 
 
 def _field_map_to_json(field_map: FieldMap) -> dict[str, Any]:
-    """Return the field map with indexes in place of datasets and fields; sets are hex, bit n is field n."""
+    """Return the JSON of a field map: datasets by position, sets of fields in hex with bit n for field n."""
     fields: dict[Dataset, list[str]] = {source: [] for source in field_map.sources}
     for field in field_map.fields:
         fields[field.dataset].append(field.name)

@@ -1,4 +1,4 @@
-"""Endpoints of contents: the datasets that a content reads and writes, read from its row and cached."""
+"""Endpoints of contents: the datasets that a content reads and writes, from its row, with a cache."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fll_hbase.model.window import Direction
 from fll_hbase.tables import Row, Table
 
 CACHED_CONTENTS_MAX = 100_000
+"""Contents whose endpoints are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class ContentEndpoints:
     destinations: tuple[Dataset, ...]
 
     def __hash__(self) -> int:
-        """Hash the checksum alone: it identifies the content, and the hash is computed for every run."""
+        """Return the hash of the checksum, which identifies the content."""
+        # Not of all datasets: it is computed for every run, as the key of a cache of prefixes.
         return hash(self.checksum)
 
     def by_direction(self) -> Iterator[tuple[Direction, Dataset]]:
@@ -40,9 +42,9 @@ class ContentEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class EndpointKeys:
-    """One endpoint of a content in one direction, as the prefixes of its references and index rows.
+    """A dataset that a content reads or writes, with the key prefixes of its references and index rows.
 
-    References of runs that started before `horizon_ms` may have been purged.
+    References of runs that started before `horizon_ms` (milliseconds since 1970) may have been purged.
     """
 
     dataset: Dataset
@@ -52,7 +54,7 @@ class EndpointKeys:
 
 
 Horizons: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, int]]
-"""Returns the horizon of each dataset in milliseconds since 1970, 0 where there is none."""
+"""Returns the horizon of each dataset in milliseconds since 1970, 0 without one."""
 
 
 def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:
@@ -64,10 +66,11 @@ def decode_endpoints(key: bytes, row: Row) -> ContentEndpoints:
 
 
 def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEndpoints | CorruptRow]:
-    """Read the endpoints of content rows in one call, by row key.
+    """Read the endpoints of content rows in one call; return them by row key.
 
     Missing rows are left out; a row that cannot be read has its error as value.
     """
+    # Errors are values: an audit reports one bad row and continues, garbage collection raises it.
     keys = list(keys)
     rows = table.rows(keys, columns=(layout.SOURCES, layout.DESTINATIONS)) if keys else {}
     endpoints: dict[bytes, ContentEndpoints | CorruptRow] = {}
@@ -80,7 +83,7 @@ def read_endpoints(table: Table, keys: Iterable[bytes]) -> dict[bytes, ContentEn
 
 
 class EndpointCache:
-    """Endpoints of many contents with the horizons of their datasets, for one scan of a table."""
+    """Endpoints of many contents with the horizons of their datasets, for one scan. For one thread."""
 
     def __init__(self, table: Table, horizons: Horizons) -> None:
         self._table = table
@@ -108,7 +111,9 @@ class EndpointCache:
             )
             for key, read in readable.items()
         }
+        # Missing and unreadable rows are not cached: a writer may put them before the next page.
         self._keys.update(decoded)
+        # From `decoded` and not from the cache, which may have evicted some of them already.
         errors = {key: read for key, read in stored.items() if isinstance(read, CorruptRow)}
         return {**cached, **decoded, **errors}
 

@@ -1,4 +1,4 @@
-"""The store of the settings: its table opened by URL, its limits from `Settings`."""
+"""Open the lineage store that the settings configure: table by URL, limits from `Settings`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
 
 
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
-    """Open the table alone, under the same conditions as `open_store`."""
+    """Open the table of the settings without the store; parameters and errors as for `open_store`."""
+    # Opening a SQLite store creates its file: with a mistyped path a query must fail, not return nothing.
     if not create and not store_exists(settings.store):
         raise ConfigurationError(
             f"there is no store at {settings.store}: `fll sample` or `fll record` makes one,"

@@ -39,22 +39,25 @@ from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 
 BATCH_RUNS = 1000
+"""References of one page when runs are listed."""
+
 _AFTER_ALL_TAILS = b"~"
-"""Sorts behind every reference tail, which begins with a hex digit."""
+"""Sorts after every reference tail, which begins with a hex digit."""
 
 BOTH = (Direction.BACKWARD, Direction.FORWARD)
+"""Both directions, in the order of answers."""
 
-# A sweep may delete a content between the read of its run and its own; the query then starts over and finds
+# Garbage collection may delete a content after a query read its run; the query is executed again and finds
 # neither. Content that stays missing is corruption, and the third attempt raises it.
 _retry_on_missing_content = RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
 
 
 class LineageStore:
-    """Field lineage in a table. Threads may share it.
+    """Records and queries field lineage in a table. Threads may share it.
 
-    Queries raise NotFound for datasets and fields that no run mentions, StoreUnavailable when the table does
-    not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. What a
-    limit of the settings cuts is named in the `truncated_by` of the result.
+    Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
+    does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
+    limit of the settings cuts a result, its `truncated_by` contains that limit.
     """
 
     def __init__(
@@ -84,14 +87,14 @@ class LineageStore:
         return self._group_commit.record(run)
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
-        """Write index rows, references and commit records of run ids again from what their rows hold.
+        """Write index rows, references and commit records of run ids again, computed from their run rows.
 
         Returns the error of each run where that is impossible. Raises StoreUnavailable; repeating is safe.
         """
         return self._components.committer.recommit(runs)
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
-        """Put metadata that comes without a run into the catalogue; durable when this returns."""
+        """Put metadata that is recorded without a run into the catalogue; durable when this returns."""
         puts = run_rows.last_put_per_cell(
             put for dataset in metadata for put in content_rows.metadata_puts(dataset)
         )
@@ -127,6 +130,7 @@ class LineageStore:
             )
             for direction in directions
         ]
+        # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
             self._require_known(dataset)
@@ -165,6 +169,7 @@ class LineageStore:
                     tails[checksum] = min(tail, tails.get(checksum, tail))
         if not graphs:
             self._require_known_field(field)
+        # The checksum decides ties, so that every process merges in the same order.
         checksums = sorted(graphs, key=lambda checksum: (tails.get(checksum, _AFTER_ALL_TAILS), checksum))
         merged = operation_graph.merge(
             [(checksum, graph) for checksum in checksums for graph in graphs[checksum]]
@@ -185,6 +190,7 @@ class LineageStore:
                 truncated_by = (f"runs_max={self._settings.runs_max}",)
                 break
             checksum = committed.checksum
+            # Many runs share a content, so its derivation is computed once and not for each run.
             if checksum not in signatures:
                 signature, steps = self._derivation(checksum, DatasetField(name, field.name))
                 signatures[checksum] = signature
@@ -200,9 +206,9 @@ class LineageStore:
 
     @_retry_on_missing_content
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
-        """Return at most `limit` runs of the window that read or wrote the dataset, failed ones too.
+        """Return at most `limit` runs of the window that read or wrote the dataset, including failed ones.
 
-        Newest first, behind the reference tail `start_after`, which is the `next_after` of the page before.
+        Newest first, after the reference tail `start_after`, which is the `next_after` of the previous page.
         """
         references = heapq.merge(
             *(
@@ -214,6 +220,7 @@ class LineageStore:
         )
         listed: list[ListedRun] = []
         last_tail = b""
+        # A run that read and wrote the dataset, or used several of its names, has several references.
         for tail, group in groupby(references, key=lambda item: item[0]):
             if len(listed) == limit:
                 return RunsPage(tuple(listed), last_tail)
@@ -262,6 +269,7 @@ class LineageStore:
         failed: bool,
     ) -> DatasetLineageSet:
         """Return the lineage of a dataset under all its names, with its aliases renamed to `dataset`."""
+        # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
         relations = DatasetLineageSet({})
         for name in (dataset, *aliases):
             checksums = self._windows.checksums(WindowQuery(direction, name, window, failed))
@@ -280,7 +288,7 @@ class LineageStore:
     def _derivation(
         self, checksum: str, field: DatasetField
     ) -> tuple[simple_view.DerivationSignature | None, tuple[Operation, ...]]:
-        """Return signature and sorted operations of the field in a content; None where it has none."""
+        """Return signature and sorted operations of the field in a content; None and () without any."""
         operations = self._contents.operations(checksum, Direction.BACKWARD, field)
         signature = simple_view.derivation_signature(operations, field) if operations else None
         if signature is None:
@@ -291,7 +299,7 @@ class LineageStore:
     def _writers(
         self, names: Sequence[Dataset], window: Window, *, failed: bool
     ) -> Iterator[tuple[CommittedRun, Dataset]]:
-        """Iterate over the runs that wrote a dataset, newest first, each with the name it wrote to."""
+        """Iterate over the runs that wrote a dataset, newest first, each with the name that it wrote to."""
         runs_by_name = (
             zip(self._windows.runs(query, batch_size=BATCH_RUNS), repeat(query.dataset))
             for query in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
@@ -301,6 +309,7 @@ class LineageStore:
     def _runs_by_tail(
         self, query: WindowQuery, start_after: bytes, limit: int
     ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+        # One more than the page has, which shows whether there is a next page without a second scan.
         batch_size = min(limit + 1, BATCH_RUNS)
         for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
             yield reference_tail_of(committed), committed, query.direction

@@ -1,4 +1,4 @@
-"""Results of store queries: frozen values without JSON, which `rest_json` makes of them."""
+"""Results of store queries: frozen values; `rest_json` encodes them as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fll_hbase.store.run_rows import CommittedRun
 
 @dataclass(frozen=True, slots=True)
 class LineageEntry:
-    """Lineage between two datasets, and the number of hops (from 1) at which the walk reached it first."""
+    """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it."""
 
     relation: DatasetLineage
     level: int
@@ -24,7 +24,7 @@ class LineageEntry:
 
 @dataclass(frozen=True, slots=True)
 class DatasetLineageResult:
-    """Lineage of a dataset over some hops; `truncated_by` names each limit that cut it, as `limit=value`."""
+    """Lineage of a dataset over several hops; `truncated_by` has the limits that cut it, as `limit=value`."""
 
     entries: tuple[LineageEntry, ...]
     truncated_by: tuple[str, ...]
@@ -52,7 +52,7 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Derivations:
-    """All distinct derivations of a field, the one used last first."""
+    """All distinct derivations of a field, the most recently used first."""
 
     derivations: tuple[Derivation, ...]
     truncated_by: tuple[str, ...]
@@ -79,8 +79,8 @@ class RunsPage:
 class RunDetails:
     """The committed state of a run.
 
-    For a run that OpenLineage events describe also its events in order, their lineage merged, and the run
-    facts of each event; empty for a run recorded as a document.
+    For a run recorded by OpenLineage events also its events in order, their merged lineage, and the facts of
+    each event; empty for a run recorded as a document.
     """
 
     committed: CommittedRun

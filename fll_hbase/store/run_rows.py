@@ -19,12 +19,12 @@ from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
 
 _FIELDS_BEFORE_DETAILS = 8
-"""The details are JSON and may contain separators, so a value is split this often at most."""
+"""Number of separators at which a value is split: the details after them are JSON and may contain more."""
 
 _STATES = {state.value.encode(): state for state in State}
 
 CELL_BYTES_MAX = 8 * 2**20
-"""HBase refuses cells of about 10 MiB, and with one of them every row of its batch."""
+"""Longest value of a cell. HBase rejects cells of about 10 MiB, and with one every row of its batch."""
 
 
 class CommittedRun(NamedTuple):
@@ -43,7 +43,7 @@ class CommittedHead(NamedTuple):
 
 
 class LatestDocument(NamedTuple):
-    """The document of a run row that counts, and its number."""
+    """The valid document of a run row, and its number."""
 
     number: int
     value: bytes
@@ -55,7 +55,8 @@ def head_of(committed: CommittedRun) -> CommittedHead:
 
 
 def encode_head(head: CommittedHead) -> bytes:
-    """Encode the commit value of a run that events describe; the rest is read from its events."""
+    """Encode the commit value of a run recorded by events; its program is read from its events."""
+    # With names in each commit record and reference a run would need half as much space again (decision 12).
     return b"%b|%d|%b" % (head.checksum.encode(), head.start_ms, head.state.value.encode())
 
 
@@ -106,17 +107,19 @@ def decode_head(value: bytes) -> CommittedHead:
 
 
 def is_head_only(value: bytes) -> bool:
-    """Return whether a commit value is that of a run which events describe."""
+    """Return whether a commit value is that of a run recorded by events, without names."""
     return value.count(SEPARATOR) == 2
 
 
 def document_put(row: bytes, number: int, value: bytes) -> Put:
-    """Return the cell of one document."""
+    """Return the cell of one document; the column has its number and the digest of its value."""
+    # Two writers that choose the same number at once put two cells: neither undoes the other.
     return Put(row, layout.document_column(number, checksums.digest(value)), value)
 
 
 def latest_document(row: Row) -> LatestDocument | None:
-    """Return the document of the highest number, on a tie that of the greatest digest. Raises CorruptRow."""
+    """Return the document of the highest number; ties go to the greatest digest. Raises CorruptRow."""
+    # Numbers have a fixed width in hex and digests follow them, so the greatest column is the latest.
     latest = max((column for column in row if column.startswith(layout.DOCUMENT)), default=None)
     if latest is None:
         return None
@@ -137,16 +140,19 @@ def input_count(row: Row) -> int:
 
 
 def commit_count(row: Row, value: bytes) -> int:
-    """Return the count under which `value` becomes the commit record that readers use.
+    """Return the count under which `value` becomes the valid commit record.
 
-    That is the number of inputs, unless another record has the same count or a greater one. A purge that
-    deletes the inputs under a writer leaves such a record, and the new one must win.
+    That is the number of inputs. If a record has that count or a greater one, it is the greatest count of all
+    records, or one more if a record of that count has another value.
     """
     inputs = input_count(row)
     counts = {column: _count_in(column) for column in row if column.startswith(layout.COMMIT)}
+    # A purge that overtakes a writer leaves a commit record with a count above the number of cells, which
+    # would hide every later one (decision 15, found by simulation).
     count = max(counts.values(), default=0)
     if count < inputs:
         return inputs
+    # The same value needs no new count: a re-commit of an unchanged row puts the same cell again.
     agreed = all(row[column].value == value for column in counts if counts[column] == count)
     return count if agreed else count + 1
 
@@ -156,7 +162,7 @@ def _count_in(column: bytes) -> int:
 
 
 def event_put(row: bytes, event: RunEvent) -> Put:
-    """Return the cell of one event."""
+    """Return the cell of one event; the column has its time and the digest of its value."""
     value = SEPARATOR.join(
         (event.type.value.encode(), event.lineage_digest.encode(), event.facts_digest.encode())
     )
@@ -176,12 +182,13 @@ def event_body_put(digest: str, body: bytes) -> Put:
 
 
 def commit_put(row: bytes, count: int, value: bytes) -> Put:
-    """Return the commit record of `value`; readers use that of the greatest count."""
+    """Return the commit record of `value`; the one with the greatest count is valid."""
     return Put(row, layout.commit_column(count, checksums.digest(value)), value)
 
 
 def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
-    """Return the value of the commit record that counts; None if no commit of the run has finished."""
+    """Return the value of the valid commit record; None if no commit of the run has completed."""
+    # Fixed-width hex again: the greatest column has the greatest count.
     columns = [column for column in row if column.startswith(layout.COMMIT)]
     return row[max(columns)].value if columns else None
 
@@ -189,6 +196,7 @@ def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
 def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
     """Yield one reference for each dataset that the run read or wrote; `program` is the value."""
     run = committed.run
+    # One cell for each content: a later document of the run adds a cell and hides none.
     column = reference_column(committed.checksum, failed=run.state.failed)
     tail = layout.reference_tail(run.start_ms, run.run)
     for prefix in _reference_prefixes(endpoints):
@@ -213,12 +221,13 @@ def encode_program(run: ProgramRun) -> bytes:
 
 
 def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
-    """Return the length of the longest reference key of a content without its tail."""
+    """Return the length in bytes of the longest reference key of a content without its tail."""
     return max(map(len, _reference_prefixes(endpoints)), default=0)
 
 
 def one_run_per_index_row(runs: Iterable[CommittedRun]) -> Iterable[CommittedRun]:
-    """Return the last run of each day, content and kind of state: others would put the same index rows."""
+    """Return the last run for each combination of content, day and failed or not."""
+    # The others would put the same cells: the evidence of an index row may be any run of the day.
     return {(run.checksum, run.run.state.failed, day_of(run.run.start_ms)): run for run in runs}.values()
 
 
@@ -249,5 +258,5 @@ def checked_put(row: bytes, column: bytes, value: bytes, label: str = "") -> Put
 
 
 def last_put_per_cell(puts: Iterable[Put]) -> list[Put]:
-    """Return one put for each cell, the last one."""
+    """Return one put for each cell: the last one."""
     return list({(put.row, put.column): put for put in puts}.values())

@@ -59,18 +59,18 @@ class Catalogue:
         self._table = table
 
     def namespaces(self, *, start_after: str = "") -> Iterator[str]:
-        """Yield all namespaces behind `start_after`."""
+        """Yield all namespaces after `start_after`."""
         return list_names(NamespaceNames(self._table), start_after=start_after.encode())
 
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[CatalogueDataset]:
-        """Yield the datasets of a namespace whose names begin with `prefix`, behind `start_after`."""
+        """Yield the datasets of a namespace whose names begin with `prefix`, after `start_after`."""
         for dataset, row in self._rows(namespace, prefix=prefix, start_after=start_after):
             yield CatalogueDataset(dataset, _latest_description(row))
 
     def entries(self, key_range: Range) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
-        """Yield the datasets of a range of catalogue keys with their fields, without those of aliases."""
+        """Yield the datasets of a range of catalogue keys with their own fields, not those of aliases."""
         for key, row in self._table.scan(*key_range, columns=(layout.LIGHT,)):
             with in_row(key):
                 dataset = CatalogueDataset(dataset_of(key), _latest_description(row))

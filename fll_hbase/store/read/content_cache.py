@@ -75,8 +75,7 @@ class ContentCache:
         return self._cached(key, lambda: self._read_operations(checksum, direction, field))
 
     def content(self, checksum: str) -> Content:
-        """Return a whole content."""
-        # Operations are not cached: a page of runs would evict what other queries read again and again.
+        """Return a whole content; its operations are not cached."""
         cells = self._operation_cells(checksum)
         with in_row(layout.content_row(checksum)):
             operations = sorted(
@@ -89,11 +88,11 @@ class ContentCache:
         return self._cached(("all", checksum), lambda: self._read_all_operations(checksum))
 
     def _cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
-        """Return the value of the key, cached or from `read`, which returns its size in bytes and the value."""
+        """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
         with self._lock:
             cached = self._cache.get(key)
         if cached is None:
-            # Outside the lock, which would make all threads wait for the table. Two threads may read the same.
+            # Outside the lock, which would make all threads wait for the table; two may read the same row.
             cached = read()
             # LRUCache raises ValueError for an item larger than the whole cache.
             if cached[0] <= self._cache.maxsize:

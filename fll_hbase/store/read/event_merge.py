@@ -91,8 +91,8 @@ class EventMerger:
         events = {
             run: _events(run, rows[run]) for run, value in values.items() if run_rows.is_head_only(value)
         }
-        # One read for the bodies of all runs. Only runs of events need it: their commit records have no program
-        # (decision 12).
+        # One read for the bodies of all runs. Only runs of events need it: their commit records name no
+        # program (decision 12).
         bodies = self.bodies(_digests(event for group in events.values() for event in group))
         committed = {}
         for run, value in values.items():

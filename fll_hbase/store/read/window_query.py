@@ -108,7 +108,7 @@ class WindowReader:
     def runs(
         self, query: WindowQuery, *, start_after: bytes = b"", batch_size: int
     ) -> Iterator[CommittedRun]:
-        """Yield every run that matches, newest first, behind the reference tail `start_after`."""
+        """Yield every run that matches, newest first, after the reference tail `start_after`."""
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
         # A zero byte makes the smallest key after another one, so that the range excludes `start_after`.
@@ -176,7 +176,6 @@ class WindowReader:
         return {tail: value for tail, value in values.items() if value is not None}
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
-        # Sorted by key like the rows of the table, as far as the salt allows; one call for all of them.
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
         keys = {layout.run_row(run): run for run in sorted(runs)}
         rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
@@ -217,8 +216,8 @@ class WindowReader:
 
         Only rows of whole days that were put before the grace period; entries expire after it.
         """
-        # In part of a day a run may be missing only because it started outside the window. The last day of the
-        # index has no end, so it is never whole (decision 7).
+        # In part of a day a run may be missing only because it started outside the window. The last day of
+        # the index has no end, so it is never whole (decision 7).
         whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
         if day < DAY_MAX and _restrict(query.window, day) == whole_day:
             # A commit may be between the index row and the commit record, but none takes the grace period.

@@ -85,6 +85,7 @@ class RunCommitter:
             except TooLarge as error:
                 rejections[batch.run] = error
         self._commit_runs(list(pending.values()), rejections)
+        # Step 7: acknowledge. A run is either rejected or durable and found unchanged by step 6.
         return [
             [rejections[batch.run]] * len(batch.inputs)
             if batch.run in rejections
@@ -187,6 +188,7 @@ class RunCommitter:
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
+        # Step 6 of the runs that are committed; the others start over in any case.
         return again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:

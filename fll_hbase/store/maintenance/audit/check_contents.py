@@ -18,7 +18,7 @@ from fll_hbase.tables import Row
 
 
 class WrongChecksum(CorruptRow):
-    """The checksum of a content row is not that of its operations."""
+    """Raised if the checksum in the key of a content row is not that of its operations."""
 
 
 def collect(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -27,6 +27,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
     facts.present.append(key)
     unknown = [column for column in row if not is_known(key, column)]
     facts.findings += unknown_columns(key, unknown)
+    # The checksum covers the operations alone; every other cell is derived from them and compared below.
     try:
         content = rebuild_content(checksum, row)
     except WrongChecksum as error:
@@ -34,6 +35,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
         return
     cells = {column: cell.value for column, cell in row.items() if column not in unknown}
     wrong = sorted(_differing_columns({put.column: put.value for put in content.data}, cells))
+    # One repair for all cells: the operations are proven by the checksum, so the row can be encoded again.
     if wrong:
         detail = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
         facts.findings.append(Finding(Kind.WRONG_CELLS, key, detail, Repair(key)))
@@ -41,7 +43,10 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def rebuild_content(checksum: str, row: Row) -> EncodedContent:
-    """Encode the operations of a content row again. Raises CorruptRow, or WrongChecksum, which is one."""
+    """Encode the operations of a content row again.
+
+    Raises WrongChecksum if they do not match `checksum`, another CorruptRow if they cannot be decoded.
+    """
     cells = {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
     try:
         texts = {
@@ -52,6 +57,7 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
     computed = checksums.checksum_of_texts(texts)
     if computed != checksum:
         raise WrongChecksum(f"its {len(texts)} operations have checksum {computed}")
+    # Lenient: contents of events may have no READ or no WRITE.
     try:
         return content_rows.encode_content(
             lineage.build_lineage_lenient([content_rows.decode_operation(cell) for cell in cells.values()])

@@ -14,7 +14,8 @@ from fll_hbase.tables import Cell, Row
 
 
 def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a reference. Its key is parsed only if no run needs it, when it is rechecked."""
+    """Add the facts of a reference. The key is not validated."""
+    # A malformed key matches the need of no run, and is parsed when it is rechecked: most are never parsed.
     for column, cell in known_cells(key, row, facts).items():
         facts.present.append(cell_text(key, column, cell.value))
 
@@ -26,11 +27,12 @@ def collect_index(key: bytes, row: Row, facts: RowFacts) -> None:
         sample = layout.parse_reference_tail(cell.value)
         if day_of(sample.start_ms) != day:
             raise CorruptRow(f"{column.decode()} is a run of another day: {cell.value!r}")
+        # Without the value: the evidence may be any run of the day with that content.
         facts.present.append(cell_text(key, column))
 
 
 def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a catalogue row; all cells are allowed: metadata puts them too. Raises CorruptRow."""
+    """Add the facts of a catalogue row. Raises CorruptRow."""
     if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
     for column, cell in known_cells(key, row, facts).items():
@@ -39,6 +41,7 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         text = cell_text(key, column, cell.value)
         facts.present.append(text)
+        # Metadata recorded without a run puts the same cells: a cell that no content needs is not a finding.
         facts.allowed.append(text)
 
 
@@ -55,7 +58,7 @@ def collect_aliases(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of an event body, which its digest identifies. Raises CorruptRow."""
+    """Add the facts of an event body. Raises CorruptRow."""
     facts.present.append(key)
     if layout.EVENT_BODY not in known_cells(key, row, facts):
         raise CorruptRow(f"has {sorted(row)!r}, but not {layout.EVENT_BODY!r}")
@@ -63,6 +66,7 @@ def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
     if layout.event_body_row(digest(body)) != key:
         facts.findings.append(Finding(Kind.ALTERED, key, layout.EVENT_BODY.decode()))
         return
+    # Lineage and facts bodies share the prefix and have no mark of their kind: it has to decode as either.
     try:
         run_events.decode_lineage(body)
     except CorruptRow:
@@ -70,7 +74,7 @@ def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
-    """Return the cells of columns that this release knows, and add a note on the others."""
+    """Return the cells of known columns, and add a finding on the others, which a newer release may use."""
     unknown = [column for column in row if not is_known(key, column)]
     if not unknown:
         return row

@@ -26,6 +26,7 @@ CACHED_MAX = 100_000
 """Bound of cached programs, and of index rows that were reported already."""
 
 _COUNT_DIGITS = 8
+# Keyed by bytes, so that the fast path decodes nothing.
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_COMMIT = layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
@@ -33,11 +34,11 @@ _EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
 _COMMIT = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
 
 Endpoints: TypeAlias = Mapping[bytes, Sequence[EndpointKeys]]
-"""Endpoints of the contents that can be read, by content row."""
+"""Endpoints by content row, without contents that are missing or unreadable."""
 
 
 class RunIndexFacts(NamedTuple):
-    """The bytes of which references and index rows of a run consist."""
+    """The parts of a run's references and index rows; `program` is the value of the references."""
 
     checksum: bytes
     start_ms: int
@@ -60,7 +61,7 @@ class RunColumns(NamedTuple):
 
 
 class RunRowChecker:
-    """Collects facts of run rows. With `once` an index row that many runs share is reported nearly once."""
+    """Collects facts of run rows. With `once` an index row that many runs need is added once, rarely more."""
 
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
@@ -80,10 +81,12 @@ class RunRowChecker:
         facts.findings += unknown_columns(key, columns.unknown)
         altered = [column for column in (*columns.documents, *columns.events) if _is_altered(row, column)]
         facts.findings += [Finding(Kind.ALTERED, key, column.decode()) for column in altered[:1]]
+        # Sorted columns have fixed-width counts, so the last one is valid.
         value = row[columns.commits[-1]].value if columns.commits else None
         faults = [] if altered else list(self._faults(key, row, columns, value))
         facts.findings += faults
-        # What a faulty row claims to need may be wrong: it is allowed, so that neither side is reported.
+        # The needs of a faulty row may be wrong. They are allowed, not expected: neither a missing cell nor
+        # one that no other run needs is reported.
         sound = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         needed = facts.expected if sound else facts.allowed
         index_facts = self._decode_commit(key, value)
@@ -93,12 +96,14 @@ class RunRowChecker:
             self._add_indexes(run, index_facts, endpoints, needed, facts.allowed)
 
     def _decode_single_document(self, row: Row) -> RunIndexFacts | None:
-        """Fast path for nearly all rows: one sound document and its commit. None for any other row."""
+        """Return the facts of a row with one valid document and its commit record; None for any other row."""
+        # Nearly all rows are of this form, and this check avoids decoding them.
         if len(row) != 2:
             return None
         (document, document_cell), (commit, commit_cell) = sorted(row.items())
         value = document_cell.value
         fields = value.split(SEPARATOR, 3)
+        # A hit means that the same names were decoded before, so they are valid.
         program = self._programs.get(fields[-1])
         if (
             program is None
@@ -113,9 +118,10 @@ class RunRowChecker:
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
     def _decode_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
-        """Return what a commit value claims; None for one that cannot be read, which is a finding anyway."""
+        """Return the parts of a commit value; None without one or if it cannot be read."""
         if value is None:
             return None
+        # A commit record that cannot be read differs from the inputs, which is a finding already.
         try:
             head, program = run_rows.decode_head(value), self._program(key, value)
         except CorruptRow:
@@ -125,7 +131,8 @@ class RunRowChecker:
     def _contents(
         self, key: bytes, row: Row, columns: RunColumns, index_facts: RunIndexFacts | None
     ) -> Iterator[bytes]:
-        """Yield the content rows of the commit and of the latest document."""
+        """Yield the content rows of the commit and of the latest document. Raises CorruptRow."""
+        # Garbage collection keeps both: a document that is not committed yet names its content already.
         contents = {layout.CONTENTS + index_facts.checksum} if index_facts else set()
         if columns.documents:
             latest = row[columns.documents[-1]].value
@@ -141,7 +148,8 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add references and index rows; those before a horizon are only allowed, as a purge deletes them."""
+        """Add the references and index rows of a run to `needed`, those before a horizon to `allowed`."""
+        # A dataset with an earlier cut-off than others loses its references to the run in a purge: `d:h`.
         checksum, start_ms, failed, program = index_facts
         endpoint_keys = endpoints.get(layout.CONTENTS + checksum, ())
         column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
@@ -161,6 +169,7 @@ class RunRowChecker:
                 self._note_reported(shared)
 
     def _note_reported(self, shared: tuple[bytes, int, bool]) -> None:
+        # Clearing costs some repeated texts only; hashes of equal texts are grouped anyway (decision 16).
         if len(self._reported) >= CACHED_MAX:
             self._reported.clear()
         self._reported.add(shared)
@@ -177,19 +186,24 @@ class RunRowChecker:
         return program
 
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
+        """Yield what is wrong with the commit record of a run row, at most one finding."""
         repair = Repair(key)
         commits, inputs = columns.commits, columns.inputs
         count = _count_of(commits[-1]) if commits else -1
+        # Not an error: a writer between steps 3 and 5, or one that died there.
         if value is None or count < inputs:
             commit = f"commit of {count}" if commits else "no commit"
             yield Finding(Kind.UNFINISHED, key, f"{inputs} documents and events, {commit}", repair)
             return
+        # The count of a new record exceeds those of records that differ (`commit_count`), unless two writers
+        # derived different records of the same cells.
         rivals = [column for column in commits[:-1] if _count_of(column) == count]
         if any(row[column].value != value for column in rivals):
             yield Finding(Kind.COMMITS_CONFLICT, key, f"{len(rivals) + 1} commits of {count}", repair)
         elif not inputs:
             yield Finding(Kind.INPUT_MISSING, key, "a commit, but no document or event")
         elif not self._agrees(row, columns, value):
+            # A count above the number of cells alone is not a fault: writers that a purge overtook leave it.
             if inputs < count:
                 detail = f"a commit of {count}, but {inputs} documents and events"
                 yield Finding(Kind.INPUT_MISSING, key, detail)
@@ -197,17 +211,18 @@ class RunRowChecker:
                 yield Finding(Kind.COMMIT_MISMATCH, key, commits[-1].decode(), repair)
 
     def _agrees(self, row: Row, columns: RunColumns, value: bytes) -> bool:
-        """Return whether the commit matches the inputs; faulty event bodies have their own finding."""
+        """Return whether the commit record matches the inputs; True if event bodies cannot be read."""
         if columns.documents:
             return row[columns.documents[-1]].value == value
         try:
             return self._events.merged_head(run_rows.decode_events(row)) == value
         except CorruptRow:
+            # Missing and faulty event bodies have findings of their own.
             return True
 
 
 def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
-    """Sort the columns of a run row by kind. Raises CorruptRow for malformed ones of a known kind."""
+    """Return the columns of a run row by kind. Raises CorruptRow for malformed ones of a known kind."""
     columns = RunColumns([], [], [], [])
     for column in sorted(row):
         if _DOCUMENT.fullmatch(column):

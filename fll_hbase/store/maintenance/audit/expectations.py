@@ -10,12 +10,12 @@ import xxhash
 from fll_hbase.store.maintenance.audit.findings import Finding
 
 EXPECTED, PRESENT, ALLOWED, FAULT = 1, 2, 4, 8
-"""Flags of a text: some row needs it; it is stored; it may be stored or not; it is a finding itself."""
+"""Flags of a text: a row needs it; it is stored; it may be stored or missing; it is a finding itself."""
 
 
 @dataclass(slots=True)
 class RowFacts:
-    """Facts of one or many rows, as texts: a row key alone, or row, column and, where it counts, value."""
+    """Facts of one or many rows, as texts: a row key, or a cell as returned by `cell_text`."""
 
     expected: list[bytes] = field(default_factory=list)
     present: list[bytes] = field(default_factory=list)
@@ -31,12 +31,13 @@ class RowFacts:
 
 
 def cell_text(row: bytes, column: bytes, value: bytes = b"") -> bytes:
-    """Return the text of a cell."""
+    """Return the text of a cell; without `value` that of the column, whatever its value."""
+    # No valid key or column contains a line feed: names are escaped.
     return b"%b\n%b\n%b" % (row, column, value)
 
 
 def fault_key(finding: Finding) -> bytes:
-    """Return the text of a finding: findings of one kind in one row are the same."""
+    """Return the text of a finding; findings of one kind in one row have the same text."""
     return b"%b\n!%b" % (finding.row, finding.kind.name.encode())
 
 
@@ -51,9 +52,10 @@ def column_of(text: bytes) -> bytes:
 
 
 text_hash = xxhash.xxh3_64_intdigest
-"""The 64 bits that represent a text."""
+"""Return the 64-bit hash that represents a text; a collision may hide one error (decision 16)."""
 
 
 def is_mismatch(flags: int) -> bool:
-    """Return whether the flags of one text contradict each other, or report a finding."""
+    """Return whether the combined flags of one text are a finding, a missing cell or an unneeded one."""
+    # Missing: expected, not present. Unneeded: present and nothing else. Allowed alone is neither.
     return bool(flags & FAULT) or flags & (EXPECTED | PRESENT) == EXPECTED or flags == PRESENT

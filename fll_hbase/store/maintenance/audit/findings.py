@@ -36,10 +36,11 @@ class Kind(Enum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it has to be repaired; notes are left to writers, to sweeps, or to a newer release."""
+        """Whether it has to be repaired; writers, garbage collection or a newer release resolve the notes."""
         return self not in _NOTES
 
 
+# Readers ignore all of these: leftovers of interrupted commits, hints of replaced runs, newer columns.
 _NOTES = frozenset(
     {
         Kind.UNKNOWN_COLUMN,
@@ -73,7 +74,7 @@ NO_REPAIR = Repair()
 
 
 class Finding(NamedTuple):
-    """One finding at a row, in words, and its repair."""
+    """One finding at a row, its description, and its repair, NO_REPAIR if there is none."""
 
     kind: Kind
     row: bytes
@@ -82,6 +83,6 @@ class Finding(NamedTuple):
 
 
 def unknown_columns(key: bytes, columns: list[bytes]) -> list[Finding]:
-    """Return the note on columns of a row that this release does not know, or nothing if there are none."""
+    """Return one finding for all `columns` of a row, unknown to this release; an empty list without any."""
     names = ", ".join(column.decode(errors="backslashreplace") for column in sorted(columns))
     return [Finding(Kind.UNKNOWN_COLUMN, key, names)] if columns else []

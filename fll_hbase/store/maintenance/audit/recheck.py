@@ -1,7 +1,7 @@
 """Re-read suspicious rows before reporting them, since the table is in use while it is audited.
 
-A row is read for what it needs, then what it needs, then the row again. Writers put what a row needs before
-the row, and sweeps delete it after the row; so it is missing only if the row still needs it.
+The needed rows are read first, then the row that needs them once more. Writers put needed cells before the
+row, and garbage collection deletes them after it. So a cell is missing only if the row still needs it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NO_FACTS = RowFacts()
 
 
 class Mismatches(NamedTuple):
-    """Hashes of texts that are needed but not present, that nothing needs, and of findings."""
+    """Hashes of texts that are expected but not present, of texts that no row needs, and of findings."""
 
     missing: AbstractSet[int]
     left: AbstractSet[int]
@@ -62,7 +62,7 @@ class _Suspects:
 
 
 class Rechecker:
-    """Turns mismatching hashes into findings."""
+    """Finds the rows of mismatching hashes, reads them again and yields findings. For one thread."""
 
     def __init__(self, table: Table, mismatches: Mismatches) -> None:
         self._table = table
@@ -78,7 +78,8 @@ class Rechecker:
         suspects = self._suspects(page)
         if suspects.empty:
             return
-        # The order of the reads matters: first what is needed, then the rows that need it.
+        # The order of the reads matters: first the needed rows, then the rows that need them. In the other
+        # order a run that is purged between the reads would be reported with a missing content.
         needed = self._read({row_of(text) for _, text in suspects.missing})
         needed_facts = self._facts(needed)
         rows = dict(page)
@@ -97,7 +98,8 @@ class Rechecker:
                 yield from self._report_once(text, _unneeded(key, text, current))
 
     def _report_once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
-        """Report each mismatch once; report it again only if the second finding is repairable."""
+        """Yield the finding with its hash unless it was reported; again only if this one is repairable."""
+        # Several rows may need the same missing cell, and perhaps only one of them can be committed again.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
             self._reported.add(report)
@@ -109,7 +111,7 @@ class Rechecker:
         for key, facts in self._collector.collect_each(page).items():
             left = [(key, text) for text in facts.present if text_hash(text) in mismatches.left]
             suspects.left += left
-            # A content that no run needs is to be swept, so it may lack anything else.
+            # A content that no run needs is garbage; its catalogue rows are deleted before it.
             if left and key.startswith(layout.CONTENTS):
                 continue
             missing = (text for text in facts.expected if text_hash(text) in mismatches.missing)
@@ -123,12 +125,15 @@ class Rechecker:
         return self._table.rows(sorted(keys)) if keys else {}
 
     def _facts(self, rows: dict[bytes, Row]) -> dict[bytes, RowFacts]:
-        # A new collector: horizons and contents that were cached during the scan may have changed.
+        # A new collector: a horizon that was cached during the scan may have changed, a content been deleted.
         return FactCollector(self._table).collect_each(list(rows.items()))
 
 
 def _owners(key: bytes, text: bytes, row: Row) -> list[bytes]:
-    """Return the run row that would need a reference or index row, for a reference also the content row."""
+    """Return the run row that would need a reference or index row, for a reference also the content row.
+
+    Empty for other rows and for malformed keys.
+    """
     try:
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
@@ -146,7 +151,7 @@ def _column(key: bytes, text: bytes) -> bytes:
 
 
 def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Finding:
-    """Return the finding of a text that nothing needs; a malformed reference or index row is unreadable."""
+    """Return the finding of a text that no row needs: UNREADABLE for a malformed reference or index row."""
     column = _column(key, text)
     detail = column.decode(errors="backslashreplace")
     try:
@@ -162,12 +167,10 @@ def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Findin
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
-    """Return the finding of a text that the row `key` needs.
-
-    A content of events can be merged again from their bodies; any other content has no second copy.
-    """
+    """Return the finding of a text that the row `key` needs, with a repair if it can be derived again."""
     row, column = row_of(text), column_of(text)
     kind = _MISSING[row[:2]]
+    # A content of events can be merged again from their bodies; any other content has no second copy.
     from_events = run_rows.latest_document(needing) is None
     lost = kind is Kind.MISSING_PART or (kind is Kind.MISSING_CONTENT and not from_events)
     stored = needed.get(row, {}).get(column)
@@ -180,7 +183,9 @@ def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) ->
 
 
 def _is_program(value: bytes) -> bool:
-    """Return whether some run may have put the value: of runs with equal references the last one wins."""
+    """Return whether the value of a reference has the form of a program, or is empty."""
+    # Such a reference is a note, not an error: two documents of one run with equal content and start put the
+    # same cell, and the last one wins.
     fields = value.split(b"|")
     try:
         return not value or len([unescape(text) for text in fields]) == _PROGRAM_FIELDS
@@ -189,7 +194,8 @@ def _is_program(value: bytes) -> bool:
 
 
 def _needs(facts: RowFacts, text: bytes) -> bool:
-    """Return whether a row needs a cell after all; one with another value is reported as missing."""
+    """Return whether a row needs the cell of a text, whatever its value."""
+    # A cell with another value than needed is reported as missing, and must not be reported twice.
     cell = cell_text(row_of(text), column_of(text))
     return any(needed == text or needed.startswith(cell) for needed in (*facts.expected, *facts.allowed))
 

@@ -1,4 +1,4 @@
-"""Repair of findings: contents and aliases are put again, runs are committed again. Nothing is deleted."""
+"""Repair of findings: contents and aliases are put again, runs are re-committed. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from fll_hbase.tables import Batch, Put, Row, Table
 
 
 def next_repairs(findings: Iterable[Finding], tried: AbstractSet[Repair]) -> set[Repair]:
-    """Return the repairs to do next, without those that were tried.
-
-    Contents and aliases come before runs: a commit relies on its content.
-    """
+    """Return the repairs to do next, without `tried`: contents and aliases if there are any, else runs."""
+    # A commit reads the datasets of its run from the content row, so that row has to be repaired first.
     repairs = {finding.repair for finding in findings if finding.repair != NO_REPAIR} - tried
     return {repair for repair in repairs if not repair.is_run} or repairs
 
@@ -38,12 +36,14 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
 
 
 def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageError]:
-    """Commit runs again; return the errors. A row that cannot be read stops no other run."""
+    """Commit runs again; return the errors by run id. Raises StoreUnavailable."""
     try:
         return store.recommit(runs)
     except CorruptRow as error:
         if len(runs) == 1:
             return {runs[0]: error}
+        # The error of an unreadable content ends the whole call and does not name the run: bisect. Commits
+        # are idempotent, so committing some runs twice is harmless.
         half = len(runs) // 2
         return {**_recommit(store, runs[:half]), **_recommit(store, runs[half:])}
 
@@ -54,6 +54,7 @@ def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
         if not row:
             raise CorruptRow("the content is missing")
         content = check_contents.rebuild_content(ranges.checksum_of(key), row)
+        # Catalogue before content, as in step 3 of a commit.
         return [content.catalogue, content.data]
     column = layout.alias_column(ranges.dataset_of(key))
     return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]

@@ -19,7 +19,7 @@ from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row, Table
 
 PAGE_ROWS, LARGE_ROWS = 1_000, 20
-"""Rows of a page; of rows that may be large, contents and event bodies, fewer."""
+"""Rows of a page; LARGE_ROWS for contents and event bodies, whose cells may have 8 MiB each."""
 
 KeyedRow: TypeAlias = tuple[bytes, Row]
 Collector: TypeAlias = Callable[[bytes, Row, RowFacts], None]
@@ -48,7 +48,7 @@ def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
 
 
 class FactCollector:
-    """Collects facts of rows. It caches contents and horizons as first read, so it is not to live long."""
+    """Collects facts of rows. For one scan: contents and horizons are cached as first read."""
 
     def __init__(self, table: Table, *, once: bool = False) -> None:
         self._table = table
@@ -80,10 +80,12 @@ class FactCollector:
             else:
                 raise CorruptRow("no kind of row has this prefix")
         except CorruptRow as error:
+            # An audit continues: one unreadable row must not hide the other findings.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error)))
 
     def _readable_endpoints(self, page: Sequence[KeyedRow]) -> Endpoints:
-        """Return the endpoints of the contents of all commits of a page, where those can be read."""
+        """Return the endpoints of the contents of all commits of a page, without unreadable ones."""
+        # One read for the page. Contents that cannot be read are findings of their own rows.
         read = self._endpoints.read(_committed_contents(page))
         return {key: keys for key, keys in read.items() if not isinstance(keys, CorruptRow)}
 
@@ -93,6 +95,7 @@ class FactCollector:
         }
         rows = self._table.rows(list(missing), columns=(layout.LIGHT,)) if missing else {}
         read = {dataset: _horizon_ms(rows.get(key, {})) for key, dataset in missing.items()}
+        # Before the update, which may evict them.
         cached = {dataset: self._horizons_ms[dataset] for dataset in datasets if dataset not in read}
         self._horizons_ms.update(read)
         return {**cached, **read}
@@ -108,7 +111,8 @@ def _committed_contents(page: Sequence[KeyedRow]) -> Iterator[bytes]:
 
 
 def _horizon_ms(row: Row) -> int:
-    """Return the latest horizon of a catalogue row, 0 without one; malformed ones are findings elsewhere."""
+    """Return the latest horizon of a catalogue row in milliseconds since 1970, 0 without one."""
+    # Each purge puts a cell of its own; the latest is valid. `collect_dataset` reports malformed ones.
     horizons = []
     for column in row:
         if column.startswith(layout.HORIZON):
