@@ -30,7 +30,7 @@ _WITH = "With --sql or --pipeline:"
 
 @dataclass(frozen=True, slots=True)
 class FileRun:
-    """The run that a file is recorded as; `arguments` are the values of macros of a pipeline."""
+    """The run that a file of SQL or a pipeline is recorded as; `arguments` are values of pipeline macros."""
 
     kind: str
     application: str
@@ -41,7 +41,7 @@ class FileRun:
     arguments: dict[str, str] = field(default_factory=dict)
 
     def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
-        """Yield the one document that records the file, or why it cannot be recorded."""
+        """Yield the document that records the file, or the error of a file that is too long or unreadable."""
         # One byte more than is accepted shows that a file is too long without reading all of it.
         raw = file.read(bytes_max + 1)
         error: LineageError | None = None

@@ -110,7 +110,7 @@ def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: i
 
 
 def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
-    """Yield the artifacts of a dbt project as one document, or why they cannot be read."""
+    """Yield the artifacts of a dbt project as one document, or the error of artifacts that cannot be read."""
     try:
         yield InputLine(1, json.dumps(dbt.read_target(target, dataset_namespace=dataset_namespace)).encode())
     except LineageError as error:

@@ -49,7 +49,7 @@ def print_json(body: Any) -> None:
 
 
 def print_err(text: str) -> None:
-    """Print a line to standard error, so that standard output has the answer alone."""
+    """Print a line to standard error, so that standard output contains the answer only."""
     click.echo(text, err=True)
 
 
