@@ -52,7 +52,7 @@ class FieldQuery:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The JSON body of the REST contract; `incomplete` says why it is not complete, and is empty if it is."""
+    """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete."""
 
     body: Any
     incomplete: str = ""
@@ -68,19 +68,19 @@ def truncation_hint(bounds: Iterable[str]) -> str:
 class LineageClient(ABC):
     """Records and queries lineage, in a store of this process or through a server.
 
-    Every method raises LineageError; both implementations give equal answers and equal errors.
+    Every method raises LineageError; both implementations return equal answers and raise equal errors.
     """
 
     @abstractmethod
     def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
         """Record a batch of documents; return for each, in order, its result or why it was refused.
 
-        Raises LineageError if it is not known what was recorded: then sending all of them again is safe.
+        Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
         """
 
     @abstractmethod
     def lineage(self, query: LineageQuery) -> Answer:
-        """Return which fields of which datasets produce which, as a list of entries."""
+        """Return dataset lineage: for each pair of datasets an entry with the pairs of their fields."""
 
     @abstractmethod
     def field(self, query: FieldQuery) -> Answer:

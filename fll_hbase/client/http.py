@@ -34,7 +34,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.write.pending_run import CommitResult
 
 BATCH_FORMAT = FORMATS[0]
-"""The only format whose route has a form for many documents, `/batch`."""
+"""The only format with a second route for many documents, `/batch`."""
 
 _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "openlineage": (("api", "v1", "lineage"), {}),
@@ -44,7 +44,7 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 
 class HttpClient(LineageClient):
-    """A server; `now` in windows is the server's. Requests are retried for `timeout_seconds` in all."""
+    """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries."""
 
     def __init__(self, url: str, *, timeout_seconds: float = 60.0) -> None:
         self._session = HttpSession(url, timeout_seconds=timeout_seconds)
@@ -152,7 +152,7 @@ def _next_page(response: requests.Response) -> dict[str, str] | None:
 
 
 def _can_be_line(document: LocatedDocument) -> bool:
-    """Return whether a document can be one line of a batch request: valid so far, and without a line feed."""
+    """Return whether a document can be one line of a batch request: of its format, without a line feed."""
     return (
         document.line.error is None
         and document.head.format is BATCH_FORMAT
@@ -164,7 +164,7 @@ def _can_be_line(document: LocatedDocument) -> bool:
 def _without_namespace(document: LocatedDocument) -> LineageError:
     """Return the error of a document whose URL cannot be built, because no namespace is known.
 
-    It is the error that a local store gives: every error of the document, `namespace` among them.
+    It is equal to that of a local store: all errors of the document, the missing namespace included.
     """
     # No catalogue is needed: a document without a namespace is refused whatever its columns are.
     reader = DocumentReader(columns=lambda _: None)

@@ -30,10 +30,10 @@ _INVALID_URL = (
 
 
 class HttpSession:
-    """Connections to one server. Threads may use it in turn.
+    """Connections to one server. Threads may share it, one at a time.
 
-    A request that does not reach the server, or finds it busy, is retried no sooner than the Retry-After of
-    the response, for `timeout_seconds` in all; one attempt waits `read_seconds` for its response.
+    A request that does not reach the server, or is answered with a status of BUSY, is retried after at least
+    the Retry-After of the response, for `timeout_seconds` in all; an attempt waits `read_seconds` for data.
     """
 
     def __init__(self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0) -> None:
