@@ -1,4 +1,4 @@
-"""Batches of documents: bounded in number and size, in the order given."""
+"""Batches of documents: bounded in number and size, in the order of the input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH_BYTES_MAX = 2**23
 
 @dataclass(frozen=True, slots=True)
 class LocatedDocument:
-    """A line, what detection found of it, and the namespace it is recorded in; empty where none is known."""
+    """A line, its detected format and run, and the namespace it is recorded in, empty if that is unknown."""
 
     line: InputLine
     head: DocumentHead
@@ -26,7 +26,7 @@ class LocatedDocument:
 
 
 def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
-    """Detect the format of a line; `namespace` is that of documents that name none, and may be empty."""
+    """Return a line with its format and namespace; `namespace` is that of documents without one, or empty."""
     head = detect(line.raw)
     document_namespace = namespace if head.namespace is None else head.namespace
     # A namespace that is too long has no URL: the reader refuses it with the other errors of the document.
@@ -68,9 +68,10 @@ def split_batches(
     key: Callable[[T], str] = lambda _: "",
     is_alone: Callable[[T], bool] = lambda _: False,
 ) -> Iterator[list[T]]:
-    """Split items into batches of at most `items_max` and BATCH_BYTES_MAX; an item that is larger is alone.
+    """Yield batches of at most `items_max` items and BATCH_BYTES_MAX bytes; a larger item is a batch itself.
 
-    Items with the same key, unless it is empty, are in different batches.
+    Items with the same key, unless it is empty, are in different batches; an item for which `is_alone`
+    returns true is the only one of its batch.
     """
     batch: list[T] = []
     keys: set[str] = set()

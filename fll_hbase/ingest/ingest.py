@@ -19,9 +19,9 @@ def ingest(
 ) -> list[RecordResult | LineageError]:
     """Record all runs in one call, then the metadata of accepted documents; return one result each, in order.
 
-    An error given is returned in its position. A document is refused with the error of its first refused
-    run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable: then any of the
-    documents may be stored, and sending all again is safe.
+    An error among the documents is returned in its position. A document is refused with the error of its
+    first refused run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
+    then any of the documents may be stored, and sending all again is safe.
     """
     parsed = [document for document in documents if isinstance(document, ParsedDocument)]
     answers = iter(_record(store, [run for document in parsed for run in document.runs]))

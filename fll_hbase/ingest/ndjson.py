@@ -31,10 +31,10 @@ class InputLine:
 
 
 def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
-    """Read the documents of a file that may be gzipped, each at most `bytes_max` long.
+    """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
-    Where the first line is not JSON by itself and the second does not begin an object, the file is one
-    document over many lines; else there is one a line, and blank lines are skipped.
+    If the first line is not JSON by itself and the second does not begin an object, the file is one document
+    over many lines; otherwise each line is a document, and blank lines are skipped.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
@@ -65,10 +65,10 @@ def open_stream(read: Callable[[int], bytes], *, head: bytes = b"", gzipped: boo
 
 
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
-    """Read the lines that are not blank. What cannot be read is an error in its place.
+    """Yield the lines that are not blank; a line that cannot be read has its error instead of bytes.
 
-    A line of more than `line_bytes_max` is skipped. After more than `bytes_max` in all, broken gzip or a
-    broken connection (an UnreadableDocument of `body`) there are no more lines.
+    A line of more than `line_bytes_max` bytes is skipped. After more than `bytes_max` bytes in all, broken
+    gzip or a broken connection (UnreadableDocument, raised by `body`), that error is the last line.
     """
     return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
 

@@ -31,9 +31,9 @@ class RecordOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordResult:
-    """An accepted document: the store's result for each of its runs in order, all durable.
+    """The result of an accepted document: those of its runs in order, all durable, and its metadata.
 
-    A document that is refused has no result: a LineageError is in its position instead.
+    A refused document has no result: a LineageError is in its position instead.
     """
 
     runs: tuple[CommitResult, ...] = ()

@@ -11,9 +11,10 @@ from fll_hbase.sources.native.cached_reader import CachedDocumentReader
 
 
 class DocumentReader:
-    """Reads documents of every format; threads may share it, and with it the cache of parsed operations.
+    """Reads documents of every format; threads may share it and its cache of parsed operations.
 
-    `columns` looks up the fields of tables that SQL does not name: the store's catalogue, or nothing.
+    `columns` returns the fields of a dataset, for SQL such as `SELECT *` that does not name them: from the
+    catalogue of a store, or None for unknown fields.
     """
 
     def __init__(self, *, columns: sql.FieldLookup, name_rules: NameRules | None = None) -> None:
@@ -29,11 +30,11 @@ class DocumentReader:
     def read(
         self, raw: bytes, head: DocumentHead | DocumentFormat, *, namespace: str | None, now_ms: int
     ) -> ParsedDocument:
-        """Read a document that `detect` has looked at, or one of a known format.
+        """Return the runs and metadata of a document, whose `head` is that of `detect` or a known format.
 
-        `namespace` is that of documents that name none; None where they must. `now_ms` is the time of those
-        without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
-        StoreUnavailable where the catalogue is needed and does not answer.
+        `namespace` is that of documents without one; None if they must name it. `now_ms` is the time of
+        documents without one. Raises UnreadableDocument or InvalidLineage with every error, TooLarge, and
+        StoreUnavailable if the catalogue is needed and does not answer.
         """
         document_format = head if isinstance(head, DocumentFormat) else head.format
         operations = None if isinstance(head, DocumentFormat) else head.operations

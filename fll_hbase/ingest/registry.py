@@ -23,9 +23,9 @@ from fll_hbase.sources.native.document import Reading
 class ReadContext:
     """Inputs of a reader beside the document.
 
-    `namespace` is that of documents that name none (None: they must name their own), `now_ms` the time of
-    those without one, `columns` the fields of tables that SQL does not name. `operations` are the bytes of
-    the member of that name where detection has found them already.
+    `namespace` is that of documents without one (None: they must name it), `now_ms` the time of documents
+    without one; `columns` returns the fields of a dataset for SQL that does not name them. `operations` are
+    the bytes of the member `operations` if detection has already found them.
     """
 
     native: CachedDocumentReader
@@ -40,10 +40,10 @@ class ReadContext:
 class DocumentFormat:
     """The documents of one source.
 
-    `members` are top-level members of which any identifies a document. `route` is the last segment of
-    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. Where
-    `has_run_id`, a document is one whole run, whose id is its member `run.run`. Where `reads_catalogue`,
-    fields that earlier documents put into the catalogue decide how a document is read.
+    Any of the top-level `members` identifies a document. `route` is the last segment of
+    POST /v3/namespaces/<ns>/<route>; empty for a source whose clients have routes of their own. With
+    `has_run_id`, a document is one whole run, whose id is its member `run.run`. With `reads_catalogue`,
+    the result depends on fields that earlier documents put into the catalogue.
     """
 
     name: str
@@ -73,7 +73,10 @@ def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 
 def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
-    """Read an OpenLineage event; the metadata in an event of a run is recorded with that run."""
+    """Return the run event, or the metadata of a dataset event, of an OpenLineage event that is parsed.
+
+    Metadata in an event of a run is recorded with that run. Raises UnreadableDocument.
+    """
     reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
         return ParsedDocument(metadata=reading.schemas)
