@@ -38,5 +38,5 @@ def to_batch(rows: Sequence[Row], ddl: str) -> pa.RecordBatch:
 
 
 def arrow_schema(ddl: str) -> pa.Schema:
-    """Return the Arrow schema of DDL such as `run string, start_ms bigint`. Raises KeyError for a new type."""
+    """Return the Arrow schema of DDL such as `run string, start_ms bigint`. Raises KeyError for others."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in ddl.split(","))])

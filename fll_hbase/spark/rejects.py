@@ -37,7 +37,7 @@ def prepare_directory(
     except Py4JJavaError as error:
         reason = str(error.java_exception.toString()).partition("\n")[0]
         raise ConfigurationError(f"rejected lines cannot be written to {path!r}: {reason}") from error
-    # The directory is replaced: a path given by mistake must not lose files of somebody else.
+    # The directory is replaced: a mistyped path must not cost other files.
     foreign = [name for name in names if not name.startswith(prefixes)]
     if foreign:
         raise ConfigurationError(

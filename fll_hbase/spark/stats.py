@@ -50,7 +50,7 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Counts and duration of one batch of a stream; a batch that is run again counts duplicates."""
+    """Counts and duration of one batch of a stream; lines of a batch run again count as duplicates."""
 
     number: int
     counts: LineCounts

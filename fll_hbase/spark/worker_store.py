@@ -12,7 +12,7 @@ from fll_hbase.tables import Table
 
 @lru_cache(maxsize=2)
 def worker_store(settings: Settings) -> StoreComponents:
-    """Return the store of the settings, opened once per process. Raises ConfigurationError if it is missing."""
+    """Return the store of the settings, opened once per process. Raises ConfigurationError without one."""
     # Never closed: Spark reuses worker processes for later tasks, and ends them without a notice.
     return build_components(open_store_table(settings, create=False), settings)
 

@@ -190,7 +190,7 @@ def cell_hash(row: bytes, column: bytes = b"") -> int:
 def _old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Row]]:
-    """Yield old cells as row, column and cell; a row deleted as a whole with an empty column and all cells."""
+    """Yield old cells as row, column and cell; a row deleted as a whole has an empty column and all cells."""
     if start.startswith(_ROW_KINDS):
         # The small columns decide the age of a row: operations are not read.
         columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
