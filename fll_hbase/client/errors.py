@@ -7,33 +7,7 @@ from typing import Any
 
 import requests
 
-from fll_hbase.errors import (
-    ChecksumConflict,
-    CorruptRow,
-    FieldError,
-    InputError,
-    InvalidLineage,
-    InvalidQuery,
-    LineageError,
-    NotFound,
-    StoreUnavailable,
-    TooLarge,
-    UnreadableDocument,
-)
-
-_ERRORS: dict[str, type[LineageError]] = {
-    error.slug: error
-    for error in (
-        UnreadableDocument,
-        InvalidQuery,
-        InvalidLineage,
-        NotFound,
-        ChecksumConflict,
-        TooLarge,
-        StoreUnavailable,
-        CorruptRow,
-    )
-}
+from fll_hbase.errors import PROBLEMS, FieldError, InputError, LineageError
 
 
 class Refused(LineageError):
@@ -43,7 +17,7 @@ class Refused(LineageError):
 def error_from_response(response: requests.Response) -> LineageError:
     """Return the error that a response with a status of 300 or more reports.
 
-    A body that is not a problem object, such as the HTML of a proxy, gives a Refused with the status.
+    For a body that is not a problem object, such as the HTML of a proxy, it is Refused with the status.
     """
     try:
         problem = response.json()
@@ -59,7 +33,7 @@ def error_from_problem(problem: Mapping[str, Any], *, request_id: str = "") -> L
     # `type` is a URI (RFC 9457, 3.1.1); the part after its last colon is the slug of an error class.
     slug = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail") or problem.get("title") or "no reason given")
-    error = _ERRORS.get(slug)
+    error = PROBLEMS.get(slug)
     # Input errors are rebuilt from their single errors, so that they equal those of a local store.
     if error is not None and issubclass(error, InputError):
         return error(field_errors(problem.get("errors") or [{"at": "", "detail": detail}]))
@@ -87,7 +61,7 @@ def json_body(response: requests.Response, *members: str) -> Any:
 
 
 def unexpected_response(response: requests.Response) -> Refused:
-    """Return the error of a response that no lineage server gives: another server or a proxy answered."""
+    """Return the error of a response that no lineage server sends: it is from another server or a proxy."""
     status = f"{response.status_code} {response.reason or ''}".strip()
     location = f", see {response.headers['Location']}" if "Location" in response.headers else ""
     return Refused(f"{status}{location}: not an answer of a lineage server; check the server URL")
