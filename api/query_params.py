@@ -74,7 +74,10 @@ class WindowParams(NoParams):
     # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        """Raise ValidationError for a window that ends before it starts."""
+        """Raise ValidationError, by parameter, for a window that ends before it starts; equal times pass.
+
+        A parameter that is absent has its default: `start=now%2B1h` alone is after the end, now.
+        """
         # A time that could not be parsed is missing here, and is reported already.
         if "start" in data and "end" in data:
             try:
@@ -163,7 +166,10 @@ class QueryParser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION = {"query": None}  # noqa: RUF012 (as in the class it overrides)
 
     def load_querystring(self, req: Request, schema: ma.Schema) -> dict[str, str]:
-        """Return the parameters of the query string. Raises InvalidQuery with all errors in it."""
+        """Return the parameters of the query string as text, by name.
+
+        Raises InvalidQuery if any is unknown, repeated or not decodable, then with those of the schema, too.
+        """
         # Not werkzeug's `args`, in which repeated parameters and broken escapes no longer show.
         names = {field.data_key or name for name, field in schema.fields.items()}
         g.query_params, errors = parse_query_string(req.environ.get("QUERY_STRING", ""), names)
@@ -180,7 +186,11 @@ class QueryParser(FlaskParser):
 
 
 def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], list[FieldError]]:
-    """Return the parameters of a query string that have one of the names, and an error for the rest."""
+    """Return the decoded parameters with one of the names, and an error for each of the other pairs.
+
+    Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, of which the
+    first value is returned. A name without `=` has the value "". The empty text has neither.
+    """
     errors: list[FieldError] = []
     params: dict[str, str] = {}
     valid_names = f"parameters here: {', '.join(sorted(names)) or 'none'}"
@@ -210,7 +220,10 @@ def encode_cursor(*parts: str) -> str:
 
 
 def decode_cursor(text: str | None, count: int) -> list[str] | None:
-    """Return the `count` parts of a cursor, None without a cursor. Raises InvalidQuery for other texts."""
+    """Return the parts of a cursor that `encode_cursor` made of `count` parts; None for None.
+
+    Raises InvalidQuery for any other text, also the empty one.
+    """
     if text is None:
         return None
     try:
@@ -245,7 +258,7 @@ def _to_ascii(text: str) -> str:
 
 
 def now_ms() -> int:
-    """Return the time of the request in milliseconds since 1970."""
+    """Return the time of the first call in this request, in milliseconds since 1970."""
     # Read once: `start` and `end` of one window must mean the same `now`.
     if "now_ms" not in g:
         g.now_ms = clock.now_ms()

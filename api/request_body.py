@@ -20,8 +20,9 @@ NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
 def read_body(request: Request, *, bytes_max: int) -> bytes:
     """Return the whole body, decompressed.
 
-    Raises TooLarge for more than `bytes_max` decompressed bytes, UnreadableDocument for broken gzip or a
-    broken connection, and UnsupportedMediaType.
+    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, UnreadableDocument for broken gzip
+    or a broken connection, and UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a
+    Content-Encoding other than gzip.
     """
     body = _open_body(request, JSON_TYPES, bytes_max)
     try:
@@ -39,7 +40,8 @@ def read_lines(request: Request, *, line_bytes_max: int, bytes_max: int) -> Iter
     """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
 
     A line may have `line_bytes_max` bytes, all together `bytes_max`. Raises TooLarge before the first line if
-    Content-Length is above `bytes_max`, and UnsupportedMediaType.
+    Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type that is neither JSON nor
+    NDJSON in UTF-8 or a Content-Encoding other than gzip.
     """
     body = _open_body(request, NDJSON_TYPES, bytes_max)
     return ndjson.read_lines(body, line_bytes_max=line_bytes_max, bytes_max=bytes_max)
@@ -54,7 +56,11 @@ def check_media_type(request: Request, types: tuple[str, ...]) -> None:
 
 
 def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> BinaryIO:
-    """Return the body as a decompressed stream. Raises UnsupportedMediaType, TooLarge by Content-Length."""
+    """Return the body as a decompressed stream, which raises UnreadableDocument if the connection breaks.
+
+    Raises TooLarge if Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in
+    `types` or a Content-Encoding other than gzip.
+    """
     check_media_type(request, types)
     # Refused before a byte is read; what decompression adds is counted while reading.
     if request.content_length is not None and request.content_length > bytes_max:

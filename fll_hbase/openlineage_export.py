@@ -44,7 +44,10 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 
 
 def run_event(details: RunDetails, content: Content, aliases: Aliases) -> Json:
-    """Return a run as one event: `eventTime` is its start, `eventType` its state."""
+    """Return a run as one event: `eventTime` is its start, `eventType` its state.
+
+    `content` is that of the run: its operations and what is derived from them.
+    """
     # The start, although `eventType` is an end: a receiver takes the time of the first event for the start.
     run, field_map = details.committed.run, content.field_map
     return {
@@ -121,7 +124,10 @@ def _job_facets(details: RunDetails) -> Iterator[tuple[str, Json]]:
 
 
 def _run(run: ProgramRun) -> Json:
-    """Return the member `run` of a document of the REST contract."""
+    """Return the member `run` of the facet `fll_run`, as in a document of the REST contract.
+
+    All members are present; `startTime` is in ms since 1970.
+    """
     return {
         "application": run.application,
         "version": run.version,
@@ -146,7 +152,10 @@ def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
 
 
 def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
-    """Return the columnLineage facet, or None if no field lineage of the destination is known."""
+    """Return the columnLineage facet of a destination, without dropped fields.
+
+    None if no field lineage of the destination is known.
+    """
     relations = dataset_relations(
         field_map, destination, backward=True, pairs_max=PAIRS_MAX
     ).by_datasets.values()
@@ -211,7 +220,7 @@ def _symlinks(aliases: Iterable[Dataset]) -> Json:
 
 
 def _field_types(content: Content, dataset: Dataset) -> dict[str, str]:
-    """Return the types of the fields of a dataset that the run read or wrote, by name, "" if unknown."""
+    """Return the types, "" if unknown, of the fields of a dataset that the run read or wrote, by name."""
     # A WRITE names its inputs only: the type is with the output that they refer to.
     by_origin = {
         (operation.name, output.name): output.type

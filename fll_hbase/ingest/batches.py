@@ -26,7 +26,12 @@ class LocatedDocument:
 
 
 def locate(line: InputLine, *, namespace: str) -> LocatedDocument:
-    """Return a line with its format and namespace; `namespace` is that of documents without one, or empty."""
+    """Return a line with the format and namespace that its top-level members give; raises nothing.
+
+    A document that names no namespace has `namespace`; empty is unknown, also instead of one that is too
+    long. A line that no format identifies, or that is not JSON, has the first format, whose reader refuses
+    it.
+    """
     head = detect(line.raw)
     document_namespace = namespace if head.namespace is None else head.namespace
     # A namespace that is too long has no URL: the reader refuses it with the other errors of the document.

@@ -17,7 +17,10 @@ class NameRules:
     rules: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def apply(self, name: str) -> str:
-        """Return the logical name; the name itself if no rule matches or the result would be empty."""
+        """Return the name with every match of the first matching rule replaced; later rules are not tried.
+
+        Returns the name itself if no rule matches or the result would be empty.
+        """
         for pattern, replacement in self.rules:
             logical, matches = pattern.subn(replacement, name)
             if matches:

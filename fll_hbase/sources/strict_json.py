@@ -12,10 +12,11 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(raw: bytes) -> Any:
-    """Parse a JSON text in UTF-8.
+    """Parse a JSON text in UTF-8, any value; numbers too large for a float are infinite.
 
-    Raises UnreadableDocument for any other text, and for JSON that parsers interpret differently: NaN and
-    Infinity, duplicate members, half of a surrogate pair, and nesting beyond Python's recursion limit.
+    Raises UnreadableDocument for any other text, also with a byte order mark, and for JSON that parsers
+    interpret differently: NaN and Infinity, duplicate members, half of a surrogate pair, integers of more
+    than 4,300 digits, and nesting beyond Python's recursion limit.
     """
     try:
         value = _DECODER.decode(raw.decode())

@@ -1,4 +1,8 @@
-"""Collecting validator: checks the members of parsed JSON and keeps every error with its path."""
+"""Collecting validator: checks the members of parsed JSON and keeps every error with its path.
+
+A path is that of an object or array in the document, `operations.2`, empty at the top; methods that have both
+`path` and `name` append the name.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,10 @@ class Validator:
         self.errors.append(FieldError(path, detail))
 
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
-        """Return a JSON object; members not in `member_names` are ignored with a warning."""
+        """Return a JSON object with all its members, {} for another value, which is an error.
+
+        Each member that is not in `member_names` adds a warning, and is for the caller to ignore.
+        """
         if not isinstance(value, dict):
             self.error(path, f"must be an object, is {_json_type(value)}")
             return {}
@@ -34,7 +41,7 @@ class Validator:
         return value
 
     def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:
-        """Return a JSON array; a missing one is empty unless required."""
+        """Return a JSON array; [] if it is missing, an error only if `required`, or no array, an error."""
         if name not in holder:
             if required:
                 self.error(child_path(path, name), "missing")
@@ -46,7 +53,10 @@ class Validator:
         return value
 
     def required(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """Return a string that must be present and not empty."""
+        """Return a member that must be a string, present and not empty.
+
+        `?` with an error if it is not, or if it has more than `bytes_max` bytes in UTF-8.
+        """
         if name not in holder:
             self.error(child_path(path, name), "missing")
             # With a placeholder the checks of other members go on, so that one answer lists every error.
@@ -54,12 +64,15 @@ class Validator:
         return self.name(holder[name], child_path(path, name), bytes_max=bytes_max)
 
     def optional(self, holder: dict[str, Any], name: str, path: str, *, bytes_max: int | None = None) -> str:
-        """Return a string that may be missing or empty."""
+        """Return a member that may be missing or empty, then ""; `?` with an error if it is invalid."""
         value = holder.get(name, "")
         return self.name(value, child_path(path, name), bytes_max=bytes_max) if value != "" else ""
 
     def name(self, value: object, path: str, *, bytes_max: int | None = None) -> str:
-        """Return a non-empty string of at most `bytes_max` bytes in UTF-8."""
+        """Return `value`, a non-empty string of at most `bytes_max` bytes in UTF-8; else `?` with an error.
+
+        Here `path` is that of the value itself.
+        """
         # The fast path of nearly all names: ASCII characters are bytes, so nothing has to be encoded.
         if type(value) is str and value.isascii() and 0 < len(value) <= (bytes_max or len(value)):
             return value
@@ -76,7 +89,10 @@ class Validator:
     def choice(
         self, holder: dict[str, Any], name: str, path: str, choices: Collection[str], default: str
     ) -> str:
-        """Return a string that must be one of `choices`; `default` if it is missing or wrong."""
+        """Return a string that must be one of `choices`; `default` if it is missing or wrong.
+
+        A wrong one is an error, and so is a missing one if `default` is not a choice.
+        """
         value = holder.get(name, default)
         if isinstance(value, str) and value in choices:
             return value
@@ -85,7 +101,7 @@ class Validator:
         return default
 
     def integer(self, holder: dict[str, Any], name: str, path: str, *, below: int) -> int:
-        """Return an integer from 0 (included) to `below` (excluded)."""
+        """Return an integer from 0 (included) to `below` (excluded); 0 with an error for anything else."""
         value = holder.get(name)
         if name not in holder:
             self.error(child_path(path, name), "missing")

@@ -26,13 +26,16 @@ BATCH_HASHES = 50_000
 _HASHES = 2**64
 
 HashRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[pa.RecordBatch]]
-"""Hashes the rows from `start` (included) to `stop` (excluded) on a worker, as CELL_HASHES."""
+"""Function of a table, `start` (included) and `stop` (excluded): hashes the rows between as CELL_HASHES."""
 
 
 def merge_flags(
     spark: SparkSession, settings: Settings, key_ranges: Sequence[Range], *, hash_range: HashRange
 ) -> DataFrame:
-    """Return a lazy frame of CELL_HASHES: each hash of the ranges once, with the bitwise or of its flags."""
+    """Return a lazy frame of CELL_HASHES: each hash in the key ranges once, with the bitwise or of its flags.
+
+    `hash_range` is the function that workers call for each part of a range; it also chooses the flags.
+    """
     # Hashes, not keys, cross from Python to the JVM and the shuffle: 16 bytes a cell (docs/decisions/0016).
     ranges = range_scan.split_ranges(spark, settings, key_ranges)
     hashes = ranges.mapInArrow(partial(_hash_ranges, settings=settings, hash_range=hash_range), CELL_HASHES)
@@ -42,7 +45,10 @@ def merge_flags(
 
 
 def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch:
-    """Return a batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them."""
+    """Return a batch of CELL_HASHES from pairs of flags and the unsigned hashes that have them.
+
+    At least one pair is needed; its hashes may be empty.
+    """
     groups = list(groups)
     # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
     hashes = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in groups]

@@ -112,9 +112,11 @@ class LineageStore:
         indirect: bool = True,
         failed: bool = False,
     ) -> DatasetLineageResult:
-        """Return column lineage between datasets, up to `level` hops from `dataset` in each direction.
+        """Return field lineage between datasets, up to `level` hops from `dataset` in each direction.
 
         Merged over the runs that start in the window; failed and aborted ones count if `failed` is set.
+        Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
+        known dataset without lineage in the window; raises NotFound for one that was never recorded.
         """
         results = [
             walk(
@@ -150,7 +152,8 @@ class LineageStore:
     ) -> FieldLineageResult:
         """Return the operations that produce the field (backward) or use it (forward), one hop.
 
-        `simple` reduces the graph to sources, targets and the operations between each pair.
+        `simple` reduces the graph to sources, targets and the operations between each pair; the other
+        arguments and NotFound are as in `lineage`.
         """
         graphs: dict[str, list[OperationGraph]] = {}
         tails: dict[str, bytes] = {}
@@ -179,7 +182,11 @@ class LineageStore:
 
     @_retry_on_missing_content
     def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
-        """Return every distinct derivation of the field, with the ids of the runs that used it."""
+        """Return every distinct derivation of the field, with the ids of the runs that used it.
+
+        A derivation is the operations that lead into the field. Runs are newest first; those of the window
+        count, failed and aborted ones only with `failed`. Without any for a known field that no run wrote.
+        """
         runs: dict[simple_view.DerivationSignature, list[str]] = {}
         operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
         signatures: dict[str, simple_view.DerivationSignature | None] = {}
@@ -208,7 +215,8 @@ class LineageStore:
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs of the window that read or wrote the dataset, including failed ones.
 
-        Newest first, after the reference tail `start_after`, which is the `next_after` of the previous page.
+        Newest first, after the reference tail `start_after`, which is the `next_after` of the previous page
+        and b"" for the first one. Raises NotFound for an empty page of a dataset that was never recorded.
         """
         references = heapq.merge(
             *(

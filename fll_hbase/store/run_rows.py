@@ -227,7 +227,8 @@ def longest_prefix_bytes(endpoints: ContentEndpoints) -> int:
 
 def one_run_per_index_row(runs: Iterable[CommittedRun]) -> Iterable[CommittedRun]:
     """Return the last run for each combination of content, day and failed or not."""
-    # The others would put the same cells: the evidence of an index row may be any run of the day.
+    # The others would put the same cells: the evidence of an index row, the run that it names, may be any run
+    # of the day.
     return {(run.checksum, run.run.state.failed, day_of(run.run.start_ms)): run for run in runs}.values()
 
 

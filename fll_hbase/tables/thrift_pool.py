@@ -142,7 +142,10 @@ class ThriftPool:
         return self._timeout_seconds if stuck < STUCK_MAX else min(STUCK_SECONDS, self._timeout_seconds)
 
     def _acquire(self, deadline: float) -> _PooledConnection:
-        """Return the most recently used idle connection, or open one."""
+        """Return the most recently used idle connection that is not too old, or open one.
+
+        `deadline` is in monotonic seconds. Raises StoreUnavailable if no gateway can be reached by then.
+        """
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -183,7 +186,10 @@ class ThriftPool:
         return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
 
     def _discard(self, failed: _PooledConnection) -> None:
-        """Close a connection that failed and all idle connections to the same gateway."""
+        """Close a connection that failed and all idle connections to the same gateway.
+
+        The gateway is tried last for DOWN_SECONDS; connections in use by other threads stay open.
+        """
         self._failed_until[failed.address] = time.monotonic() + DOWN_SECONDS
         failed.drop()
         # They were opened before the failure and would cost each caller a timeout.

@@ -39,7 +39,7 @@ class FieldGraph:
         return self._out_of.get(node, [])
 
     def producers(self, node: str) -> Iterator[Step]:
-        """Yield the operation that produced a node, with its input nodes."""
+        """Yield the one operation that produced a node, with its input nodes."""
         inputs = tuple((connection["from"], "influence" in connection) for connection in self.into(node))
         yield Step(_origin(node), inputs)
 
@@ -100,7 +100,10 @@ class FieldGraph:
         return escape_control(members["label"] + field_type)
 
     def describe_operation(self, name: str, *, repeated: bool = False) -> str:
-        """Return an operation with its dataset and, unless `repeated`, its description."""
+        """Return an operation with its dataset and, unless `repeated`, its description.
+
+        For an operation that is not in the answer it is the name alone.
+        """
         operation = self.operations.get(name)
         if operation is None:
             return escape_control(name)

@@ -27,7 +27,12 @@ _Item: TypeAlias = _Node | Step
 
 
 def field_tree(body: Json, query: FieldQuery) -> RenderableType:
-    """Render a field answer, in either view."""
+    """Render the answer to a field query as a tree below the name of the field.
+
+    The view `simple` has a line for each field at the other end, `detailed` has the operations. A forward
+    answer also has a line for each operation that drops the field or only filters by it. An answer without
+    operations is a message with the window.
+    """
     if not body["operations"]:
         return empty_message(query.window)
     graph = FieldGraph(body)
@@ -66,7 +71,7 @@ class _TreeBuilder:
         self._described: set[str] = set()
 
     def add(self, tree: Tree, items: Sequence[_Item]) -> None:
-        """Add items and everything beyond them, in order."""
+        """Add items below `tree`, each with everything beyond it, in order."""
         # A stack instead of recursion: chains of operations may exceed Python's recursion limit. Reversed,
         # because the last item of a stack is the next.
         pending = [(tree, item) for item in reversed(items)]

@@ -22,7 +22,11 @@ class StageOrder:
 
 
 def find_errors(pipeline: Pipeline) -> list[FieldError]:
-    """Return every reason why the stages and connections are not a pipeline."""
+    """Return an error for each part of the config that is not a valid pipeline, none for a valid one.
+
+    Errors are a repeated name of a stage, or of an operation in a stage; a connection from or to an unknown
+    stage; a cycle; and no stage that reads, or none that writes. A stage without connections is valid.
+    """
     return [
         *_repeated_names(pipeline),
         *_repeated_operations(pipeline),
@@ -33,7 +37,10 @@ def find_errors(pipeline: Pipeline) -> list[FieldError]:
 
 
 def stage_order(pipeline: Pipeline) -> StageOrder:
-    """Return the order of a pipeline without errors; where it is free, last stages first, then by name."""
+    """Return the order of a pipeline for which `find_errors` returned nothing.
+
+    Where the order is free, stages that lead to no other come first, then by name.
+    """
     preceding = _origins(pipeline)
     following: dict[str, set[str]] = {name: set() for name in preceding}
     for target, origins in preceding.items():
@@ -50,7 +57,7 @@ def stage_order(pipeline: Pipeline) -> StageOrder:
 
 
 def _origins(pipeline: Pipeline) -> dict[str, set[str]]:
-    """Return by stage name the stages that lead to it."""
+    """Return by stage name the stages that lead to it, an empty set for a first stage."""
     origins: dict[str, set[str]] = {stage.name: set() for stage in pipeline.stages}
     for connection in pipeline.connections:
         # An unknown stage is an error of its own; cycles among the others are reported with it.

@@ -58,7 +58,11 @@ def build_operations(edges: AspectLineage, *, dataset: Dataset | None) -> Parsed
 
 
 def _reads(edges: AspectLineage, names: UniqueNames) -> list[Read]:
-    """Build a READ per source with the used fields; without fields if they are unknown."""
+    """Build the READs, sorted by dataset, those with fields first; no lineage has none.
+
+    A dataset of which fields are used has a READ of these fields, sorted. One without known fields, or that
+    is also used as a whole, has a READ without fields: a dataset may have both.
+    """
     used: dict[Dataset, set[str]] = {}
     blind: set[Dataset] = set(edges.sources)
     for derivation in edges.derivations:
@@ -94,7 +98,10 @@ class _Flow:
     confidences: dict[str, float] = field(default_factory=dict)
 
     def derive(self, derivation: Derivation) -> None:
-        """Add the TRANSFORM or copy of one derivation; one from whole datasets only adds nothing."""
+        """Add the inputs of the WRITEs for one derivation, and its TRANSFORM unless it is a plain copy.
+
+        One from whole datasets only adds nothing. The READs must be in `reads` before.
+        """
         if derivation.dataset_upstreams and not derivation.upstreams:
             return
         inputs = _inputs(

@@ -40,7 +40,10 @@ class FieldUrn(NamedTuple):
 # A message repeats few dataset urns, once in each of its field urns.
 @lru_cache(1_024)
 def parse_dataset(urn: str) -> Dataset:
-    """Parse the urn of a dataset or another entity. Raises ValueError for anything else."""
+    """Parse the urn of a dataset or another entity; the name of a dataset is decoded.
+
+    Raises ValueError for any other text.
+    """
     dataset = _DATASET.fullmatch(urn)
     if dataset and not dataset[1].startswith("urn:"):
         platform, name, environment = decode(dataset[1]), decode(dataset[2]), dataset[3]
@@ -62,13 +65,13 @@ def dataset_urn(dataset: Dataset) -> str:
 
 
 def platform_and_environment(namespace: str) -> tuple[str, str]:
-    """Split a namespace into platform and environment, which is PROD if the namespace has none."""
+    """Split a namespace: `hive:DEV` into `hive` and `DEV`, `hive` without one into `hive` and `PROD`."""
     data = _ENVIRONMENT.fullmatch(namespace)
     return (data[1], data[2]) if data else (namespace, PROD)
 
 
 def parse_field(urn: str) -> FieldUrn:
-    """Parse a schemaField urn. Raises ValueError for anything else."""
+    """Parse a schemaField urn, with the path decoded. Raises ValueError for any other text."""
     plain = _PLAIN_FIELD.fullmatch(urn)
     if plain:
         return FieldUrn(parse_dataset(plain[1]), decode(plain[2]))
@@ -95,7 +98,7 @@ class JobUrn(NamedTuple):
 
 
 def parse_job(urn: str) -> JobUrn:
-    """Parse a dataJob urn. Raises ValueError for anything else."""
+    """Parse a dataJob urn, with its parts decoded. Raises ValueError for any other text."""
     data = _JOB.fullmatch(urn)
     if data is None:
         raise ValueError(
@@ -106,14 +109,20 @@ def parse_job(urn: str) -> JobUrn:
 
 
 def encode(text: str) -> str:
-    """Encode text for a urn. Sequences that look encoded get another `25`, so decoding is exact."""
+    """Encode one component of a urn, such as a name: comma, parentheses and `␟` only.
+
+    The text `%2C` becomes `%252C`, and likewise each other code, so that `decode` returns exactly this text.
+    """
     # A name may contain `%2C` itself; without this it would be decoded to a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
     return "".join(f"%{_CODES[character]}" if character in _CODES else character for character in text)
 
 
 def decode(text: str) -> str:
-    """Decode text of a urn: the inverse of `encode`, which also accepts unencoded text."""
+    """Decode one component of a urn, the inverse of `encode`: codes of comma, parentheses and `␟`.
+
+    Everything else stays as it is, also `%20` and a single `%`. Raises nothing.
+    """
     if "%" not in text:
         return text
     return _ENCODED.sub(

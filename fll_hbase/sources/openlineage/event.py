@@ -96,7 +96,10 @@ def _job_event(
 def _dataset_event(
     data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
-    """Convert static lineage of a dataset to a write by a job of the same name."""
+    """Convert static lineage of a dataset to a write by a job of the same name.
+
+    The event is None if it has a schema and other metadata only.
+    """
     datasets.add(data["dataset"], "dataset", written=True)
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
@@ -147,7 +150,10 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
 
 
 def _time_ms(validator: Validator, data: dict[str, Any]) -> int:
-    """Return the event time in ms since 1970, rounded down; a time without a zone is UTC."""
+    """Return the member `eventTime`, ISO 8601, in ms since 1970, rounded down; without a zone it is UTC.
+
+    0 with an error in `validator` if it is missing, not a time, or before 1970.
+    """
     given = text(validator, data, "eventTime", "", required=True)
     if "eventTime" not in data or not isinstance(data["eventTime"], str):
         return 0

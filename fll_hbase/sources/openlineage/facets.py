@@ -61,13 +61,13 @@ def run_facts(
 
 
 def integration(validator: Validator, job_facets: dict[str, Any]) -> str:
-    """Return the integration of the `jobType` facet; empty without one."""
+    """Return the integration of the `jobType` facet, such as `SPARK`; "" without one."""
     data = facet(validator, job_facets, "jobType", JOB) or {}
     return text(validator, data, "integration", child_path(JOB, "jobType"))
 
 
 def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
-    """Return the SQL text of the job; empty without one."""
+    """Return the SQL text of the job; "" without one."""
     return text(validator, facet(validator, job_facets, "sql", JOB) or {}, "query", child_path(JOB, "sql"))
 
 

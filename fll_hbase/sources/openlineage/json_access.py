@@ -31,12 +31,12 @@ def facet(validator: Validator, facets: dict[str, Any], name: str, path: str) ->
 def text(
     validator: Validator, holder: dict[str, Any], name: str, path: str, *, required: bool = False
 ) -> str:
-    """Return a string; null counts as missing if it is not required."""
+    """Return a string; "" if it is missing or null and not `required`; `?` with an error if invalid."""
     if required:
         return validator.required(holder, name, path)
     return "" if holder.get(name) is None else validator.optional(holder, name, path)
 
 
 def list_items(validator: Validator, holder: dict[str, Any], name: str, path: str) -> list[Any]:
-    """Return an array; null counts as missing."""
+    """Return an array; [] if it is missing or null, and with an error if it is no array."""
     return [] if holder.get(name) is None else validator.items(holder, name, path)

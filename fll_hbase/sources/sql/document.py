@@ -59,9 +59,11 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
     """Read the operations of a query whose columns are written into `target`, each under its own name.
 
-    A column is spelled as `tables` has it. If all columns of the query are known and those of the target are
-    not, `tables` has them afterwards, for the queries that read the target. `verb` describes the WRITE.
-    Raises UnreadableDocument for a text that is not exactly one query of the dialect.
+    A column is spelled as `tables` has it. If all columns of the query are known, in order, and those of the
+    target are not declared, `tables` has them afterwards, for the queries that read the target. `verb`
+    describes the WRITE; `dialect` is one of DIALECTS.
+    Raises UnreadableDocument for a text that is not exactly one query of the dialect, or with names that are
+    too long.
     """
     script = parse_script(sql, dialect)
     state = ScriptState(script, tables)
@@ -86,7 +88,7 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
 
 
 def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
-    """Read the columns of tables, by table name as the SQL spells it."""
+    """Read the columns of tables, by table name as the document spells it; {} if it declares none."""
     tables = members.get("schema", {})
     if not isinstance(tables, dict):
         validator.error("schema", "must be an object of tables, each with an array of its columns")
@@ -120,14 +122,20 @@ def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
 
 
 def _to_lineage(state: ScriptState) -> ReadOperations:
-    """Build the operations of all writes; raises UnreadableDocument for names that are too long or empty."""
+    """Build the operations of all writes.
+
+    Raises InvalidLineage if there is none, UnreadableDocument for names that are too long or empty.
+    """
     operations = build_operations(state.writes, state.tables)
     _check_names(operations)
     return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
 
 
 def _check_names(operations: list[Operation]) -> None:
-    """Check the names that come out of the SQL, where anything can be quoted."""
+    """Check the names that come out of the SQL, where anything can be quoted.
+
+    Raises InvalidLineage without operations, UnreadableDocument for names that are too long or empty.
+    """
     if not operations:
         raise InvalidLineage([FieldError("sql", NO_WRITE)])
     validator = Validator()

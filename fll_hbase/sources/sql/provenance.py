@@ -86,7 +86,7 @@ class ColumnSet:
         return [column for _, column in self.items]
 
     def get(self, name: str) -> ColumnProvenance | None:
-        """Return the listed column of a name, exact case first, else in any case."""
+        """Return the listed column of a name, exact case first, else in any case; None if not listed."""
         return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def lookup(self, name: str) -> ColumnProvenance | None:
@@ -116,7 +116,10 @@ class QueryResult:
 
 
 def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependencies:
-    """Merge dependencies of parts of a query; clauses stay in the order given, at most CLAUSES_MAX."""
+    """Merge dependencies of parts of a query: all fields and datasets, and distinct clauses in their order.
+
+    At most CLAUSES_MAX clauses.
+    """
     parts = [part for part in dependencies if part.indirect or part.clauses or part.reads]
     if len(parts) == 1:
         return parts[0]
@@ -128,7 +131,11 @@ def merge_dependencies(dependencies: Iterable[RowDependencies]) -> RowDependenci
 
 
 def merge_columns(columns: Iterable[ColumnProvenance]) -> ColumnProvenance:
-    """Merge several columns into one whose value comes from any of them."""
+    """Merge alternatives into one column whose value is that of any of them, as a column of a UNION is.
+
+    It has all their fields, the distinct texts joined by ` | `, and their steps, at most STEPS_MAX; `unknown`
+    if any is; no `parts` and `origin`. A single column is returned as it is, none is a generated column.
+    """
     alternatives = list(columns)
     if len(alternatives) == 1:
         return alternatives[0]
@@ -160,7 +167,10 @@ def truncate(text: str) -> str:
 
 
 def describe(column: ColumnProvenance) -> str:
-    """Return the expression of a column, and on lines below those of the columns it is computed from."""
+    """Return the expression of a column, and on lines below those of the columns it is computed from.
+
+    A line below is `name: expression`; at most STEPS_MAX of them, TEXT_CHARS_MAX characters in all.
+    """
     lines = [column.text]
     seen: set[str] = set()
     stack = list(reversed(column.steps))

@@ -39,7 +39,7 @@ class SelectList:
         self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
-        """Return all columns so far."""
+        """Return all columns so far, in order; complete unless a star had unknown columns."""
         fallback = self._fallbacks[0] if len(self._fallbacks) == 1 else None
         # A name behind two stars could be of either table.
         if len(self._fallbacks) > 1:
@@ -47,7 +47,7 @@ class SelectList:
         return ColumnSet(tuple(self._items), fallback, self._is_complete, self._is_ordered)
 
     def add(self, node: exp.Expr) -> None:
-        """Add the columns of the next expression of the list."""
+        """Add the columns of the next expression of the list: several for a star or a generator, else one."""
         star = node.this if isinstance(node, exp.Column) else node
         if isinstance(star, exp.Star):
             self._expand_star(star, column_path(node)[:-1])
@@ -67,7 +67,11 @@ class SelectList:
             self._append(self._column_name(node), column, is_alias=isinstance(node, exp.Alias))
 
     def resolve(self, node: exp.Expr, kind: str = "SELECT") -> ColumnProvenance:
-        """Return the provenance of one expression with its own text; `kind` is the list it is an item of."""
+        """Return the provenance of one expression with its own text, and add its row dependencies.
+
+        `kind` is the list in the script that it is an item of: `SELECT`, `SET` or `VALUES`. A name that
+        cannot be resolved makes the column `unknown`.
+        """
         value = node.unalias()
         column = self._plain_column(value)
         if column is not None:
@@ -91,7 +95,10 @@ class SelectList:
         return inputs.to_column(text or to_sql(value, self._script.script.dialect))
 
     def resolve_any(self, nodes: list[exp.Expr], kind: str = "VALUES") -> ColumnProvenance:
-        """Return a column that is any of several expressions, with the text of the first."""
+        """Return a column that is any of several expressions, with the text of the first.
+
+        Without expressions it is a column without fields and text.
+        """
         inputs = self._collect(nodes)
         if not nodes:
             return inputs.to_column("")
@@ -139,7 +146,12 @@ class SelectList:
             self._append(name, column, is_alias=True)
 
     def _expand_star(self, star: exp.Star, table: list[str]) -> None:
-        """Add the columns of a star with its EXCEPT, REPLACE and RENAME."""
+        """Add the known columns of a star, changed by its EXCEPT, REPLACE and RENAME; case is ignored.
+
+        `table` is the qualifier split at its dots: `a.b.*` is ["a", "b"], `*` is []. A table with unknown
+        columns, or a qualifier without a table, adds a warning, and `columns` is no longer complete. Names
+        in EXCEPT, REPLACE or RENAME that the star does not have are ignored.
+        """
         excluded = {node.name.lower() for node in _argument_list(star, "except_")}
         replaced = {node.alias.lower(): self.resolve(node) for node in _argument_list(star, "replace")}
         names = {node.this.name.lower(): node.alias for node in _argument_list(star, "rename")}

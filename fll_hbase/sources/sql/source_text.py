@@ -1,7 +1,8 @@
 """Source text of expressions and clauses, without comments and with literals as placeholders.
 
 The text is cut out of the script by its tokens, so that a new version of the SQL library does not change it:
-descriptions of operations are part of the checksum of a run.
+descriptions of operations are part of the checksum of a run. An item is one expression in the list of a
+SELECT, SET or VALUES.
 """
 
 from __future__ import annotations
@@ -200,7 +201,11 @@ class _SpanScanner:
 
 
 def to_sql(node: exp.Expr, dialect: Dialect, *, keep_literals: bool = False) -> str:
-    """Return an expression as the SQL library writes it, for one that is not an item of the script."""
+    """Return an expression as the SQL library writes it, without comments and, by default, literals as `?`.
+
+    For expressions that `SourceText.extract` cannot find, such as a part of an item. The text is cut to
+    TEXT_CHARS_MAX characters; that of one nested too deeply is an ellipsis.
+    """
     if isinstance(node, exp.Literal):
         return node.name if keep_literals else "?"
 

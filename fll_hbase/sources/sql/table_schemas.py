@@ -67,7 +67,7 @@ class TableSchemas:
         return list(dict.fromkeys(field.name.partition("/")[0] for field in schema.fields))
 
     def types(self, dataset: Dataset) -> dict[str, str]:
-        """Return the known types of the fields of a table, by field name."""
+        """Return the known types of the fields of a table, by field name; {} if none is known."""
         schema = self._schemas.get(dataset)
         return {field.name: field.type for field in schema.fields} if schema else {}
 

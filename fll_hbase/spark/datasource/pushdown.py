@@ -76,7 +76,11 @@ def _narrow_dataset(bounds: ScanBounds, prefix: str, dataset_filter: DatasetFilt
 def _start_between(
     bounds: ScanBounds, column: str, table: TableName, *, at_least: Any = None, at_most: Any = None
 ) -> ScanBounds:
-    """Narrow the window, both bounds included and rounded outwards to milliseconds."""
+    """Return the bounds with the window narrowed by a filter on the start of runs, unchanged for others.
+
+    Others are filters on another column than `start` and `start_ms`, or on a table without these columns.
+    Both limits are included and rounded outwards to milliseconds; one that is None or no time does not limit.
+    """
     if table not in _TABLES_WITH_START or column not in (START, START_MS):
         return bounds
     # `start` has microseconds: Spark applies the exact filter to the millisecond that is read.

@@ -34,7 +34,8 @@ from fll_hbase.store.maintenance.liveness import LivenessScanner
 from fll_hbase.tables import CellKey, Row, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
-"""A cell of references or index rows, or a row of contents or event bodies (empty column), and its size."""
+"""Signed hash, row key and column of a cell of references or index rows, and its size; contents and event
+bodies are whole rows, with an empty column."""
 
 CONTENT_DATASETS = "hash bigint, dataset binary"
 """The hash of a content row, and the catalogue row of a dataset in it."""
@@ -42,7 +43,7 @@ CONTENT_DATASETS = "hash bigint, dataset binary"
 REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 LIVE, CUT = 1, 2
-"""Flags of a hash: a run row needs the cell; the catalogue row of a dataset that loses references."""
+"""Flags of a hash: a run row needs the cell; it is the catalogue row of a dataset that loses references."""
 
 _KINDS = {
     **dict.fromkeys(layout.REFERENCES, "references"),
@@ -95,7 +96,9 @@ class _Collection:
 def apply_retention(
     spark: SparkSession, settings: Settings, policy: RetentionPolicy, *, dry_run: bool
 ) -> RetentionReport:
-    """Delete runs that started before their horizon, then everything that no run references.
+    """Delete runs that started before the cut-offs of all their datasets, then what no run references.
+
+    With `dry_run` nothing is deleted, and the report has what would be.
 
     Safe beside running writers; after an interruption, the next call continues. Raises CorruptRow, before
     anything is collected: an unreadable run row could reference any cell.
@@ -153,7 +156,7 @@ def _find_garbage(spark: SparkSession, collection: _Collection, *, expired_too: 
 def _hash_range(
     table: Table, start: bytes, stop: bytes, *, collection: _Collection, expired_too: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Hash the live cells of a range of run rows, or the old cells of another range."""
+    """Yield as CELL_HASHES what the run rows of a range need, or the old cells of a range of other rows."""
     if start.startswith(layout.RUNS):
         return _hash_live_cells(table, start, stop, collection=collection, expired_too=expired_too)
     flag = OLD[start[: len(layout.RUNS)]]
@@ -190,7 +193,10 @@ def cell_hash(row: bytes, column: bytes = b"") -> int:
 def _old_cells(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[bytes, bytes, Row]]:
-    """Yield old cells as row, column and cell; a row deleted as a whole has an empty column and all cells."""
+    """Yield row, column and cells by column of what was put at `until_ms` or before.
+
+    Contents and event bodies are deleted as whole rows: one item each, with an empty column.
+    """
     if start.startswith(_ROW_KINDS):
         # The small columns decide the age of a row: operations are not read.
         columns = (layout.SOURCES, layout.DESTINATIONS, layout.EVENT_BODY)
@@ -213,7 +219,10 @@ def _key_ranges(prefixes: Iterable[bytes]) -> list[Range]:
 def _collect_garbage(
     spark: SparkSession, collection: _Collection, garbage: DataFrame, *, dry_run: bool
 ) -> tuple[dict[str, int], int]:
-    """Count the garbage by kind and its bytes; delete it unless it is a dry run."""
+    """Return the numbers of cells or rows of garbage by kind, and their bytes; delete it if not `dry_run`.
+
+    `garbage` is what `_find_garbage` returns. Every kind has a number, 0 if there is none.
+    """
     prefixes = _garbage_prefixes(garbage)
     if not prefixes:
         return dict.fromkeys((*_KINDS.values(), _DATASETS), 0), 0
@@ -235,7 +244,10 @@ def _collect_garbage(
 
 
 def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
-    """Return key prefixes that have garbage; that of the catalogue if a dataset loses references."""
+    """Return the key prefixes that have garbage, none if there is no garbage.
+
+    That of the catalogue is one of them if a dataset loses references.
+    """
     # Nightly there is often no garbage of a kind: its range is then not scanned again.
     row = garbage.agg(f.bit_or("flags")).first()
     flags = (row and row[0]) or 0
@@ -246,7 +258,11 @@ def _garbage_prefixes(garbage: DataFrame) -> list[bytes]:
 def _read_garbage(
     table: Table, start: bytes, stop: bytes, *, until_ms: int
 ) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """Yield old cells as GARBAGE, also those that are live; of the catalogue all rows."""
+    """Yield candidates as GARBAGE: hash, row, column and size, before the join with the hashes of garbage.
+
+    They are the cells and rows put at `until_ms` or before, also live ones. Of the catalogue they are all
+    rows, of size 0: a row whose dataset loses references gets a horizon, whatever its age.
+    """
     if start.startswith(layout.DATASETS):
         for row, _ in table.scan(start, stop, columns=(layout.EXISTS,)):
             yield cell_hashes.to_signed(cell_hash(row)), row, b"", 0
@@ -267,7 +283,10 @@ def _count(cells: DataFrame) -> tuple[dict[str, int], int]:
 
 
 def _unreferenced_datasets(spark: SparkSession, settings: Settings, garbage: DataFrame) -> list[bytes]:
-    """Return the catalogue rows of datasets, and of their aliases, that only contents in the garbage have."""
+    """Return the sorted keys of the catalogue rows that only contents in the garbage need.
+
+    They are rows of datasets that no other content names, and of their aliases.
+    """
     # Whether a dataset is unreferenced depends on all contents, so live ones are read, too.
     contents = range_scan.scan_ranges(
         spark, settings, _key_ranges([layout.CONTENTS]), read=_read_datasets, schema=CONTENT_DATASETS

@@ -74,7 +74,10 @@ def safe_until_ms(now_ms: int, grace_ms: int) -> int:
 
 
 def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
-    """Delete the rows of expired runs; return their numbers. Raises CorruptRow or StoreUnavailable."""
+    """Delete the rows of runs that started before the cut-offs of all their datasets; return their numbers.
+
+    Rows with a cell put after `until_ms` stay. Raises CorruptRow or StoreUnavailable.
+    """
     # Run rows only. Their contents, references and index rows are garbage of a scan that begins after the
     # purge has ended: `remove_runs` may restore a run, which then needs its content (decision 15).
     scanner = LivenessScanner(table, policy)
@@ -85,7 +88,9 @@ def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
 
 
 def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Garbage:
-    """Return all garbage of a table that fits in memory; `until_ms` has to be computed before the call.
+    """Return all garbage of a table, whose run rows and old cells have to fit in memory.
+
+    `until_ms` is that of `safe_until_ms` for a time before the call.
 
     Raises CorruptRow: an unreadable row could need any cell.
     """
@@ -125,7 +130,7 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
 
 
 def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
-    """Return the keys of the catalogue rows of all aliases of the datasets with these catalogue rows."""
+    """Return the keys of the catalogue rows of all aliases of datasets; `keys` are their catalogue rows."""
     alias_rows = [layout.alias_row(ranges.dataset_of(key)) for key in keys]
     rows = [row for batch in _batches(alias_rows) for row in table.rows(batch).values()]
     return {layout.dataset_row(alias) for row in rows for alias in layout.aliases_in(row)}
@@ -152,7 +157,10 @@ def write_horizon_markers(table: Table, keys: Iterable[bytes], policy: Retention
 
 
 def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete run rows that no writer changes in the meantime; return the numbers of those deleted."""
+    """Delete run rows, except those with a cell put after `until_ms` or changed in the meantime.
+
+    Returns the numbers of those deleted.
+    """
     removed = NONE_REMOVED
     for batch in _batches(keys):
         expired = _older_rows(table, batch, until_ms)
@@ -165,13 +173,16 @@ def remove_runs(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Remove
 
 
 def remove_cells(table: Table, cells: Sequence[CellKey], *, until_ms: int) -> None:
-    """Delete cells of references and index rows."""
+    """Delete cells of references and index rows, unless they were put again after `until_ms`."""
     for batch in _batches(cells):
         table.delete(batch, until_ms=until_ms)
 
 
 def remove_rows(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
-    """Delete rows of contents and event bodies, unless they were put again; return their numbers."""
+    """Delete rows of contents and event bodies; return the numbers of those deleted.
+
+    Rows with a cell put after `until_ms` stay.
+    """
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Read once more: step 2 of a commit may have put a row again since the scan.
@@ -211,9 +222,11 @@ def pages(table: Table, start: bytes, stop: bytes) -> Iterator[dict[bytes, Row]]
 def _delete_columns(
     table: Table, rows: Mapping[bytes, Row], prefix: bytes, *, until_ms: int
 ) -> dict[bytes, Row]:
-    """Delete the columns that begin with `prefix`; return the remaining cells of each row by key.
+    """Delete the columns that begin with `prefix`; return the remaining cells of each row, by key.
 
-    A row that a writer changed in the meantime gets the deleted cells back and is left out.
+    `rows` are complete rows as read before, without a cell that was put after `until_ms`. A row without
+    remaining cells is in the result, empty. A row that a writer changed in the meantime, be it by a put of
+    an equal cell, gets the deleted cells back and is left out.
     """
     left = {key: {c: row[c] for c in row if not c.startswith(prefix)} for key, row in rows.items()}
     deleted = {key: rows[key].keys() - left[key].keys() for key in rows}

@@ -1,4 +1,8 @@
-"""Liveness analysis for garbage collection: every cell that a run row refers to."""
+"""Liveness analysis for garbage collection: every cell that a run row refers to.
+
+A run needs its content (the set of operations that it performed), its event bodies, its references and the
+index rows of its day.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,13 @@ class LivenessScanner:
                 yield key
 
     def live_cells(self, page: Mapping[bytes, Row]) -> Iterator[LiveCells]:
-        """Yield the cells that each run row of a page needs."""
+        """Yield one LiveCells for each row of a page of run rows: the cells of other rows that it needs.
+
+        A content and index rows that several runs need are yielded with one of them only, rarely with more,
+        for all pages of this scanner. Without a commit record, a run needs the content of its latest document
+        and its event bodies only. Raises CorruptRow for a run row that cannot be read, or whose content is
+        missing.
+        """
         for key, (value, head, endpoints) in self._committed_states(page).items():
             cells = list(_input_cells(page[key], value))
             if head is None:
@@ -94,7 +104,10 @@ class LivenessScanner:
     def _shared_cells(
         self, checksum: str, day: int, failed: bool, endpoints: Iterable[EndpointKeys]
     ) -> Iterator[CellKey]:
-        """Yield the content and the index rows of a day, unless another run reported them."""
+        """Yield the content and the index rows of a day, nothing if another run reported them.
+
+        Index rows of days that ended at the horizons of their datasets or before are left out.
+        """
         shared = checksum, day, failed
         if shared in self._reported:
             return

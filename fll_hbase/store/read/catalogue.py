@@ -59,7 +59,7 @@ class Catalogue:
         self._table = table
 
     def namespaces(self, *, start_after: str = "") -> Iterator[str]:
-        """Yield all namespaces after `start_after`."""
+        """Yield all namespaces after `start_after`, in order."""
         return list_names(NamespaceNames(self._table), start_after=start_after.encode())
 
     def datasets(
@@ -130,7 +130,11 @@ class Catalogue:
         return SearchPage(tuple(hits), None)
 
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
-        """Yield all datasets from that of `start_after` on; included, since it may have further fields."""
+        """Yield each dataset with its catalogue row, in order, from the dataset of `start_after` on.
+
+        None begins at the first dataset. That of `start_after` is included, since it may have further fields.
+        A row is empty if it is deleted during the scan.
+        """
         first = start_after.dataset if start_after else Dataset("", "")
         if start_after is not None and (row := self._table.get(layout.dataset_row(first))):
             yield first, row

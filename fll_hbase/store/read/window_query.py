@@ -68,10 +68,11 @@ class WindowReader:
         self._stale = _StaleIndexCache()
 
     def checksums(self, query: WindowQuery) -> frozenset[str]:
-        """Return the content of every run that matches."""
+        """Return the checksum of the content of every run that matches, empty without any."""
         # Before the scan: index rows are compared with this time when they may be cached as stale.
         began_ms = self._clock()
-        # "Contents of a window": index rows first, then the newest evidence of each content, in one read.
+        # "Contents of a window": index rows first, then the newest evidence (the run that an index row names)
+        # of each content, in one read.
         index = self._index(query)
         bounds = layout.start_bounds(query.window)
         newest_samples = [

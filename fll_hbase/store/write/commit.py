@@ -1,9 +1,10 @@
 """The commit protocol: how runs become rows that survive crashes and concurrent writers.
 
 The steps are those of docs/row-keys.md, "How rows are written", which also says why their order is safe:
-contents first, then the cells of documents and events, then index rows and references, last the commit
-record. Each batch is visible before the next one is put. At the end the run row is read again, and a pass
-starts over if another writer changed the row. A pass is one attempt of steps 2 to 6.
+contents (sets of operations, shared by runs) first, then the cells of documents and events, then index rows
+and references, last the commit record. Each batch is visible before the next one is put. At the end the run
+row is read again, and a pass starts over if another writer changed the row. A pass is one attempt of steps 2
+to 6. Methods that have an argument `rejections` add the errors of runs to it, by run id.
 """
 
 from __future__ import annotations
@@ -94,7 +95,10 @@ class RunCommitter:
         ]
 
     def _commit_runs(self, runs: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Run passes until each run is committed or rejected. Raises StoreUnavailable after PASSES_MAX."""
+        """Run passes until each run is committed or has a rejection.
+
+        Raises StoreUnavailable after PASSES_MAX passes.
+        """
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
             # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of
@@ -120,9 +124,10 @@ class RunCommitter:
         )
 
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
-        """Step 1: read the run rows and compute the cells of new documents and events.
+        """Step 1: read the run rows and set `cells` of each run to those that its row does not have yet.
 
-        Returns the runs that are not rejected.
+        Adds a rejection for a run whose row cannot be read or whose input is too large. Returns the runs
+        without a rejection, in their order.
         """
         for run, row in self._run_rows(runs):
             try:
@@ -166,7 +171,10 @@ class RunCommitter:
     def _commit(
         self, pending: Sequence[PendingRun], began_ms: int, rejections: Rejections
     ) -> list[PendingRun]:
-        """Run steps 4 to 6; return the runs whose pass must start over. Raises _DeadlineExceeded."""
+        """Run steps 4 to 6; return the runs whose pass must start over, none if all are done.
+
+        Adds the rejections of steps 4 and 5. Raises _DeadlineExceeded.
+        """
         self._compute_commits(pending, rejections)
         # Step 4, last part: events that other writers added in between may lead to a content that step 3 did
         # not put; it precedes the index rows below.
@@ -192,7 +200,10 @@ class RunCommitter:
         return again + self._changed_meanwhile(ready, began_ms)
 
     def _compute_commits(self, pending: Sequence[PendingRun], rejections: Rejections) -> None:
-        """Step 4: read the run rows again and compute the commit record of each; reject unreadable rows."""
+        """Step 4: read the run rows again and set the commit record of each run.
+
+        Adds a rejection for a run whose row cannot be read or whose record is too large to store.
+        """
         # Two concurrent writers both put their cells before this read, so at least one sees both cells; the
         # other one starts over in step 6.
         for run, row in self._run_rows(pending):
@@ -227,7 +238,10 @@ class RunCommitter:
         return endpoints
 
     def _changed_meanwhile(self, ready: Sequence[PendingRun], began_ms: int) -> list[PendingRun]:
-        """Step 6: return the runs with new inputs, a deleted content, or a pass that took too long."""
+        """Step 6: return the runs that start over: with new inputs or a deleted content.
+
+        All of them if the pass took more than half of the grace period.
+        """
         content_keys = {
             layout.content_row(run.committed.checksum): run.committed.checksum
             for run in ready
@@ -251,7 +265,7 @@ class RunCommitter:
         ]
 
     def _until_deadline(self, batches: Iterable[Batch], began_ms: int) -> Iterator[Batch]:
-        """Yield the batches while the pass is within its time. Raises _DeadlineExceeded."""
+        """Yield the batches; raises _DeadlineExceeded before the first one for which the pass is too old."""
         # A generator, since Table.write consumes one batch at a time: the clock is checked right before each.
         # Checking at the end only does not help a process that paused for hours and dies next (decision 15).
         for batch in batches:

@@ -62,7 +62,10 @@ class PendingRun(ABC):
 
     @abstractmethod
     def load(self, row: Row, events: EventMerger) -> None:
-        """Step 1: compute the cells to put from the current run row. Raises TooLarge or CorruptRow."""
+        """Step 1: set `cells` to what the current run row lacks of the input, none for a resend.
+
+        Raises TooLarge or CorruptRow.
+        """
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
         """Step 4: compute the commit record of the row, whoever wrote its documents.
@@ -107,7 +110,7 @@ class PendingDocument(PendingRun):
     resent: bool = False
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Give the document the number after the latest; a resend of the last documents adds no cell."""
+        """Set `cells` to the document with the number after the latest; none if the last ones are resent."""
         self.previous_value = run_rows.commit_value(row)
         latest = run_rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
@@ -150,7 +153,10 @@ class PendingEvents(PendingRun):
     new_columns: frozenset[bytes] = frozenset()
 
     def load(self, row: Row, events: EventMerger) -> None:
-        """Select the events whose cells are not stored; merge all events of the run into a content."""
+        """Set `cells` to the events that are not in the row, and `info` to the content of all events merged.
+
+        `info` stays None for a row with a document, which has priority over events.
+        """
         self.previous_value = run_rows.commit_value(row)
         # Columns contain the digest of the value: an equal column is an equal event, in the call or the row.
         puts = {put.column: put for put in map(self._put, self.incoming)}

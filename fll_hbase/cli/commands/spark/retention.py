@@ -51,8 +51,9 @@ def retention(
 ) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
-    A run is deleted when it is before the cut-offs of all its datasets; until then, datasets whose own
-    cut-off it is before lose their references to it. Without a cut-off only unreferenced rows are collected.
+    A run is deleted when it started before the cut-offs of all its datasets. If it started before only some
+    of these cut-offs, it stays, but the datasets with those cut-offs lose their references to it. Cut-offs
+    come from --before or --policy; without either, only unreferenced rows are collected.
     Rows written within the grace period (one hour) always stay: safe while writers run.
     """
     # Compared with None: `--before 0` is a valid cut-off.
@@ -78,7 +79,7 @@ def _policy(before_ms: int, namespace: str | None, name: str | None) -> Retentio
 
 
 def _read_policy(file: BinaryIO) -> RetentionPolicy:
-    """Read a policy file. Raises UsageError with what is wrong."""
+    """Read a policy file of JSON; absent members set no cut-off. Raises UsageError with what is wrong."""
     try:
         members = json.load(file)
         # A misspelt member would otherwise mean that nothing is deleted, or more than intended.

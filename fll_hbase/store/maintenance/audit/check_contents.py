@@ -22,7 +22,10 @@ class WrongChecksum(CorruptRow):
 
 
 def collect(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a content row. Raises CorruptRow."""
+    """Add the facts of a content row, which has a set of operations and the cells derived from them.
+
+    Raises CorruptRow for operations that cannot be decoded; a wrong checksum is a finding.
+    """
     checksum = ranges.checksum_of(key)
     facts.present.append(key)
     unknown = [column for column in row if not is_known(key, column)]

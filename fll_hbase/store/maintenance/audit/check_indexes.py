@@ -21,18 +21,18 @@ def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def collect_index(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of an index row. Raises CorruptRow if its sample run cannot be read."""
+    """Add the facts of an index row. Raises CorruptRow if its run cannot be read or is of another day."""
     day = layout.index_day(key)
     for column, cell in known_cells(key, row, facts).items():
         sample = layout.parse_reference_tail(cell.value)
         if day_of(sample.start_ms) != day:
             raise CorruptRow(f"{column.decode()} is a run of another day: {cell.value!r}")
-        # Without the value: the evidence may be any run of the day with that content.
+        # Without the value: the evidence, the run that it names, may be any of the day with that content.
         facts.present.append(cell_text(key, column))
 
 
 def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of a catalogue row. Raises CorruptRow."""
+    """Add the facts of a catalogue row. Raises CorruptRow for a malformed key, column or value."""
     if layout.dataset_row(ranges.dataset_of(key)) != key:
         raise CorruptRow("is not the key of a catalogue row")
     for column, cell in known_cells(key, row, facts).items():
@@ -58,7 +58,10 @@ def collect_aliases(key: bytes, row: Row, facts: RowFacts) -> None:
 
 
 def collect_event_body(key: bytes, row: Row, facts: RowFacts) -> None:
-    """Add the facts of an event body. Raises CorruptRow."""
+    """Add the facts of an event body, the lineage or run facts that events report, stored once.
+
+    Raises CorruptRow if the cell is missing or cannot be decoded; a wrong digest is a finding.
+    """
     facts.present.append(key)
     if layout.EVENT_BODY not in known_cells(key, row, facts):
         raise CorruptRow(f"has {sorted(row)!r}, but not {layout.EVENT_BODY!r}")

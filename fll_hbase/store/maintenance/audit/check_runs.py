@@ -70,7 +70,11 @@ class RunRowChecker:
         self._reported: set[tuple[bytes, int, bool]] = set()
 
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
-        """Add the facts of a run row. Raises CorruptRow."""
+        """Add the facts of a run row to `facts`: the cells it needs or may have, and its own findings.
+
+        Raises CorruptRow for malformed columns of a known kind, and for documents and events that cannot be
+        read.
+        """
         run = ranges.escaped_run_of(key)
         index_facts = self._decode_single_document(row)
         if index_facts is not None:
@@ -118,7 +122,7 @@ class RunRowChecker:
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
     def _decode_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
-        """Return the parts of a commit value; None without one or if it cannot be read."""
+        """Return the facts of the run row `key` with that commit value; None without one or if unreadable."""
         if value is None:
             return None
         # A commit record that cannot be read differs from the inputs, which is a finding already.
@@ -131,7 +135,10 @@ class RunRowChecker:
     def _contents(
         self, key: bytes, row: Row, columns: RunColumns, index_facts: RunIndexFacts | None
     ) -> Iterator[bytes]:
-        """Yield the content rows of the commit and of the latest document. Raises CorruptRow."""
+        """Yield the content rows of the commit and of the latest document: none, one or two keys.
+
+        Raises CorruptRow for a document that cannot be read.
+        """
         # Garbage collection keeps both: a document that is not committed yet names its content already.
         contents = {layout.CONTENTS + index_facts.checksum} if index_facts else set()
         if columns.documents:
@@ -175,7 +182,11 @@ class RunRowChecker:
         self._reported.add(shared)
 
     def _program(self, key: bytes, value: bytes) -> bytes:
-        """Return the value of the references of a run with that commit or document. Raises CorruptRow."""
+        """Return the value of the references of a run: its program, encoded.
+
+        `key` is the run row, `value` that of a commit record or document in it. b"" for the commit record of
+        a run recorded by events, which names no program. Raises CorruptRow if `value` cannot be read.
+        """
         if run_rows.is_head_only(value):
             return b""
         fields = value.split(SEPARATOR, 3)[-1]
@@ -186,7 +197,10 @@ class RunRowChecker:
         return program
 
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
-        """Yield what is wrong with the commit record of a run row, at most one finding."""
+        """Yield what is wrong with the commit record of a run row, at most one finding.
+
+        `value` is that of the valid commit record, None without one.
+        """
         repair = Repair(key)
         commits, inputs = columns.commits, columns.inputs
         count = _count_of(commits[-1]) if commits else -1

@@ -1,4 +1,4 @@
-"""Expected and existing cells of audited rows, encoded as byte strings for hashing."""
+"""Expected and existing cells of audited rows, encoded as byte strings, here called texts, for hashing."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def fault_key(finding: Finding) -> bytes:
 
 
 def row_of(text: bytes) -> bytes:
-    """Return the row of an expected text."""
+    """Return the row key of a text of a row or cell."""
     return text.partition(b"\n")[0]
 
 
 def column_of(text: bytes) -> bytes:
-    """Return the column of an expected text, empty for a row alone."""
+    """Return the column of a text, empty for that of a row."""
     return text.split(b"\n", 2)[1] if b"\n" in text else b""
 
 

@@ -2,6 +2,7 @@
 
 The needed rows are read first, then the row that needs them once more. Writers put needed cells before the
 row, and garbage collection deletes them after it. So a cell is missing only if the row still needs it.
+A text is a row key or a cell as `expectations` encodes it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Rechecker:
         self._reported: set[tuple[int, bool]] = set()
 
     def findings(self, page: Sequence[KeyedRow]) -> Iterator[tuple[int, Finding]]:
-        """Yield the confirmed findings of a page by hash.
+        """Yield each confirmed finding of a page with the hash of its text; nothing if all rows agree.
 
         A text that rows of several pages need may be reported by each worker that reads one of them.
         """
@@ -98,7 +99,11 @@ class Rechecker:
                 yield from self._report_once(text, _unneeded(key, text, current))
 
     def _report_once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
-        """Yield the finding with its hash unless it was reported; again only if this one is repairable."""
+        """Yield the hash of `text`, and the finding, unless that text was reported before.
+
+        A text is reported at most twice: with a repair and without one, in any order. Yields one item or
+        none.
+        """
         # Several rows may need the same missing cell, and perhaps only one of them can be committed again.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
@@ -130,9 +135,10 @@ class Rechecker:
 
 
 def _owners(key: bytes, text: bytes, row: Row) -> list[bytes]:
-    """Return the run row that would need a reference or index row, for a reference also the content row.
+    """Return the keys of the rows that could need `text`, which is a cell of the row `key`.
 
-    Empty for other rows and for malformed keys.
+    These are the run row for an index row, run row and content row for a reference. Empty for other rows and
+    for malformed keys.
     """
     try:
         if key.startswith(layout.REFERENCES):

@@ -1,4 +1,8 @@
-"""Repair of findings: contents and aliases are put again, runs are re-committed. Nothing is deleted."""
+"""Repair of findings: contents and aliases are put again, runs are re-committed. Nothing is deleted.
+
+A content is a set of operations that runs share. An alias of two datasets is in the rows of both: the repair
+of one row puts the cells that the rows of the other datasets lack.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,20 @@ from fll_hbase.tables import Batch, Put, Row, Table
 
 
 def next_repairs(findings: Iterable[Finding], tried: AbstractSet[Repair]) -> set[Repair]:
-    """Return the repairs to do next, without `tried`: contents and aliases if there are any, else runs."""
+    """Return the repairs to do next, without `tried`: contents and aliases if there are any, else runs.
+
+    The set is empty if nothing is left to try; findings without a repair are ignored.
+    """
     # A commit reads the datasets of its run from the content row, so that row has to be repaired first.
     repairs = {finding.repair for finding in findings if finding.repair != NO_REPAIR} - tried
     return {repair for repair in repairs if not repair.is_run} or repairs
 
 
 def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
-    """Apply the repairs; return the reasons of those that are impossible. Raises StoreUnavailable."""
+    """Apply the repairs; return the reason of each that is impossible, {} if all succeeded.
+
+    Contents and aliases are put before any run is committed. Raises StoreUnavailable.
+    """
     repairs = sorted(set(repairs))
     failed = {}
     for repair in repairs:
@@ -36,7 +46,7 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
 
 
 def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageError]:
-    """Commit runs again; return the errors by run id. Raises StoreUnavailable."""
+    """Commit runs again; return the errors by run id, of failed runs only. Raises StoreUnavailable."""
     try:
         return store.recommit(runs)
     except CorruptRow as error:
@@ -49,7 +59,13 @@ def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageE
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
-    """Return the puts of a content with its catalogue, or of aliases in reverse. Raises CorruptRow."""
+    """Return what repairs the row `key`, a content or alias row, by its cells as stored.
+
+    For a content: its catalogue cells, then the row itself, encoded again from its operations. For an alias
+    row: the dataset of `key` as an alias in the row of each of its aliases; the row itself is not put.
+    Raises CorruptRow for a content that is missing or whose operations cannot be read, and for an alias that
+    cannot be parsed.
+    """
     if key.startswith(layout.CONTENTS):
         if not row:
             raise CorruptRow("the content is missing")

@@ -36,7 +36,7 @@ _COLLECTORS: Mapping[bytes, Collector] = {
 
 
 def pages(scanned: Iterable[KeyedRow]) -> Iterator[list[KeyedRow]]:
-    """Group scanned rows into pages that fit in memory."""
+    """Yield scanned rows in pages of PAGE_ROWS, or LARGE_ROWS for contents and event bodies, never empty."""
     page: list[KeyedRow] = []
     for keyed in scanned:
         page.append(keyed)
@@ -57,13 +57,13 @@ class FactCollector:
         self._horizons_ms: LRUCache[Dataset, int] = LRUCache(CACHED_CONTENTS_MAX)
 
     def collect(self, page: Sequence[KeyedRow], facts: RowFacts) -> None:
-        """Add the facts of all rows of a page to `facts`."""
+        """Add the facts of all rows of a page to `facts`; a row that cannot be read adds a finding."""
         endpoints = self._readable_endpoints(page)
         for key, row in page:
             self._collect_row(key, row, endpoints, facts)
 
     def collect_each(self, page: Sequence[KeyedRow]) -> dict[bytes, RowFacts]:
-        """Return the facts of each row of a page by key."""
+        """Return the facts of each row of a page by key; a row that cannot be read has a finding."""
         endpoints = self._readable_endpoints(page)
         facts = {key: RowFacts() for key, _ in page}
         for key, row in page:
