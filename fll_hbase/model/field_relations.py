@@ -60,7 +60,7 @@ class DatasetLineage:
         )
 
     def without_indirect(self) -> DatasetLineage:
-        """Return the direct pairs alone."""
+        """Return a copy with the direct pairs and `unknown` alone."""
         # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
         return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
 
@@ -95,7 +95,7 @@ class DatasetLineageSet:
         return renamed
 
     def without_indirect(self) -> DatasetLineageSet:
-        """Return the direct pairs alone, without dataset pairs that are left empty."""
+        """Return the direct pairs and unknown relations alone, without dataset pairs that are left empty."""
         direct = {datasets: lineage.without_indirect() for datasets, lineage in self.by_datasets.items()}
         return DatasetLineageSet(
             {datasets: lineage for datasets, lineage in direct.items() if not lineage.empty}, self.truncated

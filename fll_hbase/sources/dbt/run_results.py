@@ -53,7 +53,10 @@ class RunResults:
 
 
 def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str, ...]) -> RunResults:
-    """Parse the results of nodes of `types`; errors go to `validator`."""
+    """Parse the results of nodes of `types`; errors go to `validator`.
+
+    Those that built nothing, such as skipped ones, get no result, but are counted in `passed_over`.
+    """
     args_path, path = child_path(RUN_RESULTS.member, "args"), child_path(RUN_RESULTS.member, "results")
     args = members(validator, artifact.data.get("args"), args_path, optional=True)
     items = validator.items(artifact.data, "results", RUN_RESULTS.member, required=artifact.is_object)
