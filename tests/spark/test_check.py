@@ -22,6 +22,7 @@ from fll_hbase.config import Settings
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.spark.jobs import check as job
+from fll_hbase.spark.jobs import check_report
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
@@ -157,7 +158,7 @@ def test_mismatches_beyond_the_limit_are_counted(
     report = job.check(spark, Settings(store=url), repair=False)
     assert 0 < report.errors_left < 600
     assert report.first_audit.unexplained > 0
-    assert all(len(examples) <= job.EXAMPLES for examples in report.first_audit.examples().values())
+    assert all(len(examples) <= check_report.EXAMPLES for examples in report.first_audit.examples().values())
     assert "were not examined" in str(report)
     assert job.check(spark, Settings(store=url), repair=True).errors_left == 0
 

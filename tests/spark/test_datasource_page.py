@@ -36,7 +36,7 @@ def test_every_column_is_documented_with_its_type() -> None:
 
 
 def test_every_option_is_documented() -> None:
-    rows = PAGE.partition("| option | says |")[2].partition("\n\n")[0]
+    rows = PAGE.partition("| option | meaning |")[2].partition("\n\n")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.M)) == OPTIONS
 
 
