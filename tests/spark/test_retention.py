@@ -98,7 +98,7 @@ def test_a_dry_run_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     report = retention.apply_retention(spark, settings(url), RetentionPolicy(STARTS_MS[-1] + 1), dry_run=True)
     assert report.counts["runs"] == len({run.run.run for run in history()})
     assert report.counts["contents"] == len(CONTENTS)
-    with table(url) as opened, table(f"sqlite:///{tmp_path / 'before.db'}") as unchanged:
+    with table(url) as opened, table(f"sqlite:///{tmp_path / 'unchanged.db'}") as unchanged:
         assert list(cells(opened)) == list(cells(unchanged))
 
 
