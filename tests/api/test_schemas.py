@@ -108,6 +108,15 @@ def test_likewise_of_damaged_bytes_of_remembered_operations(
         assert_alike(data.draw(damaged(raw)), namespace)
 
 
+def test_an_error_behind_remembered_operations_has_its_position_in_the_document() -> None:
+    raw = b"""{"operations": [
+        {"type": "READ", "name": "r", "source": {"name": "s"}, "outputs": ["a"]},
+        {"type": "WRITE", "name": "w", "destination": {"name": "t"}, "inputs": [{"origin": "r", "name": "a"}]}
+    ], "run": {"application": "%b", "type": "t", "program": "p", "run": "r", "startTime": 1}}"""
+    assert READER.read(raw % b"a", namespace="ns1")
+    assert_alike(raw % b"\xff", "ns1")
+
+
 @given(st.binary(max_size=60) | st.text(max_size=30).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_are_a_reading_or_one_of_three_errors(raw: bytes) -> None:
     assert_alike(raw, "ns1")

@@ -11,6 +11,7 @@ import threading
 import msgspec
 from cachetools import LRUCache
 
+from fll_hbase.errors import UnreadableDocument
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.native import document
 from fll_hbase.sources.native.document import Reading, ReadOperations
@@ -53,7 +54,7 @@ class CachedDocumentReader:
         with self._lock:
             cached = self._cache.get((namespace, data))
         if cached is not None:
-            rest = strict_json.parse(_without(raw, data))
+            rest = _parse_rest(_without(raw, data))
             # Strict parsing of the rest finds duplicate members, which msgspec accepts (decision 5).
             if _is_rest(rest):
                 return document.read(rest, namespace=namespace, operations=cached[1])
@@ -88,6 +89,14 @@ def _without(raw: bytes, data: bytes) -> bytes:
     if not raw.startswith(data, begin):
         return raw
     return b"%b%d%b" % (raw[:begin], _PLACEHOLDER, raw[begin + len(data) :])
+
+
+def _parse_rest(raw: bytes) -> object:
+    """Parse a document with a placeholder; None if it is not JSON: positions of errors would be wrong."""
+    try:
+        return strict_json.parse(raw)
+    except UnreadableDocument:
+        return None
 
 
 def _is_rest(parsed: object) -> bool:
