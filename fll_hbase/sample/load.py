@@ -37,7 +37,8 @@ def load(
     while batch := list(islice(remaining, BATCH_RUNS)):
         parsed = [
             # `end_ms`, not the clock: nothing may depend on when the sample is loaded.
-            reader.read(json.dumps(document).encode(), native, namespace=None, now_ms=end_ms)
+            # The cache of the reader is keyed by namespace: without one each document is parsed anew.
+            reader.read(json.dumps(document).encode(), native, namespace=document["namespace"], now_ms=end_ms)
             for document in batch
         ]
         for result in ingest(store, parsed):
