@@ -83,8 +83,12 @@ house: $(RUNNABLE)
 
 tests: tests-python tests-java
 
+# Coverage makes these several times slower, and what they execute the other tests execute, too.
+UNCOVERED := tests/simulation tests/oracle tests/cases tests/faults
+
 tests-python: setup
-	$(PYTEST) -m 'not java' --cov --cov-report=term:skip-covered
+	$(PYTEST) -m 'not java' --cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
+	$(PYTEST) -m 'not java' $(UNCOVERED)
 
 tests-java: system-java setup $(AGENT) $(KAFKA)
 	$(HBASE) build
