@@ -37,7 +37,7 @@ METHODS = ("post", "get", "put", "delete", "patch")
 EXAMPLES = 20
 """Of each operation, in each mode."""
 
-EXAMPLES = {
+RECORDED_NAMES = {
     "namespace": ["ns1"],
     "name": ["people", "user_data", "a/b"],
     "field": ["body", "first_name", "x"],
@@ -269,7 +269,7 @@ def tried(app: Flask) -> Any:
 
     @schema.hook
     def map_path_parameters(context: Any, path_parameters: Json | None) -> Json | None:
-        return _swapped(path_parameters, EXAMPLES)
+        return _swapped(path_parameters, RECORDED_NAMES)
 
     @schema.hook
     def map_query(context: Any, query: Json | None) -> Json | None:
