@@ -39,7 +39,7 @@ WORDS = _words(
 WORDS_OF_SENTENCES = _words(
     """among asked asking course held kept made nobody somebody spoken taken takes taking together"""
 )
-"""Likewise, but plain English in a sentence, which the name of a test is."""
+"""Private as names, but plain English in a sentence, which the name of a test is."""
 
 NAMES = _words(
     """after anew at before each every few found gone here how known met much named nothing of one own piece
@@ -150,7 +150,7 @@ def _is_default(node: ast.AST) -> bool:
 
 
 def measure_file(path: Path, name: str, measures: Measures) -> ast.Module:
-    """Add one file to `measures`; `name` stands for it in violations. Returns its tree, for docstrings."""
+    """Add one file to `measures`; `name` names it in violations. Returns its tree, for docstrings."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text, name)
     lines = len(text.splitlines())

@@ -37,7 +37,7 @@ def load(
     while batch := list(islice(remaining, BATCH_RUNS)):
         parsed = [
             # `end_ms`, not the clock: nothing may depend on when the sample is loaded.
-            # The cache of the reader is keyed by namespace: without one each document is parsed anew.
+            # The cache of the reader is keyed by namespace: without one each document is parsed again.
             reader.read(json.dumps(document).encode(), native, namespace=document["namespace"], now_ms=end_ms)
             for document in batch
         ]

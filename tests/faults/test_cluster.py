@@ -101,7 +101,7 @@ def test_region_server_stopped(site: Site, report: Report, seconds: float) -> No
         work.lives(seconds)
         site.cluster.resume(name)
         took = eventually(lambda: site.cluster.status()[name] == "down", HEAL_SECONDS, f"{name} gives up")
-        report(f"{name} ended itself {took:.1f} s after it went on; nobody told it to")
+        report(f"{name} ended itself {took:.1f} s after it went on; without a signal")
         site.cluster.restart(name)
     assert work.longest_seconds() >= NOTICED_SECONDS
 

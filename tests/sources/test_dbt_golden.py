@@ -1,6 +1,6 @@
 """Artifacts that dbt wrote: what they come to, letter by letter, and what dbt's OpenLineage integration says.
 
-tests/golden/dbt/README.md tells how they were made. GOLDEN=write writes what is expected anew.
+tests/golden/dbt/README.md describes how they were made. GOLDEN=write rewrites the expected files.
 """
 
 from __future__ import annotations

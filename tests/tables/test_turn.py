@@ -1,4 +1,4 @@
-"""The write lock admits one writer at a time, across threads and processes, and nobody waits forever."""
+"""The write lock admits one writer at a time, across threads and processes, and every wait is bounded."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def parse_job(urn: str) -> JobUrn:
 def encode(text: str) -> str:
     """Encode one component of a urn, such as a name: comma, parentheses and `␟` only.
 
-    The text `%2C` becomes `%252C`, and likewise each other code, so that `decode` returns exactly this text.
+    The text `%2C` becomes `%252C`, and so does each other code, so that `decode` returns exactly this text.
     """
     # A name may contain `%2C` itself; without this it would be decoded to a comma.
     text = _ENCODED.sub(lambda match: f"%25{match[1]}{match[2]}", text)
