@@ -91,7 +91,7 @@ class HttpSession:
         """Send a request once. Raises _Unanswered if another attempt may succeed."""
         try:
             response = self._send(request)
-        # SSLError and the URL errors are RequestExceptions, too, but another attempt would fail in the same way.
+        # SSLError and the URL errors are RequestExceptions, but another attempt would fail, too.
         except requests.exceptions.SSLError as error:
             raise StoreUnavailable(
                 f"{self._displayed_url()} is not trusted: {error}; check its certificate"

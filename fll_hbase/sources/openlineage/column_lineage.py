@@ -65,7 +65,7 @@ def read(
         InputColumn(input_column.dataset_index, input_column.field, False, input_column.kind, "")
         for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
     }
-    # Layouts before 1-2-0. In a dataset with one field such inputs are indistinguishable from the field's own.
+    # Layouts before 1-2-0. In a dataset with one field they look like the field's own.
     if shape.dataset_inputs not in facet and len(columns) > 1:
         dataset_inputs = {
             input_column
