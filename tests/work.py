@@ -9,7 +9,7 @@ BYTES = 100_000
 """Input of this size may cause as many calls as a test allows; smaller input may cause as many, too."""
 
 
-def calls_made(action: Callable[[], object]) -> int:
+def count_calls(action: Callable[[], object]) -> int:
     """Run `action` and count the calls it makes, of Python functions and of functions in C alike.
 
     Loops without a call count nothing, so a limit on calls finds a quadratic cost only where each step

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import calls_allowed, calls_made
+from work import calls_allowed, count_calls
 
 from fll_hbase.errors import InvalidLineage, UnreadableDocument
 from fll_hbase.sources.datahub import MessageFormat, ParsedMessage
@@ -184,5 +184,5 @@ def test_lineage_of_any_shape_is_valid(payload: Any) -> None:
 )
 def test_work_is_linear_in_the_length(payload: Any) -> None:
     document = [entity(payload)]
-    calls = calls_made(lambda: tried(document, MessageFormat.ENTITIES))
+    calls = count_calls(lambda: tried(document, MessageFormat.ENTITIES))
     assert calls < calls_allowed(len(json.dumps(document)), 3_000_000)

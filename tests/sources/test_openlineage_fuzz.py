@@ -12,7 +12,7 @@ from cases.openlineage.recorded import events
 from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import calls_allowed, calls_made
+from work import calls_allowed, count_calls
 
 from api import create_app
 from fll_hbase.errors import FieldError, UnreadableDocument
@@ -156,7 +156,7 @@ def read(document: Any, rules: NameRules | None = None) -> ParsedEvent | None:
         except UnreadableDocument as error:
             faults = error.errors
 
-    assert calls_made(read_or_refuse) <= calls_allowed(len(json.dumps(document)), CALLS_PER_100_KB)
+    assert count_calls(read_or_refuse) <= calls_allowed(len(json.dumps(document)), CALLS_PER_100_KB)
     assert isinstance(result, ParsedEvent) or (faults and all(fault.detail for fault in faults))
     return result
 
@@ -273,4 +273,4 @@ def test_large_events_cause_their_share_of_work(client: FlaskClient, kind: str) 
         answer = client.post("/api/v1/lineage", data=body, content_type="application/json")
         assert answer.status_code in (201, 400), answer.text
 
-    assert calls_made(send) <= calls_allowed(len(body), 2 * CALLS_PER_100_KB)
+    assert count_calls(send) <= calls_allowed(len(body), 2 * CALLS_PER_100_KB)

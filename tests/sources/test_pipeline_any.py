@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import calls_allowed, calls_made
+from work import calls_allowed, count_calls
 
 from fll_hbase.errors import InputError, TooLarge
 from fll_hbase.sources import cdap, strict_json
@@ -213,4 +213,4 @@ def test_work_is_limited_for_every_config(name: str) -> None:
         except TooLarge as error:
             assert "in parts" in str(error)  # noqa: PT017 (either may be, and both must be cheap)
 
-    assert calls_made(read_or_refuse) < calls_allowed(len(raw), CALLS_PER_100_KB)
+    assert count_calls(read_or_refuse) < calls_allowed(len(raw), CALLS_PER_100_KB)

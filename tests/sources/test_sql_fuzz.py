@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import calls_made
+from work import count_calls
 
 from fll_hbase.errors import InputError
 from fll_hbase.model import lineage
@@ -146,5 +146,5 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_work_is_linear_in_the_length(name: str) -> None:
     """A million calls per 20 kB are above the usual number and far below a quadratic one."""
-    calls = calls_made(lambda: check(LONG[name], "spark", SCHEMA))
+    calls = count_calls(lambda: check(LONG[name], "spark", SCHEMA))
     assert calls < 1_000_000 * max(len(LONG[name]) / 20_000, 1)
