@@ -1,18 +1,22 @@
 """Field maps: which source fields lead to which destination fields of one set of operations.
 
-A transform couples every output with all its inputs, so all its outputs share one set of source fields. Sets
-of source fields are integers with one bit per source field, and pairs are built only by queries
-(`field_relations`): a transform of 3,000 by 3,000 fields is one entry, not nine million pairs.
+A transform couples every output with all its inputs, so all its outputs share one set of source fields
+(`field_sets`); a copied or renamed field is one pair. So the size of a field map follows that of its
+operations, and pairs are built only by queries (`field_relations`): a transform of 3,000 by 3,000 fields is
+one entry, not nine million pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
-from fll_hbase.errors import TooLarge
 from fll_hbase.model import topology
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.field_sets import EMPTY, FieldSet, FieldSetBuilder
 from fll_hbase.model.operations import (
     Influence,
     InputField,
@@ -24,155 +28,254 @@ from fll_hbase.model.operations import (
     outputs_of,
 )
 
-BITS_MAX = 2**33
-"""Operations times source fields of one run: a gigabyte of bits while the map is built."""
-
 
 @dataclass(frozen=True, slots=True, order=True)
-class FieldMapEntry:
-    """One set of source fields, `direct` and `indirect` bits, that leads to each of `fields`."""
+class CopiedFields:
+    """Destination fields that each have one direct source: that of `fields[n]` is `positions[n]`.
+
+    A field that several Writes copy is listed once for each source.
+    """
 
     destination: Dataset
     fields: tuple[str, ...]
-    direct: int
-    indirect: int
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DerivedFields:
+    """Destination fields to each of which all source fields of a set lead."""
+
+    destination: Dataset
+    fields: tuple[str, ...]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The column lineage of one set of operations; bit n of any set is `fields[n]`, and `fields` is sorted.
+    """The column lineage of one set of operations; positions are those in `fields`, which is sorted.
 
-    `generated` are destination fields without a direct source. `dataset_wide` are source fields that
-    influence a destination as a whole. Datasets read or written without fields are related to the others in
-    an unknown way.
+    `derived`, `dropped` and `dataset_wide` name sets by their number in `sets`. `generated` are destination
+    fields without a direct source. `dropped` is the set of source fields that transforms without outputs use,
+    None if there are none. `dataset_wide` are source fields that influence a destination as a whole. Datasets
+    read or written without fields are related to the others in an unknown way.
     """
 
     fields: tuple[DatasetField, ...]
     sources: tuple[Dataset, ...]
     destinations: tuple[Dataset, ...]
-    entries: tuple[FieldMapEntry, ...]
+    sets: tuple[FieldSet, ...]
+    copied: tuple[CopiedFields, ...]
+    derived: tuple[DerivedFields, ...]
     generated: tuple[DatasetField, ...]
-    dropped_direct: int
-    dropped_indirect: int
+    dropped: int | None
     dataset_wide: tuple[tuple[Dataset, int], ...]
     read_without_fields: tuple[Dataset, ...]
     written_without_fields: tuple[Dataset, ...]
 
+    def positions_of(self, source: Dataset) -> range:
+        """Return the positions of the fields of a source; empty for any other dataset."""
+        return positions_of(self.fields, source)
+
+    def has_source(self, dataset: Dataset) -> bool:
+        """Return whether the dataset is read."""
+        return _contains(self.sources, dataset)
+
+    def has_destination(self, dataset: Dataset) -> bool:
+        """Return whether the dataset is written."""
+        return _contains(self.destinations, dataset)
+
+    def has_source_field(self, name: DatasetField) -> bool:
+        """Return whether the field is read or used."""
+        return _contains(self.fields, name)
+
+    def has_destination_field(self, name: DatasetField) -> bool:
+        """Return whether the field is written."""
+        entries: Iterable[CopiedFields | DerivedFields] = chain(self.copied, self.derived)
+        return _contains(self.generated, name) or any(
+            entry.destination == name.dataset and name.name in entry.fields for entry in entries
+        )
+
 
 def build_field_map(operations: Sequence[Operation]) -> FieldMap:
-    """Build the field map of valid operations.
-
-    Raises TooLarge if operations times source fields exceed BITS_MAX.
-    """
+    """Build the field map of valid operations."""
     used = _used_outputs(operations)
     fields = _source_fields(operations, used)
-    # Checked before any set is built: each transform may have a set with a bit for every source field.
-    if len(operations) * len(fields) > BITS_MAX:
-        size = f"{len(operations)} operations over {len(fields)} source fields"
-        raise TooLarge(f"{size} are too much for one run; split it")
-    upstream = _UpstreamFields(operations, {name: 1 << number for number, name in enumerate(fields)})
-    written = _WrittenFields()
-    dropped_direct = dropped_indirect = 0
-    for operation in operations:
-        if isinstance(operation, Write):
-            written.add(operation, upstream)
-        # A transform whose undeclared outputs are used elsewhere drops nothing.
-        elif isinstance(operation, Transform) and not operation.outputs and operation.name not in used:
-            direct, indirect = upstream.transform_bits(operation.name)
-            dropped_direct |= direct
-            dropped_indirect |= indirect
+    upstream = _UpstreamFields(operations, fields)
     reads = [operation for operation in operations if isinstance(operation, Read)]
     writes = [operation for operation in operations if isinstance(operation, Write)]
+    written = _WrittenFields(upstream)
+    for write in writes:
+        written.add(write)
+    dropped = upstream.dropped(operations, used)
+    dataset_wide = written.dataset_wide()
+    sets, numbers = upstream.sets.extract({*dropped, *written.numbers(), *dataset_wide.values()})
     without_fields = {read.source for read in reads if not read.outputs and read.name not in used}
     return FieldMap(
         fields=fields,
         sources=tuple(sorted({read.source for read in reads})),
         destinations=tuple(sorted({write.destination for write in writes})),
-        entries=written.entries(),
-        generated=tuple(sorted(name for name, has_source in written.has_source.items() if not has_source)),
-        dropped_direct=dropped_direct,
-        # A pair has one influence; direct has priority, as in `_union`.
-        dropped_indirect=dropped_indirect & ~dropped_direct,
-        dataset_wide=tuple(sorted(item for item in written.dataset_wide.items() if item[1])),
+        sets=sets,
+        copied=written.copied_fields(),
+        derived=written.derived_fields(numbers),
+        generated=written.generated(),
+        dropped=next((numbers[number] for number in dropped), None),
+        dataset_wide=tuple(sorted((to, numbers[number]) for to, number in dataset_wide.items())),
         read_without_fields=tuple(sorted(without_fields)),
         written_without_fields=tuple(sorted({write.destination for write in writes if not write.inputs})),
     )
 
 
 class _UpstreamFields:
-    """The source fields upstream of each operation's outputs, as (direct, indirect) bits."""
+    """The source fields upstream of each operation's outputs: one position in `fields`, or a set."""
 
-    def __init__(self, operations: Sequence[Operation], bits: dict[DatasetField, int]) -> None:
-        self._bits = bits
-        self._sources = {
-            operation.name: operation.source for operation in operations if isinstance(operation, Read)
+    def __init__(self, operations: Sequence[Operation], fields: Sequence[DatasetField]) -> None:
+        self.sets = FieldSetBuilder()
+        positions: dict[Dataset, dict[str, int]] = {}
+        for position, field in enumerate(fields):
+            positions.setdefault(field.dataset, {})[field.name] = position
+        self._positions_by_read = {
+            operation.name: positions.get(operation.source, {})
+            for operation in operations
+            if isinstance(operation, Read)
         }
-        self._by_transform: dict[str, tuple[int, int]] = {}
+        self._by_transform: dict[str, int] = {}
         # Topological order: the sets of all origins exist before a transform unites them.
         for operation in topology.sort_operations(operations):
             if isinstance(operation, Transform):
-                self._by_transform[operation.name] = self._union(operation.inputs)
+                self._by_transform[operation.name] = self.union(operation.inputs)
 
-    def transform_bits(self, name: str) -> tuple[int, int]:
-        return self._by_transform[name]
+    def position_of(self, input_field: InputField) -> int | None:
+        """Return the position of the only field upstream of an input; None if it is not one, direct field."""
+        positions = self._positions_by_read.get(input_field.origin)
+        if positions is not None:
+            return positions[input_field.name]
+        field_set = self.sets[self.set_of(input_field)]
+        is_copy = len(field_set.direct) == 1 and field_set == FieldSet(field_set.direct)
+        return field_set.direct[0] if is_copy else None
 
-    def input_bits(self, input_field: InputField) -> tuple[int, int]:
-        source = self._sources.get(input_field.origin)
-        if source is not None:
-            return self._bits[DatasetField(source, input_field.name)], 0
+    def set_of(self, input_field: InputField) -> int:
+        """Return the number of the set upstream of an input that is the output of a transform."""
         return self._by_transform[input_field.origin]
 
-    def _union(self, inputs: Iterable[InputField]) -> tuple[int, int]:
-        direct = indirect = 0
+    def union(self, inputs: Iterable[InputField]) -> int:
+        """Return the number of the set upstream of all inputs, each with its influence."""
+        positions: dict[Influence, list[int]] = {influence: [] for influence in Influence}
+        numbers: dict[Influence, list[int]] = {influence: [] for influence in Influence}
         for input_field in inputs:
-            field_direct, field_indirect = self.input_bits(input_field)
-            if input_field.influence is Influence.INDIRECT:
-                # What leads to an indirect input, even directly, has only an indirect influence from here on.
-                indirect = _or(indirect, _or(field_direct, field_indirect))
+            position = self.position_of(input_field)
+            if position is None:
+                numbers[input_field.influence].append(self.set_of(input_field))
             else:
-                direct = _or(direct, field_direct)
-                indirect = _or(indirect, field_indirect)
-        # No complement of an empty set: it would copy a million bits in a wide run.
-        return direct, indirect & ~direct if indirect else 0
+                positions[input_field.influence].append(position)
+        direct, indirect = Influence.DIRECT, Influence.INDIRECT
+        return self.sets.add(positions[direct], positions[indirect], numbers[direct], numbers[indirect])
+
+    def dropped(self, operations: Iterable[Operation], used: Container[str]) -> list[int]:
+        """Return the number of the set of dropped fields; an empty list without any."""
+        number = self.sets.add(
+            direct_sets=[
+                self._by_transform[operation.name]
+                for operation in operations
+                # A transform whose undeclared outputs are used elsewhere drops nothing.
+                if isinstance(operation, Transform) and not operation.outputs and operation.name not in used
+            ]
+        )
+        return [number] if self.sets[number] != EMPTY else []
 
 
-@dataclass(slots=True)
 class _WrittenFields:
-    """Contributions of Writes to a field map: entries, generated fields, influences on whole datasets."""
+    """Contributions of Writes to a field map: copied, derived and generated fields, and whole datasets.
 
-    has_source: dict[DatasetField, bool] = field(default_factory=dict)
-    dataset_wide: dict[Dataset, int] = field(default_factory=dict)
-    _names: dict[tuple[Dataset, int, int], set[str]] = field(default_factory=dict)
+    Several Writes may write one field: it is generated only if all of them generate it.
+    """
 
-    def add(self, write: Write, upstream: _UpstreamFields) -> None:
-        destination = write.destination
+    def __init__(self, upstream: _UpstreamFields) -> None:
+        self._upstream = upstream
+        self._written: dict[Dataset, set[str]] = {}
+        self._with_source: dict[Dataset, set[str]] = {}
+        self._copied: dict[Dataset, set[tuple[str, int]]] = {}
+        self._derived: dict[tuple[Dataset, int], set[str]] = {}
+        self._dataset_wide: dict[Dataset, list[InputField]] = {}
+
+    def add(self, write: Write) -> None:
+        """Add the inputs of a Write."""
+        written = self._written.setdefault(write.destination, set())
+        with_source = self._with_source.setdefault(write.destination, set())
+        copied = self._copied.setdefault(write.destination, set())
         for input_field in write.inputs:
-            direct, indirect = upstream.input_bits(input_field)
             if input_field.influence is Influence.INDIRECT:
                 # It decides which rows are written: one set for the dataset, not one for each field.
-                self.dataset_wide[destination] = self.dataset_wide.get(destination, 0) | direct | indirect
+                self._dataset_wide.setdefault(write.destination, []).append(input_field)
                 continue
-            target = DatasetField(destination, input_field.name)
-            # Several Writes may write one field: it is generated only if all of them generate it.
-            self.has_source[target] = self.has_source.get(target, False) or direct != 0
-            if direct | indirect:
-                # Fields with equal sets share an entry, so 3,000 outputs of one transform are one entry.
-                self._names.setdefault((destination, direct, indirect), set()).add(input_field.name)
+            written.add(input_field.name)
+            position = self._upstream.position_of(input_field)
+            if position is not None:
+                copied.add((input_field.name, position))
+            if position is not None or self._add_derived(write.destination, input_field):
+                with_source.add(input_field.name)
 
-    def entries(self) -> tuple[FieldMapEntry, ...]:
+    def generated(self) -> tuple[DatasetField, ...]:
+        """Return, sorted, the written fields to which no source field leads directly."""
         return tuple(
-            sorted(
-                FieldMapEntry(destination, tuple(sorted(names)), direct, indirect)
-                for (destination, direct, indirect), names in self._names.items()
-            )
+            _sorted_fields({to: names - self._with_source[to] for to, names in self._written.items()})
         )
 
+    def numbers(self) -> set[int]:
+        """Return the numbers of the sets of derived fields."""
+        return {number for _, number in self._derived}
 
-def _or(left: int, right: int) -> int:
-    # Without a copy if one contains all: the sets of a wide run have a million bits.
-    if not left or left is right:
-        return right
-    return left | right if right else left
+    def dataset_wide(self) -> dict[Dataset, int]:
+        """Return the set of fields that influence each destination as a whole, without empty sets."""
+        numbers = {to: self._upstream.union(inputs) for to, inputs in self._dataset_wide.items()}
+        return {to: number for to, number in numbers.items() if self._upstream.sets[number] != EMPTY}
+
+    def copied_fields(self) -> tuple[CopiedFields, ...]:
+        """Return the copied fields of each destination, sorted by field."""
+        return tuple(_copied_fields(to, pairs) for to, pairs in sorted(self._copied.items()) if pairs)
+
+    def derived_fields(self, numbers: Mapping[int, int]) -> tuple[DerivedFields, ...]:
+        """Return the derived fields of each destination and set, with the sets numbered as in `numbers`."""
+        entries = (
+            DerivedFields(destination, tuple(sorted(names)), numbers[number])
+            for (destination, number), names in self._derived.items()
+        )
+        return tuple(sorted(entries))
+
+    def _add_derived(self, destination: Dataset, input_field: InputField) -> bool:
+        """Add a field with the source fields of a transform; return whether any of them is direct."""
+        number = self._upstream.set_of(input_field)
+        if self._upstream.sets[number] != EMPTY:
+            # Fields with equal sets share an entry, so 3,000 outputs of one transform are one entry.
+            self._derived.setdefault((destination, number), set()).add(input_field.name)
+        return self._upstream.sets.has_direct(number)
+
+
+def fields_of(fields: Sequence[DatasetField], dataset: Dataset) -> Sequence[DatasetField]:
+    """Return those of sorted fields that are fields of the dataset."""
+    positions = positions_of(fields, dataset)
+    return fields[positions.start : positions.stop]
+
+
+def positions_of(fields: Sequence[DatasetField], dataset: Dataset) -> range:
+    """Return the positions in sorted fields of those of the dataset."""
+    first = bisect_left(fields, dataset, key=_dataset_of)
+    return range(first, bisect_right(fields, dataset, lo=first, key=_dataset_of))
+
+
+def _copied_fields(destination: Dataset, pairs: Iterable[tuple[str, int]]) -> CopiedFields:
+    """Return copied fields of a destination: each a field and the position of its source, at least one."""
+    fields, positions = zip(*sorted(pairs), strict=True)
+    return CopiedFields(destination, fields, positions)
+
+
+def _dataset_of(field: DatasetField) -> Dataset:
+    return field.dataset
+
+
+def _contains(ordered: Sequence[Any], item: object) -> bool:
+    """Return whether an item is in a sorted sequence."""
+    position = bisect_left(ordered, item)
+    return position < len(ordered) and ordered[position] == item
 
 
 def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
@@ -186,9 +289,16 @@ def _used_outputs(operations: Iterable[Operation]) -> dict[str, set[str]]:
 
 def _source_fields(operations: Sequence[Operation], used: dict[str, set[str]]) -> tuple[DatasetField, ...]:
     """Return, sorted, every field of a source that a Read lists or that another operation has as input."""
-    fields: set[DatasetField] = set()
+    names: dict[Dataset, set[str]] = {}
     for operation in operations:
         if isinstance(operation, Read):
-            names = {output.name for output in outputs_of(operation)} | used.get(operation.name, set())
-            fields.update(DatasetField(operation.source, name) for name in names)
-    return tuple(sorted(fields))
+            listed = names.setdefault(operation.source, set())
+            listed.update(output.name for output in outputs_of(operation))
+            listed.update(used.get(operation.name, ()))
+    return tuple(_sorted_fields(names))
+
+
+def _sorted_fields(names: Mapping[Dataset, Iterable[str]]) -> Iterator[DatasetField]:
+    # Names are sorted within each dataset: comparing fields would compare their datasets each time.
+    for dataset in sorted(names):
+        yield from (DatasetField(dataset, name) for name in sorted(names[dataset]))

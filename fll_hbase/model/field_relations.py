@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from itertools import chain
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_map import FieldMap
+from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of
+from fll_hbase.model.field_sets import FieldSetResolver, Members
 from fll_hbase.model.operations import Influence
+
+E = TypeVar("E", CopiedFields, DerivedFields)
+
+STEPS_MAX = 1_000_000
+"""Sets of fields that one query enters, about a second; only hostile operations need so many."""
 
 FieldPair: TypeAlias = tuple[str | None, str | None]
 """Source field (None if the other was generated) and destination field (None if the other was dropped)."""
@@ -104,26 +111,27 @@ class DatasetLineageSet:
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
     """Yield all edges of a field map, without duplicates."""
+    sources = _SourceFields(field_map, range(len(field_map.fields)))
     for destination in field_map.destinations:
-        yield from edges_into(field_map, destination)
-    for source in field_map.sources:
-        yield from _edges_between(field_map, (source,), None)
+        yield from _generated_edges(field_map, destination)
+        yield from _edges(sources, destination, field_map.sources)
+    yield from _edges(sources, None, ())
 
 
 def edges_into(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
     """Yield the edges that end at a destination, generated fields included."""
-    for field in field_map.generated:
-        if field.dataset == destination:
-            yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
-    if destination in field_map.destinations:
-        yield from _edges_between(field_map, field_map.sources, destination)
+    yield from _generated_edges(field_map, destination)
+    if field_map.has_destination(destination):
+        sources = _SourceFields(field_map, range(len(field_map.fields)))
+        yield from _edges(sources, destination, field_map.sources)
 
 
 def edges_out_of(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
     """Yield the edges that start at a source, dropped fields included."""
-    if source in field_map.sources:
+    if field_map.has_source(source):
+        sources = _SourceFields(field_map, field_map.positions_of(source))
         for destination in (*field_map.destinations, None):
-            yield from _edges_between(field_map, (source,), destination)
+            yield from _edges(sources, destination, (source,))
 
 
 def dataset_relations(
@@ -131,96 +139,177 @@ def dataset_relations(
 ) -> DatasetLineageSet:
     """Return the lineage of `dataset`: as destination if `backward`, else as source.
 
-    At most `pairs_max` field pairs are built; `truncated` is set if there are more.
+    At most `pairs_max` field pairs are built, and about STEPS_MAX sets entered; `truncated` is set if there
+    are more. The dataset pairs are complete even then.
     """
     builder = _Builder(field_map, pairs_max)
     if backward:
-        for field in field_map.generated:
-            if field.dataset == dataset:
-                builder.add_pairs((None, dataset), [None], [field.name], Influence.DIRECT)
-        factors = _factors_into(field_map, dataset)
-    else:
-        factors = _factors(field_map, _fields_of(field_map, dataset))
-    for factor in factors:
-        builder.add_factor(factor)
-    for source in field_map.sources:
-        for destination in field_map.destinations:
-            # All pairs of datasets, since READs or WRITEs without fields have no factor.
-            if dataset == (destination if backward else source):
-                builder.add_unknown(source, destination)
+        generated = [field.name for field in fields_of(field_map.generated, dataset)]
+        builder.add_generated(dataset, generated)
+        if field_map.has_destination(dataset):
+            builder.add(_SourceFields(field_map, range(len(field_map.fields))), dataset, field_map.sources)
+    elif field_map.has_source(dataset):
+        sources = _SourceFields(field_map, field_map.positions_of(dataset))
+        for destination in (None, *field_map.destinations):
+            builder.add(sources, destination, (dataset,))
     return builder.build()
 
 
-class _Factor(NamedTuple):
-    """Each source field of the two bit sets leads to each of `fields`; None is the whole destination.
-
-    Without a destination the source fields are dropped.
-    """
-
-    destination: Dataset | None
-    fields: Sequence[str | None] | None
-    direct: int
-    indirect: int
-
-
-def _factors(field_map: FieldMap, mask: int = -1) -> Iterator[_Factor]:
-    """Yield the field map as products of source fields, those of the mask, and destination fields."""
-    yield _Factor(None, (None,), field_map.dropped_direct & mask, field_map.dropped_indirect & mask)
-    for entry in field_map.entries:
-        yield _Factor(entry.destination, entry.fields, entry.direct & mask, entry.indirect & mask)
-    for destination, bits in field_map.dataset_wide:
-        yield _Factor(destination, None, 0, bits & mask)
+def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
+    """Return whether two field maps relate the same fields, even if their sets are divided differently."""
+    if _ends(left) != _ends(right):
+        return False
+    positions = range(len(left.fields))
+    of_left, of_right = _SourceFields(left, positions), _SourceFields(right, positions)
+    return all(
+        dict(of_left.by_field(destination)) == dict(of_right.by_field(destination))
+        and of_left.dataset_wide(destination) == of_right.dataset_wide(destination)
+        for destination in (None, *left.destinations)
+    )
 
 
-def _factors_into(field_map: FieldMap, destination: Dataset | None, mask: int = -1) -> Iterator[_Factor]:
-    return (factor for factor in _factors(field_map, mask) if factor.destination == destination)
+def _ends(field_map: FieldMap) -> tuple[object, ...]:
+    """Return everything but the source fields of each destination field."""
+    return (
+        field_map.fields,
+        field_map.sources,
+        field_map.destinations,
+        field_map.generated,
+        field_map.read_without_fields,
+        field_map.written_without_fields,
+    )
 
 
-def _edges_between(
-    field_map: FieldMap, sources: Iterable[Dataset], destination: Dataset | None
-) -> Iterator[FieldEdge]:
-    """Yield the edges from sources to a destination without duplicates; for None those of dropped fields."""
-    # Sets of different sources are disjoint, so that their sum is their union.
-    masks = {source: _fields_of(field_map, source) for source in sources}
-    wide = touched = 0
-    by_field: dict[str | None, tuple[int, int]] = {}
-    for _, names, direct, indirect in _factors_into(field_map, destination, sum(masks.values())):
-        touched |= direct | indirect
-        if names is None:
-            wide |= indirect
-        elif direct | indirect:
-            for name in names:
-                # In several factors if several Writes write it: united, so that no edge is repeated.
-                other = by_field.get(name)
-                by_field[name] = (other[0] | direct, other[1] | indirect) if other else (direct, indirect)
-    for name, (direct, indirect) in sorted(by_field.items(), key=lambda item: item[0] or ""):
-        yield from _edges(field_map, direct, destination, name, Influence.DIRECT)
-        yield from _edges(field_map, indirect, destination, name, Influence.INDIRECT)
-    yield from _edges(field_map, wide, destination, None, Influence.INDIRECT)
-    for source, bits in masks.items():
-        # Edges of this source make the relation known.
-        if destination and not touched & bits and _is_unknown(field_map, source, destination):
-            yield FieldEdge(source, None, destination, None, None)
+class _SourceFields:
+    """The source fields, of a range of positions, that lead to each destination."""
+
+    def __init__(self, field_map: FieldMap, positions: range) -> None:
+        self.field_map = field_map
+        self._positions = positions
+        self._resolver = FieldSetResolver(field_map.sets, positions)
+        self._copied = _by_destination(field_map.copied)
+        self._derived = _by_destination(field_map.derived)
+        self._dataset_wide = dict(field_map.dataset_wide)
+
+    @property
+    def steps(self) -> int:
+        """How many sets were entered so far."""
+        return self._resolver.steps
+
+    def by_field(self, destination: Dataset | None) -> Iterator[tuple[str | None, Members]]:
+        """Yield each field of a destination, in order of its name, with the source fields that lead to it.
+
+        For None yield the dropped fields, with None as the name. A field that several Writes write may have
+        members that are direct and indirect.
+        """
+        if destination is None:
+            yield from ((None, self._resolver.members(number)) for number in self._numbers(None))
+            return
+        positions = self._copied_positions(destination)
+        numbers_by_field = self._derived_numbers(destination)
+        for name in sorted(positions.keys() | numbers_by_field.keys()):
+            yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
+
+    def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
+        """Return the positions of the fields that influence a destination as a whole."""
+        number = self._dataset_wide.get(destination) if destination else None
+        return self._resolver.members(number).indirect if number is not None else ()
+
+    def datasets(self, destination: Dataset | None) -> set[Dataset]:
+        """Return the datasets of all fields that lead to fields of a destination, without building pairs."""
+        numbers = [number for number in self._numbers(destination) if self._resolver.reaches(number)]
+        copied = list(chain(*self._copied_positions(destination).values())) if destination else []
+        fields = self.field_map.fields
+        if not numbers and not copied:
+            return set()
+        first, last = fields[self._positions[0]].dataset, fields[self._positions[-1]].dataset
+        if first == last:
+            return {first}
+        members = self._resolver.union(numbers)
+        return {fields[position].dataset for position in chain(members.direct, members.indirect, copied)}
+
+    def _numbers(self, destination: Dataset | None) -> list[int]:
+        if destination is None:
+            return [self.field_map.dropped] if self.field_map.dropped is not None else []
+        return [entry.number for entry in self._derived.get(destination, ())]
+
+    def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
+        positions: dict[str, list[int]] = {}
+        for entry in self._copied.get(destination, ()):
+            for name, position in zip(entry.fields, entry.positions, strict=True):
+                if position in self._positions:
+                    positions.setdefault(name, []).append(position)
+        return positions
+
+    def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
+        numbers: dict[str, list[int]] = {}
+        for entry in self._derived.get(destination, ()):
+            if self._resolver.reaches(entry.number):
+                for name in entry.fields:
+                    numbers.setdefault(name, []).append(entry.number)
+        return numbers
+
+    def _members(self, positions: Sequence[int], numbers: Sequence[int]) -> Members:
+        members = [self._resolver.members(number) for number in numbers]
+        if len(members) == 1 and not positions:
+            return members[0]
+        # Of several Writes: united, so that no edge is repeated.
+        return Members(
+            tuple(sorted({*positions, *chain.from_iterable(item.direct for item in members)})),
+            tuple(sorted(set(chain.from_iterable(item.indirect for item in members)))),
+        )
+
+
+def _by_destination(entries: Iterable[E]) -> dict[Dataset, list[E]]:
+    grouped: dict[Dataset, list[E]] = {}
+    for entry in entries:
+        grouped.setdefault(entry.destination, []).append(entry)
+    return grouped
+
+
+def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
+    for field in fields_of(field_map.generated, destination):
+        yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
 
 
 def _edges(
-    field_map: FieldMap, bits: int, destination: Dataset | None, name: str | None, influence: Influence
+    sources: _SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[FieldEdge]:
-    """Yield one edge for each source field of a bit set."""
-    while bits:
-        field = field_map.fields[(bits & -bits).bit_length() - 1]
-        yield FieldEdge(field.dataset, field.name, destination, name, influence)
-        bits &= bits - 1
+    """Yield the edges to a destination without duplicates, for None those of dropped fields.
+
+    Of `candidates`, a dataset without an edge may be related to the destination in an unknown way.
+    """
+    fields = sources.field_map.fields
+    related = set()
+    for name, members in sources.by_field(destination):
+        for influence, positions in _by_influence(members):
+            for position in positions:
+                related.add(fields[position].dataset)
+                yield FieldEdge(fields[position].dataset, fields[position].name, destination, name, influence)
+    for position in sources.dataset_wide(destination):
+        related.add(fields[position].dataset)
+        yield FieldEdge(
+            fields[position].dataset, fields[position].name, destination, None, Influence.INDIRECT
+        )
+    for source in _unknown_sources(sources.field_map, destination, candidates):
+        # Its edges make the relation known.
+        if source not in related:
+            yield FieldEdge(source, None, destination, None, None)
 
 
-def _is_unknown(field_map: FieldMap, source: Dataset, destination: Dataset) -> bool:
-    """Return whether the source was read, or the destination written, without field names."""
-    return source in field_map.read_without_fields or destination in field_map.written_without_fields
+def _by_influence(members: Members) -> tuple[tuple[Influence, tuple[int, ...]], ...]:
+    return (Influence.DIRECT, members.direct), (Influence.INDIRECT, members.indirect)
 
 
-def _fields_of(field_map: FieldMap, source: Dataset) -> int:
-    """Return the bit set of the fields of a source."""
-    return sum(1 << number for number, field in enumerate(field_map.fields) if field.dataset == source)
+def _unknown_sources(
+    field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
+) -> Iterator[Dataset]:
+    """Yield the candidates read, or written to the destination, without naming fields."""
+    if destination in field_map.written_without_fields:
+        yield from candidates
+    elif destination is not None:
+        without_fields = frozenset(field_map.read_without_fields)
+        yield from (source for source in candidates if source in without_fields)
 
 
 class _Builder:
@@ -234,37 +323,26 @@ class _Builder:
         self._dataset_wide: dict[DatasetPair, set[str]] = {}
         self._unknown: set[DatasetPair] = set()
 
-    def add_factor(self, factor: _Factor) -> None:
-        """Add the pairs of a factor, up to the number of pairs."""
-        # Direct pairs first: if the limit falls within a factor, its indirect pairs are left out.
-        for influence, bits in ((Influence.DIRECT, factor.direct), (Influence.INDIRECT, factor.indirect)):
-            for source, names in self._names_by_source(bits).items():
-                datasets = source, factor.destination
-                if factor.fields is None:
-                    self._sets(datasets)
-                    self._dataset_wide.setdefault(datasets, set()).update(names)
-                else:
-                    self.add_pairs(datasets, names, factor.fields, influence)
+    def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
+        """Add the generated fields of a destination, up to the number of pairs."""
+        added = names[: self._remaining]
+        self._truncated = len(added) < len(names)
+        self._remaining -= len(added)
+        if names:
+            self._sets((None, destination))[Influence.DIRECT].update((None, name) for name in added)
 
-    def add_pairs(
-        self,
-        datasets: DatasetPair,
-        source_fields: Sequence[str | None],
-        destination_fields: Sequence[str | None],
-        influence: Influence,
-    ) -> None:
-        """Add a pair for each source and destination field; set `truncated` beyond the number of pairs."""
-        pairs = self._sets(datasets)[influence]
-        for name in destination_fields:
-            # Cut before the product is built: it may have nine million pairs (docs/decisions/0008).
-            added = source_fields[: self._remaining]
-            self._truncated = self._truncated or len(added) < len(source_fields)
-            pairs.update((source_field, name) for source_field in added)
-            self._remaining -= len(added)
-
-    def add_unknown(self, source: Dataset, destination: Dataset) -> None:
-        """Relate two datasets of which one was read or written without naming fields."""
-        if _is_unknown(self._field_map, source, destination):
+    def add(self, sources: _SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
+        """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
+        self._add_pairs(sources, destination)
+        if self._truncated:
+            for source in sources.datasets(destination):
+                self._sets((source, destination))
+        fields = self._field_map.fields
+        for position in sources.dataset_wide(destination):
+            datasets = fields[position].dataset, destination
+            self._sets(datasets)
+            self._dataset_wide.setdefault(datasets, set()).add(fields[position].name)
+        for source in _unknown_sources(self._field_map, destination, candidates):
             self._unknown.add((source, destination))
 
     def build(self) -> DatasetLineageSet:
@@ -282,14 +360,22 @@ class _Builder:
             by_datasets[datasets] = DatasetLineage(*datasets, unknown=True)
         return DatasetLineageSet(by_datasets, self._truncated)
 
+    def _add_pairs(self, sources: _SourceFields, destination: Dataset | None) -> None:
+        """Add a pair for each source and destination field; set `truncated` beyond the limits."""
+        if self._truncated:
+            return
+        for name, members in sources.by_field(destination):
+            for influence, positions in _by_influence(members):
+                # Cut before pairs are built: there may be nine million (docs/decisions/0008).
+                added = positions[: self._remaining]
+                self._truncated = self._truncated or len(added) < len(positions)
+                self._remaining -= len(added)
+                for position in added:
+                    field = self._field_map.fields[position]
+                    self._sets((field.dataset, destination))[influence].add((field.name, name))
+            if self._truncated or sources.steps > STEPS_MAX:
+                self._truncated = True
+                return
+
     def _sets(self, datasets: DatasetPair) -> dict[Influence, set[FieldPair]]:
         return self._pairs.setdefault(datasets, {influence: set() for influence in Influence})
-
-    def _names_by_source(self, bits: int) -> dict[Dataset, list[str]]:
-        grouped: dict[Dataset, list[str]] = {}
-        while bits:
-            low = bits & -bits
-            field = self._field_map.fields[low.bit_length() - 1]
-            grouped.setdefault(field.dataset, []).append(field.name)
-            bits ^= low
-        return grouped

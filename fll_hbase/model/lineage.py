@@ -1,4 +1,4 @@
-"""Lineage of one set of operations: validated, with its checksum, field map and operation sets."""
+"""Lineage of one set of operations: validated, with its checksum and field map."""
 
 from __future__ import annotations
 
@@ -8,28 +8,20 @@ from dataclasses import dataclass, replace
 from fll_hbase.errors import FieldError, InvalidLineage
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import checksum
-from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.field_map import FieldMap, build_field_map
-from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import Operation, Read, Write, inputs_of, outputs_of
 
 
 @dataclass(frozen=True, slots=True)
 class FieldLineageInfo:
-    """The lineage of one distinct set of operations; equal checksums mean equal contents.
-
-    `backward` and `forward` hold, per destination and per source field, the operations upstream and
-    downstream of it: bit n is `operations[n]`, sorted by name. Both are empty if there are more than
-    operation_sets.GRAPHED_OPERATIONS_MAX operations.
-    """
+    """The lineage of one distinct set of operations, sorted by name; equal checksums mean equal contents."""
 
     operations: tuple[Operation, ...]
     checksum: str
     sources: tuple[Dataset, ...]
     destinations: tuple[Dataset, ...]
     field_map: FieldMap
-    backward: dict[DatasetField, int]
-    forward: dict[DatasetField, int]
 
 
 def build_lineage(operations: Sequence[Operation]) -> FieldLineageInfo:
@@ -55,15 +47,12 @@ def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) 
     # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))
     field_map = build_field_map(ordered)
-    backward, forward = operations_by_field(ordered)
     return FieldLineageInfo(
         operations=ordered,
         checksum=checksum(ordered),
         sources=field_map.sources,
         destinations=field_map.destinations,
         field_map=field_map,
-        backward=backward,
-        forward=forward,
     )
 
 

@@ -3,62 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model import topology
-from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
 
-GRAPHED_OPERATIONS_MAX = 10_000
+OPERATIONS_MAX = 10_000
 """With more operations the graph of a field is computed per query and not stored."""
+BITS_MAX = 2**26
+"""Operations times fields of datasets: with more, graphs are not stored either. They are 8 MiB of bits."""
+
+SetsByField: TypeAlias = dict[Dataset, dict[str, int]]
+"""By dataset and field a set of operations: bit n is operation n of those sorted by name."""
 
 
-def operations_by_field(
-    operations: Sequence[Operation],
-) -> tuple[dict[DatasetField, int], dict[DatasetField, int]]:
-    """Return the operations upstream of each destination field, and those downstream of each source field.
+class OperationSets(NamedTuple):
+    """The operations upstream of each destination field, and those downstream of each source field."""
 
-    Operations are sorted by name; bit n of a set is operation n. Both results are empty if there are more
-    than GRAPHED_OPERATIONS_MAX operations.
+    backward: SetsByField
+    forward: SetsByField
+
+
+def operations_by_field(operations: Sequence[Operation]) -> OperationSets:
+    """Return the operations in the graph of each field, for operations sorted by name.
+
+    Both results are empty if there are more than OPERATIONS_MAX operations or BITS_MAX bits.
     """
-    # The sets of n operations have up to n^2 bits in each direction: 12.5 MB at the maximum.
-    if len(operations) > GRAPHED_OPERATIONS_MAX:
-        return {}, {}
+    reads = sum(len(operation.outputs) for operation in operations if isinstance(operation, Read))
+    writes = sum(len(operation.inputs) for operation in operations if isinstance(operation, Write))
+    if len(operations) > OPERATIONS_MAX or len(operations) * (reads + writes) > BITS_MAX:
+        return OperationSets({}, {})
     bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
     ordered = topology.sort_operations(operations)
-    return _upstream_sets(ordered, bit), _downstream_sets(ordered, bit)
+    return OperationSets(_upstream_sets(ordered, bit), _downstream_sets(ordered, bit))
 
 
-def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
+def _upstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
     upstream: dict[str, int] = {}
-    by_field: dict[DatasetField, int] = {}
+    by_field: SetsByField = {}
     for operation in ordered:
         if not isinstance(operation, Write):
-            upstream[operation.name] = bit[operation.name]
-            for field in inputs_of(operation):
-                upstream[operation.name] |= upstream[field.origin]
+            bits = bit[operation.name]
+            for origin in {field.origin for field in inputs_of(operation)}:
+                bits |= upstream[origin]
+            upstream[operation.name] = bits
             continue
+        targets = by_field.setdefault(operation.destination, {})
         for field in operation.inputs:
             if field.influence is Influence.DIRECT:
-                target = DatasetField(operation.destination, field.name)
-                by_field[target] = by_field.get(target, 0) | bit[operation.name] | upstream[field.origin]
+                bits = bit[operation.name] | upstream[field.origin]
+                targets[field.name] = targets.get(field.name, 0) | bits
     return by_field
 
 
-def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> dict[DatasetField, int]:
+def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsByField:
     downstream = dict(bit)
     # Outputs that nothing uses have a graph too: their READ alone.
-    by_output = {
-        (operation.name, output.name): 0 for operation in ordered for output in outputs_of(operation)
+    by_output: dict[str, dict[str, int]] = {
+        operation.name: {output.name: 0 for output in outputs_of(operation)} for operation in ordered
     }
     for operation in reversed(ordered):
+        bits = downstream[operation.name]
         for field in inputs_of(operation):
-            downstream[field.origin] |= downstream[operation.name]
-            output = field.origin, field.name
-            by_output[output] = by_output.get(output, 0) | downstream[operation.name]
-    sources = {operation.name: operation.source for operation in ordered if isinstance(operation, Read)}
-    by_field: dict[DatasetField, int] = {}
-    for (origin, name), bits in by_output.items():
-        if origin in sources:
-            source_field = DatasetField(sources[origin], name)
-            by_field[source_field] = by_field.get(source_field, 0) | bit[origin] | bits
+            downstream[field.origin] |= bits
+            outputs = by_output[field.origin]
+            outputs[field.name] = outputs.get(field.name, 0) | bits
+    by_field: SetsByField = {}
+    for operation in ordered:
+        if isinstance(operation, Read):
+            sources = by_field.setdefault(operation.source, {})
+            for name, bits in by_output[operation.name].items():
+                sources[name] = sources.get(name, 0) | bit[operation.name] | bits
     return by_field

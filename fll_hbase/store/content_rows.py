@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model import checksum as checksums
-from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.field_map import FieldMap, FieldMapEntry
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_sets import GRAPHED_OPERATIONS_MAX
+from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
 from fll_hbase.model.window import Direction
 from fll_hbase.store.endpoints import ContentEndpoints
+from fll_hbase.store.field_map_codec import FORM, encode_field_map
 from fll_hbase.store.run_rows import checked_put
 from fll_hbase.tables import Cell, Put, Row
+
+_TypesByField: TypeAlias = dict[Dataset, dict[str, set[str]]]
+"""By dataset and field the types that operations give; empty for none."""
 
 _RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
 
@@ -46,30 +49,47 @@ def encode_content(info: FieldLineageInfo) -> EncodedContent:
 def catalogue_puts(info: FieldLineageInfo) -> Iterator[Put]:
     """Yield the catalogue cells of a content: its datasets, fields, types and descriptions."""
     # Of this content alone, never merged with stored cells: the same in any order of arrival (decision 1).
-    types = {
-        (operation.name, output.name): output.type
-        for operation in info.operations
-        for output in outputs_of(operation)
-    }
     for dataset in {*info.sources, *info.destinations}:
         yield Put(layout.dataset_row(dataset), layout.EXISTS, b"")
-    for field in info.field_map.fields:
-        yield from _field_puts(Direction.FORWARD, field, "")
+    for dataset, fields in _source_fields(info).items():
+        yield from _field_puts(Direction.FORWARD, dataset, fields)
+    for dataset, fields in _destination_fields(info).items():
+        yield from _field_puts(Direction.BACKWARD, dataset, fields)
     for operation in info.operations:
         if isinstance(operation, Read):
             yield from _description_puts(operation.source, operation.source_description)
-            for output in operation.outputs:
-                yield from _field_puts(
-                    Direction.FORWARD, DatasetField(operation.source, output.name), output.type
-                )
         elif isinstance(operation, Write):
             yield from _description_puts(operation.destination, operation.destination_description)
+
+
+def _source_fields(info: FieldLineageInfo) -> _TypesByField:
+    """Return the fields that are read or used, with the types that READs give."""
+    fields: _TypesByField = {}
+    for field in info.field_map.fields:
+        fields.setdefault(field.dataset, {})[field.name] = set()
+    for operation in info.operations:
+        if isinstance(operation, Read):
+            for output in operation.outputs:
+                fields[operation.source][output.name].add(output.type)
+    return fields
+
+
+def _destination_fields(info: FieldLineageInfo) -> _TypesByField:
+    """Return the fields that are written, with the types that their origins give."""
+    types = {
+        operation.name: {output.name: output.type for output in outputs_of(operation)}
+        for operation in info.operations
+    }
+    fields: _TypesByField = {}
+    for operation in info.operations:
+        if isinstance(operation, Write):
+            written = fields.setdefault(operation.destination, {})
             for input_field in operation.inputs:
                 # An indirect input of a WRITE influences rows; it is not a field of the destination.
                 if input_field.influence is Influence.DIRECT:
-                    target = DatasetField(operation.destination, input_field.name)
-                    type_ = types.get((input_field.origin, input_field.name), "")
-                    yield from _field_puts(Direction.BACKWARD, target, type_)
+                    type_ = types[input_field.origin].get(input_field.name, "")
+                    written.setdefault(input_field.name, set()).add(type_)
+    return fields
 
 
 def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
@@ -78,7 +98,9 @@ def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
     yield Put(row, layout.EXISTS, b"")
     yield from _description_puts(metadata.dataset, metadata.description)
     for field in metadata.fields:
-        yield from _typed_puts(row, layout.declared_field_column(field.name), field.type)
+        column = layout.declared_field_column(field.name)
+        yield Put(row, column, b"")
+        yield from _type_puts(row, column, field.type)
     # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
     # in the catalogue, too: otherwise a query for it would be answered by NotFound.
     for alias in metadata.aliases:
@@ -93,14 +115,6 @@ def has_same_operations(row: Row, content: EncodedContent) -> bool:
     return stored == {
         put.column: put.value for put in content.data if put.column.startswith(layout.OPERATION)
     }
-
-
-def decode_field_map(row: Row) -> FieldMap:
-    """Decode the field map of a content row. Raises CorruptRow."""
-    try:
-        return _field_map_from_json(json.loads(row[layout.FIELD_MAP].value))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise CorruptRow("the field map of a content row cannot be read") from error
 
 
 def decode_operation(cell: Cell) -> Operation:
@@ -138,14 +152,16 @@ def encode_ranges(bits: int) -> bytes:
     ).encode()
 
 
-def _field_puts(direction: Direction, field: DatasetField, type_: str) -> Iterator[Put]:
-    yield from _typed_puts(
-        layout.dataset_row(field.dataset), layout.field_column(direction, field.name), type_
-    )
+def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str, set[str]]) -> Iterator[Put]:
+    row = layout.dataset_row(dataset)
+    for field, types in types_by_field.items():
+        column = layout.field_column(direction, field)
+        yield Put(row, column, b"")
+        for type_ in sorted(types):
+            yield from _type_puts(row, column, type_)
 
 
-def _typed_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
-    yield Put(row, column, b"")
+def _type_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
     if type_:
         yield checked_put(
             row, layout.typed_value_column(column, checksums.digest(type_.encode())), type_.encode()
@@ -169,27 +185,35 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
         yield checked_put(
             row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
         )
-    yield Put(row, layout.VERSION, checksums.VERSION.encode())
+    yield Put(row, layout.VERSION, FORM.encode())
     yield checked_put(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
     yield checked_put(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
-    yield checked_put(row, layout.FIELD_MAP, _json(_field_map_to_json(info.field_map)))
+    yield checked_put(row, layout.FIELD_MAP, encode_field_map(info.field_map))
     yield checked_put(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
     yield from _graph_puts(row, info, size)
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:
     """Yield the graph of each field; nothing if all together exceed `size_bytes`, that of the operations."""
+    graphs = list(_partial_graphs(info.operations))
     # Each range takes a byte at least, so counting ranges rejects most dense graphs before they are encoded.
-    sets = [*info.backward.values(), *info.forward.values()]
-    if len(info.operations) > GRAPHED_OPERATIONS_MAX or sum(map(_count_spans, sets)) > size_bytes:
+    if sum(_count_spans(bits) for *_, bits in graphs) > size_bytes:
         return
-    puts = [
-        Put(row, layout.graph_column(direction, field.dataset, field.name), encode_ranges(bits))
-        for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward))
-        for field, bits in graphs.items()
-    ]
-    if sum(len(put.value) for put in puts) <= size_bytes:
-        yield from puts
+    encoded = {bits: encode_ranges(bits) for bits in {bits for *_, bits in graphs}}
+    if sum(len(encoded[bits]) for *_, bits in graphs) <= size_bytes:
+        for direction, dataset, field, bits in graphs:
+            yield Put(row, layout.graph_column(direction, dataset, field), encoded[bits])
+
+
+def _partial_graphs(operations: Sequence[Operation]) -> Iterator[tuple[Direction, Dataset, str, int]]:
+    """Yield the fields whose graph does not have all operations, which readers assume without a cell."""
+    all_operations = (1 << len(operations)) - 1
+    sets = operations_by_field(operations)
+    for direction, by_dataset in ((Direction.BACKWARD, sets.backward), (Direction.FORWARD, sets.forward)):
+        for dataset, by_field in by_dataset.items():
+            for field, bits in by_field.items():
+                if bits != all_operations:
+                    yield direction, dataset, field, bits
 
 
 def _count_spans(bits: int) -> int:
@@ -198,54 +222,3 @@ def _count_spans(bits: int) -> int:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _field_map_to_json(field_map: FieldMap) -> dict[str, Any]:
-    """Return the JSON of a field map: datasets by position, sets of fields in hex with bit n for field n."""
-    fields: dict[Dataset, list[str]] = {source: [] for source in field_map.sources}
-    for field in field_map.fields:
-        fields[field.dataset].append(field.name)
-    index_of = {dataset: index for index, dataset in enumerate(field_map.destinations)}
-    generated: dict[int, list[str]] = {}
-    for field in field_map.generated:
-        generated.setdefault(index_of[field.dataset], []).append(field.name)
-    return {
-        "sources": [[dataset.namespace, dataset.name, names] for dataset, names in fields.items()],
-        "destinations": [[dataset.namespace, dataset.name] for dataset in field_map.destinations],
-        "flows": [
-            [index_of[entry.destination], entry.fields, f"{entry.direct:x}", f"{entry.indirect:x}"]
-            for entry in field_map.entries
-        ],
-        "generated": list(generated.items()),
-        "dropped": [f"{field_map.dropped_direct:x}", f"{field_map.dropped_indirect:x}"],
-        "whole": [[index_of[dataset], f"{bits:x}"] for dataset, bits in field_map.dataset_wide],
-        "unread": [field_map.sources.index(dataset) for dataset in field_map.read_without_fields],
-        "unwritten": [index_of[dataset] for dataset in field_map.written_without_fields],
-    }
-
-
-def _field_map_from_json(data: dict[str, Any]) -> FieldMap:
-    sources = tuple(Dataset(namespace, name) for namespace, name, _ in data["sources"])
-    destinations = tuple(Dataset(namespace, name) for namespace, name in data["destinations"])
-    dropped_direct, dropped_indirect = (int(bits, 16) for bits in data["dropped"])
-    return FieldMap(
-        fields=tuple(
-            DatasetField(source, name)
-            for source, (_, _, names) in zip(sources, data["sources"], strict=True)
-            for name in names
-        ),
-        sources=sources,
-        destinations=destinations,
-        entries=tuple(
-            FieldMapEntry(destinations[index], tuple(names), int(direct, 16), int(indirect, 16))
-            for index, names, direct, indirect in data["flows"]
-        ),
-        generated=tuple(
-            DatasetField(destinations[index], name) for index, names in data["generated"] for name in names
-        ),
-        dropped_direct=dropped_direct,
-        dropped_indirect=dropped_indirect,
-        dataset_wide=tuple((destinations[index], int(bits, 16)) for index, bits in data["whole"]),
-        read_without_fields=tuple(sources[index] for index in data["unread"]),
-        written_without_fields=tuple(destinations[index] for index in data["unwritten"]),
-    )

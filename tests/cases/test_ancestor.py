@@ -14,7 +14,7 @@ from fll_hbase.errors import FieldError, InvalidLineage
 from fll_hbase.model import checksum, field_relations, lineage, operation_graph, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operations import inputs_of
+from fll_hbase.model.operations import Influence, Write, inputs_of
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
@@ -41,8 +41,22 @@ def key(end_point: Dataset, field: str) -> str:
     return f"{end_point.namespace}.{end_point.name}.{field}"
 
 
+def written_fields(info: FieldLineageInfo) -> list[DatasetField]:
+    return [
+        DatasetField(operation.destination, field.name)
+        for operation in info.operations
+        if isinstance(operation, Write)
+        for field in operation.inputs
+        if field.influence is Influence.DIRECT
+    ]
+
+
+def read_fields(info: FieldLineageInfo) -> tuple[DatasetField, ...]:
+    return info.field_map.fields
+
+
 def fields_by_key(info: FieldLineageInfo) -> dict[str, DatasetField]:
-    return {key(field.dataset, field.name): field for field in (*info.backward, *info.forward)}
+    return {key(field.dataset, field.name): field for field in (*written_fields(info), *read_fields(info))}
 
 
 def incoming(info: FieldLineageInfo) -> Summary:
@@ -74,13 +88,13 @@ def outgoing(info: FieldLineageInfo) -> Summary:
 
 def destination_fields(info: FieldLineageInfo) -> Summary:
     actual: Summary = {}
-    for field in info.backward:
+    for field in written_fields(info):
         actual.setdefault(f"{field.dataset.namespace}.{field.dataset.name}", set()).add(field.name)
     return actual
 
 
 def operations_into(info: FieldLineageInfo) -> Summary:
-    fields = {key(field.dataset, field.name): field for field in info.backward}
+    fields = {key(field.dataset, field.name): field for field in written_fields(info)}
     return {
         name: set(operation_graph.upstream_graph(info.operations, field).operations)
         for name, field in fields.items()
@@ -88,7 +102,7 @@ def operations_into(info: FieldLineageInfo) -> Summary:
 
 
 def operations_from(info: FieldLineageInfo) -> Summary:
-    fields = {key(field.dataset, field.name): field for field in info.forward}
+    fields = {key(field.dataset, field.name): field for field in read_fields(info)}
     return {
         name: set(operation_graph.downstream_graph(info.operations, field).operations)
         for name, field in fields.items()

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
 
 from fll_hbase.model import lineage, operation_graph
+from fll_hbase.model import operation_sets as operation_sets_module
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operation_graph import NodeId, OperationGraph
+from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import (
     Influence,
     InputField,
@@ -156,11 +158,12 @@ def test_nodes_say_what_made_them_and_of_which_type(operations: tuple[Operation,
 @given(operation_sets())
 def test_graph_cells_name_the_operations_of_the_walk(operations: tuple[Operation, ...]) -> None:
     info = lineage.build_lineage(operations)
-    assert info.backward.keys() == written_fields(operations)
-    assert info.forward.keys() == read_fields(operations)
+    backward, forward = sets_by_field(info)
+    assert backward.keys() == written_fields(operations)
+    assert forward.keys() == read_fields(operations)
     for walk, cells in (
-        (operation_graph.upstream_graph, info.backward),
-        (operation_graph.downstream_graph, info.forward),
+        (operation_graph.upstream_graph, backward),
+        (operation_graph.downstream_graph, forward),
     ):
         for field, bits in cells.items():
             assert operations_of_bits(info, bits) == walk(operations, field).operations
@@ -171,15 +174,31 @@ def test_the_operations_of_a_graph_cell_are_enough_to_walk(
     operations: tuple[Operation, ...], indirect: bool
 ) -> None:
     info = lineage.build_lineage(operations)
+    backward, forward = sets_by_field(info)
     for walk, cells in (
-        (operation_graph.upstream_graph, info.backward),
-        (operation_graph.downstream_graph, info.forward),
+        (operation_graph.upstream_graph, backward),
+        (operation_graph.downstream_graph, forward),
     ):
         for field, bits in cells.items():
             operations_in_set = operations_of_bits(info, bits).values()
             assert walk(operations_in_set, field, indirect=indirect) == walk(
                 operations, field, indirect=indirect
             )
+
+
+def sets_by_field(
+    info: lineage.FieldLineageInfo,
+) -> tuple[dict[DatasetField, int], dict[DatasetField, int]]:
+    """The operation sets of destination fields and of source fields."""
+    backward, forward = (
+        {
+            DatasetField(dataset, field): bits
+            for dataset, fields in sets.items()
+            for field, bits in fields.items()
+        }
+        for sets in operations_by_field(info.operations)
+    )
+    return backward, forward
 
 
 def operations_of_bits(info: lineage.FieldLineageInfo, bits: int) -> dict[str, Operation]:
@@ -213,14 +232,22 @@ def test_a_chain_of_ten_thousand_operations_is_no_recursion() -> None:
     operations = chain(10_000)
     info = lineage.build_lineage(operations)
     source, target = DatasetField(A, "x"), DatasetField(B, "x")
-    assert info.backward[target] == info.forward[source] == 2**10_000 - 1
+    backward, forward = sets_by_field(info)
+    assert backward[target] == forward[source] == 2**10_000 - 1
     assert len(operation_graph.upstream_graph(operations, target).connections) == 9_998
     assert len(operation_graph.downstream_graph(operations, source).connections) == 9_998
 
 
 def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
-    info = lineage.build_lineage(chain(10_001))
-    assert (info.backward, info.forward) == ({}, {})
+    assert operations_by_field(lineage.build_lineage(chain(10_001)).operations) == ({}, {})
+
+
+def test_operations_and_fields_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    operations = lineage.build_lineage(all_to_all(4, 10)).operations
+    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 20)
+    assert all(operations_by_field(operations))
+    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 20 - 1)
+    assert operations_by_field(operations) == ({}, {})
 
 
 def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
@@ -229,7 +256,8 @@ def test_five_hundred_all_to_all_transforms_are_no_explosion() -> None:
     assert actual.truncated
     assert len(actual.connections) == 50_000
     info = lineage.build_lineage(operations)
-    assert set(info.backward.values()) == set(info.forward.values()) == {2**502 - 1}
+    backward, forward = sets_by_field(info)
+    assert set(backward.values()) == set(forward.values()) == {2**502 - 1}
 
 
 def renaming(end_point: Dataset, description: str) -> list[Operation]:

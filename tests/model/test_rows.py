@@ -17,13 +17,18 @@ from fll_hbase.keys.codec import day_of
 from fll_hbase.model import lineage
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Field
+from fll_hbase.model.field_relations import dataset_relations, is_same_lineage, iter_edges
 from fll_hbase.model.lineage import FieldLineageInfo
+from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows, endpoints, run_rows
+from fll_hbase.store.field_map_codec import decode_field_map
 from fll_hbase.store.run_rows import CommittedRun, ContentEndpoints
 from fll_hbase.tables import Cell, Put, Row
+
+from . import form_1
 
 A, B, _ = FEW_END_POINTS
 CHECKSUM = "79655ecae1889b9a7c9d61af2fd3489b"
@@ -46,7 +51,7 @@ def data_row(info: FieldLineageInfo) -> Row:
 @given(infos())
 def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
     row = data_row(info)
-    assert content_rows.decode_field_map(row) == info.field_map
+    assert decode_field_map(row) == info.field_map
     assert endpoints.decode_endpoints(layout.content_row(info.checksum), row) == ContentEndpoints(
         info.checksum, info.sources, info.destinations
     )
@@ -60,16 +65,25 @@ def test_content_reads_back_from_its_row(info: FieldLineageInfo) -> None:
 @given(infos())
 def test_graph_cells_read_back_as_the_numbers_of_operations(info: FieldLineageInfo) -> None:
     row = data_row(info)
-    for direction, graphs in ((Direction.BACKWARD, info.backward), (Direction.FORWARD, info.forward)):
-        for field, bits in graphs.items():
-            cell = row[layout.graph_column(direction, field.dataset, field.name)]
-            assert sum(1 << number for number in content_rows.decode_ranges(cell)) == bits
+    for column, bits in partial_graphs(info).items():
+        assert sum(1 << number for number in content_rows.decode_ranges(row[column])) == bits
+
+
+def partial_graphs(info: FieldLineageInfo) -> dict[bytes, int]:
+    """The graph columns of fields whose graph lacks some operation."""
+    sets = operations_by_field(info.operations)
+    return {
+        layout.graph_column(direction, dataset, field): bits
+        for direction, by_dataset in ((Direction.BACKWARD, sets.backward), (Direction.FORWARD, sets.forward))
+        for dataset, by_field in by_dataset.items()
+        for field, bits in by_field.items()
+        if bits != 2 ** len(info.operations) - 1
+    }
 
 
 @given(infos())
 def test_nothing_else_stands_in_a_data_row(info: FieldLineageInfo) -> None:
-    graphs = len(info.backward) + len(info.forward)
-    assert len(data_row(info)) == 5 + len(info.operations) + graphs
+    assert len(data_row(info)) == 5 + len(info.operations) + len(partial_graphs(info))
 
 
 def zipped(length: int) -> list[Operation]:
@@ -98,7 +112,7 @@ def test_graph_cells_are_left_out_where_they_would_outgrow_the_operations(
 ) -> None:
     info = lineage.build_lineage(zipped(length))
     row = data_row(info)
-    graphs = [content_rows.encode_ranges(bits) for bits in (*info.backward.values(), *info.forward.values())]
+    graphs = [content_rows.encode_ranges(bits) for bits in partial_graphs(info).values()]
     operations = [cell.value for column, cell in row.items() if column.startswith(layout.OPERATION)]
     assert (sum(map(len, graphs)) <= sum(map(len, operations))) == stored_cells
     assert len([column for column in row if column[:4] in (b"o:b|", b"o:f|")]) == (
@@ -281,16 +295,57 @@ def test_content_is_the_same_only_where_every_operation_is(
 )
 def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.decode_field_map({layout.FIELD_MAP: Cell(value, 0)})
+        decode_field_map({layout.FIELD_MAP: Cell(value, 0)})
 
 
-def test_a_field_map_that_points_beyond_its_lists_is_corrupt() -> None:
+@given(infos(), st.booleans())
+def test_form_1_reads_back_as_the_same_lineage(info: FieldLineageInfo, backward: bool) -> None:
+    row = {layout.FIELD_MAP: Cell(form_1.field_map_1(info.field_map), 0)}
+    old, new = decode_field_map(row), info.field_map
+    assert is_same_lineage(old, new)
+    assert set(iter_edges(old)) == set(iter_edges(new))
+    for dataset in FEW_END_POINTS:
+        assert dataset_relations(old, dataset, backward=backward, pairs_max=10**9) == dataset_relations(
+            new, dataset, backward=backward, pairs_max=10**9
+        )
+
+
+@given(infos(), infos())
+def test_lineages_are_the_same_only_if_their_edges_are(
+    left: FieldLineageInfo, right: FieldLineageInfo
+) -> None:
+    equal = is_same_lineage(left.field_map, right.field_map)
+    assert not equal or set(iter_edges(left.field_map)) == set(iter_edges(right.field_map))
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("copied", [[9, ["x"], "0"]]),
+        ("copied", [[0, ["x"], "9"]]),
+        ("copied", [[0, ["x"], "0-99999999999"]]),
+        ("copied", [[0, ["x", "y"], "0"]]),
+        ("derived", [[0, ["x"], 0]]),
+        ("derived", [[0, ["x"], -1]]),
+        ("sets", [["1"]]),
+        ("sets", [["0", "", "0"]]),
+        ("sets", [["0", "", "", "", "0"]]),
+        ("dropped", 0),
+        ("whole", [[0, 0]]),
+        ("generated", [[1, ["x"]]]),
+        ("unread", [1]),
+    ],
+)
+def test_a_field_map_that_points_beyond_its_lists_is_corrupt(member: str, value: object) -> None:
     stored_map = json.loads(data_row(lineage.build_lineage(copying()))[layout.FIELD_MAP].value)
-    stored_map["flows"][0][0] = 9
+    stored_map[member] = value
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.decode_field_map({layout.FIELD_MAP: Cell(json.dumps(stored_map).encode(), 0)})
+        decode_field_map({layout.FIELD_MAP: Cell(json.dumps(stored_map).encode(), 0)})
+
+
+def test_a_row_without_a_field_map_is_corrupt() -> None:
     with pytest.raises(CorruptRow, match="field map"):
-        content_rows.decode_field_map({})
+        decode_field_map({})
 
 
 @pytest.mark.parametrize(

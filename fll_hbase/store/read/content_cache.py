@@ -17,6 +17,7 @@ from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
+from fll_hbase.store.field_map_codec import decode_field_map
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")
@@ -59,8 +60,9 @@ class ContentCache:
     def has_dataset(self, checksum: str, direction: Direction, dataset: Dataset) -> bool:
         """Return whether the content writes (backward) or reads (forward) the dataset."""
         field_map = self.field_map(checksum)
-        datasets = field_map.destinations if direction is Direction.BACKWARD else field_map.sources
-        return dataset in datasets
+        if direction is Direction.BACKWARD:
+            return field_map.has_destination(dataset)
+        return field_map.has_source(dataset)
 
     def relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
@@ -121,7 +123,7 @@ class ContentCache:
         row = self._row(checksum, (layout.FIELD_MAP,))
         with in_row(layout.content_row(checksum)):
             size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
-            return size_bytes, content_rows.decode_field_map(row)
+            return size_bytes, decode_field_map(row)
 
     def _read_operations(
         self, checksum: str, direction: Direction, field: DatasetField
@@ -163,10 +165,8 @@ class ContentCache:
     def _mentions_field(self, checksum: str, direction: Direction, field: DatasetField) -> bool:
         field_map = self.field_map(checksum)
         if direction is Direction.FORWARD:
-            return field in field_map.fields
-        return field in field_map.generated or any(
-            entry.destination == field.dataset and field.name in entry.fields for entry in field_map.entries
-        )
+            return field_map.has_source_field(field)
+        return field_map.has_destination_field(field)
 
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
         row = self._table.get(layout.content_row(checksum), columns=columns)

@@ -10,11 +10,13 @@ from fll_hbase.keys.codec import unescape
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model import lineage
+from fll_hbase.model.field_relations import is_same_lineage
 from fll_hbase.store import content_rows
 from fll_hbase.store.content_rows import EncodedContent
+from fll_hbase.store.field_map_codec import FORM_1, decode_field_map
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
-from fll_hbase.tables import Row
+from fll_hbase.tables import Cell, Row
 
 
 class WrongChecksum(CorruptRow):
@@ -37,7 +39,11 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
         facts.findings.append(Finding(Kind.WRONG_CHECKSUM, key, str(error)))
         return
     cells = {column: cell.value for column, cell in row.items() if column not in unknown}
-    wrong = sorted(_differing_columns({put.column: put.value for put in content.data}, cells))
+    wanted = {put.column: put.value for put in content.data}
+    if cells.get(layout.VERSION) == FORM_1.encode() and _is_same_field_map(wanted, cells):
+        facts.findings.append(Finding(Kind.OLD_FORM, key, f"form {FORM_1}", Repair(key)))
+        cells |= {column: wanted[column] for column in (layout.VERSION, layout.FIELD_MAP)}
+    wrong = sorted(_differing_columns(wanted, cells))
     # One repair for all cells: the operations are proven by the checksum, so the row can be encoded again.
     if wrong:
         detail = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
@@ -70,4 +76,22 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
 
 
 def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:
-    return {column for column, _ in wanted.items() ^ stored.items()}
+    operations = sum(column.startswith(layout.OPERATION) for column in wanted)
+    complete_graph = content_rows.encode_ranges((1 << operations) - 1)
+    return {
+        column
+        for column, value in wanted.items() ^ stored.items()
+        # Form 1 has this cell, later forms imply it.
+        if not (column.startswith(layout.GRAPHS) and value == complete_graph)
+    }
+
+
+def _is_same_field_map(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> bool:
+    try:
+        maps = [
+            decode_field_map({layout.FIELD_MAP: Cell(cells[layout.FIELD_MAP], 0)})
+            for cells in (wanted, stored)
+        ]
+    except (CorruptRow, KeyError):
+        return False
+    return is_same_lineage(*maps)

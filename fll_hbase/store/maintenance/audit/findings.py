@@ -25,6 +25,7 @@ class Kind(Enum):
     MISSING_CATALOGUE = "missing in the catalogue"
     MISSING_ALIAS = "one-sided alias"
     UNKNOWN_COLUMN = "unknown column"
+    OLD_FORM = "content in an older form"
     UNFINISHED = "unfinished run"
     OTHER_PROGRAM = "reference that names another program"
     REFERENCE_WITHOUT_RUN = "reference without run"
@@ -40,10 +41,12 @@ class Kind(Enum):
         return self not in _NOTES
 
 
-# Readers ignore all of these: leftovers of interrupted commits, hints of replaced runs, newer columns.
+# Readers ignore or understand all of these: leftovers of interrupted commits, hints of replaced runs, columns
+# of newer releases, contents of older ones.
 _NOTES = frozenset(
     {
         Kind.UNKNOWN_COLUMN,
+        Kind.OLD_FORM,
         Kind.UNFINISHED,
         Kind.OTHER_PROGRAM,
         Kind.REFERENCE_WITHOUT_RUN,
