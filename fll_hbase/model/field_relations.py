@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap, fields_of
-from fll_hbase.model.field_sets import FieldSetResolver, Members
+from fll_hbase.model.field_map import FieldMap, fields_of
+from fll_hbase.model.field_sets import Members
 from fll_hbase.model.operations import Influence
-
-E = TypeVar("E", CopiedFields, DerivedFields)
+from fll_hbase.model.source_fields import SourceFields
 
 STEPS_MAX = 1_000_000
 """Sets of fields that one query enters, about a second; only hostile operations need so many."""
@@ -111,7 +109,7 @@ class DatasetLineageSet:
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
     """Yield all edges of a field map, without duplicates."""
-    sources = _SourceFields(field_map, range(len(field_map.fields)))
+    sources = SourceFields(field_map, range(len(field_map.fields)))
     for destination in field_map.destinations:
         yield from _generated_edges(field_map, destination)
         yield from _edges(sources, destination, field_map.sources)
@@ -122,14 +120,14 @@ def edges_into(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]
     """Yield the edges that end at a destination, generated fields included."""
     yield from _generated_edges(field_map, destination)
     if field_map.has_destination(destination):
-        sources = _SourceFields(field_map, range(len(field_map.fields)))
+        sources = SourceFields(field_map, range(len(field_map.fields)))
         yield from _edges(sources, destination, field_map.sources)
 
 
 def edges_out_of(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
     """Yield the edges that start at a source, dropped fields included."""
     if field_map.has_source(source):
-        sources = _SourceFields(field_map, field_map.positions_of(source))
+        sources = SourceFields(field_map, field_map.positions_of(source))
         for destination in (*field_map.destinations, None):
             yield from _edges(sources, destination, (source,))
 
@@ -147,9 +145,9 @@ def dataset_relations(
         generated = [field.name for field in fields_of(field_map.generated, dataset)]
         builder.add_generated(dataset, generated)
         if field_map.has_destination(dataset):
-            builder.add(_SourceFields(field_map, range(len(field_map.fields))), dataset, field_map.sources)
+            builder.add(SourceFields(field_map, range(len(field_map.fields))), dataset, field_map.sources)
     elif field_map.has_source(dataset):
-        sources = _SourceFields(field_map, field_map.positions_of(dataset))
+        sources = SourceFields(field_map, field_map.positions_of(dataset))
         for destination in (None, *field_map.destinations):
             builder.add(sources, destination, (dataset,))
     return builder.build()
@@ -160,10 +158,10 @@ def is_same_lineage(left: FieldMap, right: FieldMap) -> bool:
     if _ends(left) != _ends(right):
         return False
     positions = range(len(left.fields))
-    of_left, of_right = _SourceFields(left, positions), _SourceFields(right, positions)
+    left_sources, right_sources = SourceFields(left, positions), SourceFields(right, positions)
     return all(
-        dict(of_left.by_field(destination)) == dict(of_right.by_field(destination))
-        and of_left.dataset_wide(destination) == of_right.dataset_wide(destination)
+        dict(left_sources.by_field(destination)) == dict(right_sources.by_field(destination))
+        and left_sources.dataset_wide(destination) == right_sources.dataset_wide(destination)
         for destination in (None, *left.destinations)
     )
 
@@ -180,100 +178,13 @@ def _ends(field_map: FieldMap) -> tuple[object, ...]:
     )
 
 
-class _SourceFields:
-    """The source fields, of a range of positions, that lead to each destination."""
-
-    def __init__(self, field_map: FieldMap, positions: range) -> None:
-        self.field_map = field_map
-        self._positions = positions
-        self._resolver = FieldSetResolver(field_map.sets, positions)
-        self._copied = _by_destination(field_map.copied)
-        self._derived = _by_destination(field_map.derived)
-        self._dataset_wide = dict(field_map.dataset_wide)
-
-    @property
-    def steps(self) -> int:
-        """How many sets were entered so far."""
-        return self._resolver.steps
-
-    def by_field(self, destination: Dataset | None) -> Iterator[tuple[str | None, Members]]:
-        """Yield each field of a destination, in order of its name, with the source fields that lead to it.
-
-        For None yield the dropped fields, with None as the name. A field that several Writes write may have
-        members that are direct and indirect.
-        """
-        if destination is None:
-            yield from ((None, self._resolver.members(number)) for number in self._numbers(None))
-            return
-        positions = self._copied_positions(destination)
-        numbers_by_field = self._derived_numbers(destination)
-        for name in sorted(positions.keys() | numbers_by_field.keys()):
-            yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
-
-    def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
-        """Return the positions of the fields that influence a destination as a whole."""
-        number = self._dataset_wide.get(destination) if destination else None
-        return self._resolver.members(number).indirect if number is not None else ()
-
-    def datasets(self, destination: Dataset | None) -> set[Dataset]:
-        """Return the datasets of all fields that lead to fields of a destination, without building pairs."""
-        numbers = [number for number in self._numbers(destination) if self._resolver.reaches(number)]
-        copied = list(chain(*self._copied_positions(destination).values())) if destination else []
-        fields = self.field_map.fields
-        if not numbers and not copied:
-            return set()
-        first, last = fields[self._positions[0]].dataset, fields[self._positions[-1]].dataset
-        if first == last:
-            return {first}
-        members = self._resolver.union(numbers)
-        return {fields[position].dataset for position in chain(members.direct, members.indirect, copied)}
-
-    def _numbers(self, destination: Dataset | None) -> list[int]:
-        if destination is None:
-            return [self.field_map.dropped] if self.field_map.dropped is not None else []
-        return [entry.number for entry in self._derived.get(destination, ())]
-
-    def _copied_positions(self, destination: Dataset) -> dict[str, list[int]]:
-        positions: dict[str, list[int]] = {}
-        for entry in self._copied.get(destination, ()):
-            for name, position in zip(entry.fields, entry.positions, strict=True):
-                if position in self._positions:
-                    positions.setdefault(name, []).append(position)
-        return positions
-
-    def _derived_numbers(self, destination: Dataset) -> dict[str, list[int]]:
-        numbers: dict[str, list[int]] = {}
-        for entry in self._derived.get(destination, ()):
-            if self._resolver.reaches(entry.number):
-                for name in entry.fields:
-                    numbers.setdefault(name, []).append(entry.number)
-        return numbers
-
-    def _members(self, positions: Sequence[int], numbers: Sequence[int]) -> Members:
-        members = [self._resolver.members(number) for number in numbers]
-        if len(members) == 1 and not positions:
-            return members[0]
-        # Of several Writes: united, so that no edge is repeated.
-        return Members(
-            tuple(sorted({*positions, *chain.from_iterable(item.direct for item in members)})),
-            tuple(sorted(set(chain.from_iterable(item.indirect for item in members)))),
-        )
-
-
-def _by_destination(entries: Iterable[E]) -> dict[Dataset, list[E]]:
-    grouped: dict[Dataset, list[E]] = {}
-    for entry in entries:
-        grouped.setdefault(entry.destination, []).append(entry)
-    return grouped
-
-
 def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
     for field in fields_of(field_map.generated, destination):
         yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
 
 
 def _edges(
-    sources: _SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]
+    sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[FieldEdge]:
     """Yield the edges to a destination without duplicates, for None those of dropped fields.
 
@@ -331,7 +242,7 @@ class _Builder:
         if names:
             self._sets((None, destination))[Influence.DIRECT].update((None, name) for name in added)
 
-    def add(self, sources: _SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
+    def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
         """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
         self._add_pairs(sources, destination)
         if self._truncated:
@@ -360,7 +271,7 @@ class _Builder:
             by_datasets[datasets] = DatasetLineage(*datasets, unknown=True)
         return DatasetLineageSet(by_datasets, self._truncated)
 
-    def _add_pairs(self, sources: _SourceFields, destination: Dataset | None) -> None:
+    def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
         """Add a pair for each source and destination field; set `truncated` beyond the limits."""
         if self._truncated:
             return

@@ -11,8 +11,8 @@ from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs
 
 OPERATIONS_MAX = 10_000
 """With more operations the graph of a field is computed per query and not stored."""
-BITS_MAX = 2**26
-"""Operations times fields of datasets: with more, graphs are not stored either. They are 8 MiB of bits."""
+BITS_MAX = 2**28
+"""Operations times fields of datasets: with more, graphs are not stored either. They are 32 MiB of bits."""
 
 SetsByField: TypeAlias = dict[Dataset, dict[str, int]]
 """By dataset and field a set of operations: bit n is operation n of those sorted by name."""

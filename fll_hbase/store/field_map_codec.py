@@ -1,6 +1,6 @@
 """The field map of a content row, `d:m`, encoded and decoded by pure functions.
 
-docs/row-keys.md defines the form, and form 1, which releases before 0.2 wrote.
+docs/row-keys.md defines the form, and form 1, which earlier releases wrote.
 """
 
 from __future__ import annotations
@@ -114,20 +114,20 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
         destinations=destinations,
         sets=sets,
         copied=tuple(
-            _copied_from_json(_at(destinations, index), names, positions, len(fields))
+            _copied_from_json(_item(destinations, index), names, positions, len(fields))
             for index, names, positions in data["copied"]
         ),
         derived=tuple(
-            DerivedFields(_at(destinations, index), tuple(names), _checked_number(number, sets))
+            DerivedFields(_item(destinations, index), tuple(names), _checked_number(number, sets))
             for index, names, number in data["derived"]
         ),
         generated=_generated(data, destinations),
         dropped=None if data["dropped"] is None else _checked_number(data["dropped"], sets),
         dataset_wide=tuple(
-            (_at(destinations, index), _checked_number(number, sets)) for index, number in data["whole"]
+            (_item(destinations, index), _checked_number(number, sets)) for index, number in data["whole"]
         ),
-        read_without_fields=tuple(_at(sources, index) for index in data["unread"]),
-        written_without_fields=tuple(_at(destinations, index) for index in data["unwritten"]),
+        read_without_fields=tuple(_item(sources, index) for index in data["unread"]),
+        written_without_fields=tuple(_item(destinations, index) for index in data["unwritten"]),
     )
 
 
@@ -150,11 +150,11 @@ def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
 
 def _checked_number(number: Any, sets: Sequence[FieldSet]) -> int:
     """Return the number of a set. Raises IndexError if there is no such set."""
-    _at(sets, number)
+    _item(sets, number)
     return int(number)
 
 
-def _at(items: Sequence[T], index: int) -> T:
+def _item(items: Sequence[T], index: int) -> T:
     """Return an item. Raises IndexError beyond the end, and for a negative index, which Python permits."""
     if index < 0:
         raise IndexError(f"{index} is not an index")
@@ -179,7 +179,7 @@ def _fields(data: dict[str, Any]) -> tuple[DatasetField, ...]:
 
 def _generated(data: dict[str, Any], destinations: Sequence[Dataset]) -> tuple[DatasetField, ...]:
     return tuple(
-        DatasetField(_at(destinations, index), name) for index, names in data["generated"] for name in names
+        DatasetField(_item(destinations, index), name) for index, names in data["generated"] for name in names
     )
 
 

@@ -1,4 +1,4 @@
-"""Content rows in form 1, as releases before 0.2 wrote them: sets of fields are hex numbers of bits."""
+"""Content rows in form 1, as earlier releases wrote them: sets of fields are hex numbers of bits."""
 
 from __future__ import annotations
 

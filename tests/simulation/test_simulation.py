@@ -28,12 +28,6 @@ def test_every_schedule_keeps_the_invariants(chunk: int) -> None:
         simulation.run(seed)
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_every_schedule_of_events_keeps_them_too(chunk: int) -> None:
-    for seed in range(FIRST + chunk, FIRST + SCHEDULES // 3, CHUNKS):
-        simulation.run(seed, kind=EventSimulation)
-
-
 if SEED:
 
     @pytest.mark.parametrize("kind", [Simulation, EventSimulation])

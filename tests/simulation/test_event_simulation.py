@@ -1,0 +1,15 @@
+"""Recording by events survives hostile schedules; the variables of `test_simulation` select them here, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import simulation
+from .event_simulation import EventSimulation
+from .test_simulation import CHUNKS, FIRST, SCHEDULES
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_schedule_of_events_keeps_the_invariants(chunk: int) -> None:
+    for seed in range(FIRST + chunk, FIRST + SCHEDULES // 3, CHUNKS):
+        simulation.run(seed, kind=EventSimulation)
