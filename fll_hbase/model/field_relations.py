@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import Dataset
@@ -281,12 +282,22 @@ class _Builder:
                 added = positions[: self._remaining]
                 self._truncated = self._truncated or len(added) < len(positions)
                 self._remaining -= len(added)
-                for position in added:
-                    field = self._field_map.fields[position]
-                    self._sets((field.dataset, destination))[influence].add((field.name, name))
+                for source, names in self._names_by_source(added):
+                    pairs = self._sets((source, destination))[influence]
+                    pairs.update((source_field, name) for source_field in names)
             if self._truncated or sources.steps > STEPS_MAX:
                 self._truncated = True
                 return
 
+    def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
+        fields = map(self._field_map.fields.__getitem__, positions)
+        # By identity, which is cheaper than equality; equal datasets in two groups would do no harm.
+        for _, group in groupby(fields, key=lambda field: id(field.dataset)):
+            members = list(group)
+            yield members[0].dataset, [field.name for field in members]
+
     def _sets(self, datasets: DatasetPair) -> dict[Influence, set[FieldPair]]:
-        return self._pairs.setdefault(datasets, {influence: set() for influence in Influence})
+        sets = self._pairs.get(datasets)
+        if sets is None:
+            sets = self._pairs[datasets] = {influence: set() for influence in Influence}
+        return sets

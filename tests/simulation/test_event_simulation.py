@@ -1,4 +1,4 @@
-"""Recording by events survives hostile schedules; the variables of `test_simulation` select them here, too."""
+"""Recording by events survives hostile schedules; the variables of `test_simulation` select them."""
 
 from __future__ import annotations
 
