@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -124,17 +124,24 @@ def downstream_graph(
     return walk.run(walk.step_downstream)
 
 
-def merge(graphs: Sequence[tuple[str, OperationGraph]]) -> OperationGraph:
+def merge(
+    graphs: Iterable[tuple[str, OperationGraph]], *, connections_max: int | None = None
+) -> OperationGraph:
     """Return the union of graphs given newest first, each with its checksum.
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
-    `<name>@<first 8 hex digits of the checksum>`.
+    `<name>@<first 8 hex digits of the checksum>`. The union is truncated before the first graph with which it
+    would have more than `connections_max` connections; it contains all of the newest graph.
     """
     names = _OperationNames()
-    union = OperationGraph({}, {}, {})
+    union = _Union()
     for checksum, graph in graphs:
-        union = _union(union, _rename(graph, names.assign(checksum, graph)))
-    return union
+        renamed = _rename(graph, names.assign(checksum, graph))
+        if connections_max is not None and not union.has_room(renamed, connections_max):
+            union.truncated = True
+            break
+        union.add(renamed)
+    return OperationGraph(union.operations, union.nodes, union.connections, union.paths, union.truncated)
 
 
 class _Walk:
@@ -276,19 +283,34 @@ def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
     )
 
 
-def _union(newer: OperationGraph, older: OperationGraph) -> OperationGraph:
-    nodes = dict(newer.nodes)
-    for node_id, node in older.nodes.items():
-        newest = nodes.get(node_id, node)
-        # Type and source of the newest content; destinations of all, which may differ from run to run.
-        nodes[node_id] = replace(newest, destinations=newest.destinations | node.destinations)
-    paths = dict(newer.paths)
-    for ends, path in older.paths.items():
-        paths[ends] = paths[ends].merge(path) if ends in paths else path
-    return OperationGraph(
-        {**older.operations, **newer.operations},
-        nodes,
-        {**older.connections, **newer.connections},
-        paths,
-        newer.truncated or older.truncated,
-    )
+@dataclass(slots=True)
+class _Union:
+    """A graph under construction, to which graphs are added newest first."""
+
+    # Added to, never copied: of 5,000 contents each may add one operation.
+    operations: dict[str, Operation] = field(default_factory=dict)
+    nodes: dict[NodeId, Node] = field(default_factory=dict)
+    connections: dict[tuple[NodeId, NodeId, str], Influence] = field(default_factory=dict)
+    paths: dict[tuple[NodeId, NodeId], OperationPath] = field(default_factory=dict)
+    truncated: bool = False
+
+    def has_room(self, older: OperationGraph, connections_max: int) -> bool:
+        """Return whether the union with a graph has at most `connections_max` connections."""
+        added = sum(connection not in self.connections for connection in older.connections)
+        return not self.operations or len(self.connections) + added <= connections_max
+
+    def add(self, older: OperationGraph) -> None:
+        """Add what the graph has and this one lacks."""
+        for name, operation in older.operations.items():
+            self.operations.setdefault(name, operation)
+        for connection, influence in older.connections.items():
+            self.connections.setdefault(connection, influence)
+        for node_id, node in older.nodes.items():
+            newest = self.nodes.setdefault(node_id, node)
+            # Type and source of the newest content; destinations of all, which may differ from run to run.
+            if not node.destinations <= newest.destinations:
+                destinations = newest.destinations | node.destinations
+                self.nodes[node_id] = replace(newest, destinations=destinations)
+        for ends, path in older.paths.items():
+            self.paths[ends] = self.paths[ends].merge(path) if ends in self.paths else path
+        self.truncated = self.truncated or older.truncated

@@ -175,7 +175,8 @@ class LineageStore:
         # The checksum decides ties, so that every process merges in the same order.
         checksums = sorted(graphs, key=lambda checksum: (tails.get(checksum, _AFTER_ALL_TAILS), checksum))
         merged = operation_graph.merge(
-            [(checksum, graph) for checksum in checksums for graph in graphs[checksum]]
+            ((checksum, graph) for checksum in checksums for graph in graphs[checksum]),
+            connections_max=self._settings.connections_max,
         )
         limit = f"connections_max={self._settings.connections_max}"
         return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())

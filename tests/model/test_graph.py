@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, operation_sets
+from work import count_calls
 
 from fll_hbase.model import lineage, operation_graph
 from fll_hbase.model import operation_sets as operation_sets_module
@@ -316,6 +318,34 @@ def test_merging_reports_truncation_of_any_graph() -> None:
     cut = operation_graph.upstream_graph(renaming(B, ""), DatasetField(B, "y"), connections_max=0)
     assert (full.truncated, cut.truncated) == (False, True)
     assert operation_graph.merge([(NEWER, full), (OLDER, cut)]).truncated
+
+
+def versions(count: int) -> list[tuple[str, OperationGraph]]:
+    """Graphs of contents that differ in one operation, each with a checksum."""
+    return [
+        (
+            f"{number:08x}" + "0" * 24,
+            operation_graph.upstream_graph(renaming(B, str(number)), DatasetField(B, "y")),
+        )
+        for number in range(count)
+    ]
+
+
+def test_merging_stops_before_the_graph_that_exceeds_the_number_of_connections() -> None:
+    graphs = versions(5)
+    assert [len(graph.connections) for _, graph in graphs] == [1] * 5
+    cut = operation_graph.merge(graphs, connections_max=3)
+    assert cut.truncated
+    assert replace(cut, truncated=False) == operation_graph.merge(graphs[:3])
+    assert not operation_graph.merge(graphs, connections_max=5).truncated
+    assert not operation_graph.merge(graphs[:1] * 5, connections_max=1).truncated
+    assert operation_graph.merge(graphs, connections_max=0).connections == graphs[0][1].connections
+
+
+def test_merging_takes_work_for_each_content() -> None:
+    few, many = versions(200), versions(5_000)
+    calls = count_calls(lambda: operation_graph.merge(few)) / 200
+    assert count_calls(lambda: operation_graph.merge(many)) / 5_000 < 1.5 * calls
 
 
 @given(operation_sets(), operation_sets())
