@@ -18,7 +18,7 @@ from typing import Any
 
 from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.write_lock import WriteLock
 
 MEMORY = ":memory:"
@@ -107,6 +107,11 @@ class SqliteTable:
                 return
             start = page[-1][0] + b"\x00"
             remaining -= page_rows
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        return [
+            list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)) for scan in scans
+        ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return every n-th row key: counting cells is much faster than reading them."""
