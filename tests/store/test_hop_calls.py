@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import cache
 
 import pytest
+from engines import Hbase
+from thrift_calls import count_thrift_calls
 
 from fll_hbase.config import Settings
 from fll_hbase.keys import layout
@@ -20,6 +23,7 @@ from fll_hbase.store.results import DatasetLineageResult
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Put, Row, Scan, Table, open_table
 from fll_hbase.tables.base import Columns
+from fll_hbase.tables.hbase import SCANS_PER_CALL
 
 START = Dataset("ns", "start")
 WINDOW = Window(DAY_MS // 2, 3 * DAY_MS + DAY_MS // 2)
@@ -189,6 +193,33 @@ def test_a_hop_whose_index_rows_are_stale(table: Table, size: int) -> None:
     assert counted.calls["scan_many"] <= 3 * chunks_of(size)
     assert counted.calls["rows"] <= 4 * chunks_of(size)
     assert counted.calls["get"] == counted.calls["scan"] == 0
+
+
+def test_a_question_on_hbase_waits_three_times(hbase: Hbase) -> None:
+    """For the scanner, its rows, and run row and alias row together."""
+    with closing(open_table(hbase.emptied())) as table:
+        record(table, fan_out(1))
+        store = LineageStore(table)
+        ask(store, 1)
+        with count_thrift_calls() as counted:
+            assert len(ask(store, 1).entries) == 1
+    assert counted.calls == {
+        "scannerOpenWithScan": 1,
+        "scannerGetList": 1,
+        "scannerClose": 1,
+        "getRowsWithColumns": 1,
+    }
+    assert counted.waits == 3
+
+
+def test_a_hop_on_hbase_waits_as_often_as_it_has_calls_of_scans(hbase: Hbase) -> None:
+    with closing(open_table(hbase.emptied())) as table:
+        record(table, fan_out(100))
+        store = LineageStore(table)
+        ask(store, 2)
+        with count_thrift_calls() as counted:
+            assert len(ask(store, 2).entries) == 200
+    assert counted.waits == 3 + 2 * -(-100 // SCANS_PER_CALL) + 1
 
 
 def test_a_walk_that_is_cut_reads_little_beyond_the_cut() -> None:
