@@ -35,7 +35,12 @@ class Contents:
     checksums: Collection[str]
 
 
-_Request: TypeAlias = Scan | RowKeys | Contents
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Wait until all other queries have ended or wait, too: for a query that needs much memory."""
+
+
+_Request: TypeAlias = Scan | RowKeys | Contents | Alone
 
 Reads: TypeAlias = Generator[_Request, Any, T]
 """A query whose result is a T; for a `Scan` it receives a list of pairs of a key and a row."""
@@ -68,8 +73,8 @@ class BatchedReader:
             return self._table.scan_many(cast(Sequence[Scan], requests))
         if isinstance(requests[0], RowKeys):
             return self._rows(cast(Sequence[RowKeys], requests))
-        wanted = cast(Sequence[Contents], requests)
-        self._contents.load({checksum for request in wanted for checksum in request.checksums})
+        contents = (request for request in requests if isinstance(request, Contents))
+        self._contents.load({checksum for request in contents for checksum in request.checksums})
         return [None] * len(requests)
 
     def _rows(self, requests: Sequence[RowKeys]) -> list[dict[bytes, Row]]:
@@ -89,12 +94,12 @@ def _advance(query: Reads[T], received: object) -> _Request | _Result[T]:
 def _next_batch(steps: Sequence[_Request | _Result[T]]) -> list[int]:
     """Return the numbers of the queries that read next; none when all have their results."""
     # Rows wait until no query scans, and contents until none reads rows, so that one call reads them for all.
-    for kind in (Scan, RowKeys, Contents):
+    for kind in (Scan, RowKeys, Contents, Alone):
         numbers = [number for number, step in enumerate(steps) if isinstance(step, kind)]
         if kind is RowKeys and numbers:
             sizes = accumulate(len(cast(RowKeys, steps[number]).keys) for number in numbers)
             within = [number for number, size in zip(numbers, sizes, strict=True) if size <= BATCH_ROWS_MAX]
             return within or numbers[:1]
         if numbers:
-            return numbers
+            return numbers[:1] if kind is Alone else numbers
     return []

@@ -29,7 +29,7 @@ _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
 
-FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 16, 500, 4 * 2**20
+FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 32, 500, 4 * 2**20
 """Field maps of the first call of `ContentCache.load` and of any, and the size that a call aims at."""
 
 

@@ -19,7 +19,7 @@ from fll_hbase.keys.codec import DAY_MAX
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store import run_rows
-from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
+from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, Alone, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
@@ -27,6 +27,9 @@ from fll_hbase.tables import Row, Scan, Table
 
 PAGE_REFERENCES_MAX = 1000
 """References of one page."""
+
+INDEX_ROWS_MAX = 1000
+"""Index rows of one query that are read beside those of other queries."""
 
 COLUMNS_MAX = 200
 """Columns of one scan of references; for more contents on one day all its references are read."""
@@ -166,7 +169,11 @@ class WindowReader:
         start, stop = layout.index_range(query.direction, query.dataset, query.window)
         columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
         rows: dict[bytes, list[_IndexRow]] = {}
-        scanned: list[_IndexRow] = yield Scan(start, stop, columns)
+        scanned: list[_IndexRow] = yield Scan(start, stop, columns, INDEX_ROWS_MAX)
+        if len(scanned) == INDEX_ROWS_MAX:
+            # Of the queries that run side by side only one at a time has more in memory.
+            yield Alone()
+            scanned += yield Scan(scanned[-1][0] + b"\x00", stop, columns)
         for index_row in scanned:
             rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
         # Decoded once for each content: there may be as many rows as days times contents.
