@@ -160,8 +160,7 @@ class LineageStore:
         tails: dict[str, bytes] = {}
         matches: dict[WindowQuery, Collection[str]] = {}
         query = WindowQuery(direction, field.dataset, window, failed)
-        (by_name,) = self._windows.checksums_by_name([query])
-        for name, checksums_of_name in by_name.items():
+        for name, checksums_of_name in self._windows.checksums_by_name([query])[0].items():
             renamed = DatasetField(name, field.name)
             by_checksum = self._operations_of_field(checksums_of_name, direction, renamed)
             for checksum, operations in by_checksum.items():

@@ -93,8 +93,7 @@ class WindowReader:
         checksums: dict[WindowQuery, frozenset[str]] = dict(zip(queries, results, strict=True))
         groups = [_with_aliases(query, aliases) for query in queries]
         others = list(dict.fromkeys(query for group in groups for query in group if query not in checksums))
-        others_results = self._reads.run([self._checksums(query) for query in others])
-        checksums.update(zip(others, others_results, strict=True))
+        checksums |= zip(others, self._reads.run([self._checksums(query) for query in others]), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
 
     def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
