@@ -18,10 +18,9 @@ from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.retry import RetryPolicy
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
-from fll_hbase.store.read.content_cache import Content, ContentMissing
+from fll_hbase.store.read.content_cache import Content, retry_on_missing_content
 from fll_hbase.store.read.traversal import HopLineage, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
@@ -50,10 +49,6 @@ DATASETS_PER_READ = 128
 
 BOTH = (Direction.BACKWARD, Direction.FORWARD)
 """Both directions, in the order of answers."""
-
-# Garbage collection may delete a content after a query read its run; the query is executed again and finds
-# neither. Content that stays missing is corruption, and the third attempt raises it.
-_retry_on_missing_content = RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
 
 
 class LineageStore:
@@ -105,7 +100,7 @@ class LineageStore:
         if puts:
             self._table.write([puts])
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def lineage(
         self,
         dataset: Dataset,
@@ -140,7 +135,7 @@ class LineageStore:
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def field_lineage(
         self,
         field: DatasetField,
@@ -183,7 +178,7 @@ class LineageStore:
         limit = f"connections_max={self._settings.connections_max}"
         return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
         """Return every distinct derivation of the field, with the ids of the runs that used it.
 
@@ -214,7 +209,7 @@ class LineageStore:
         derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
         return Derivations(tuple(derivations), truncated_by)
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs of the window that read or wrote the dataset, including failed ones.
 
@@ -251,7 +246,7 @@ class LineageStore:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
         return details
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, in its order.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from functools import partial
+from contextlib import suppress
+from functools import partial, wraps
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -21,7 +22,11 @@ from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
 from fll_hbase.tables import Row, Table
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+ATTEMPTS_MAX = 3
+"""Attempts of a query that finds a content missing; content that stays missing is corruption."""
 
 # Estimates of decoded sizes, measured: so many bytes in memory for each byte stored, or for each field pair.
 _BYTES_PER_STORED_BYTE = 8
@@ -35,6 +40,23 @@ FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 32, 500, 4 * 2**20
 
 class ContentMissing(CorruptRow):
     """The content of a run is missing: both were deleted while a query ran, or the table is corrupt."""
+
+
+def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
+    """Execute a query again if a content is missing; the third attempt raises ContentMissing.
+
+    Garbage collection may delete a content after a query read its run; the next attempt finds neither.
+    """
+
+    # Not the common retry policy, which waits: it would be a tenth of the time of a query from the cache.
+    @wraps(query)
+    def attempt(*args: P.args, **options: P.kwargs) -> T:
+        for _ in range(ATTEMPTS_MAX - 1):
+            with suppress(ContentMissing):
+                return query(*args, **options)
+        return query(*args, **options)
+
+    return attempt
 
 
 class Content(NamedTuple):
