@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
-from itertools import islice
+from itertools import chain
 from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
@@ -24,6 +24,7 @@ from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
 
 T = TypeVar("T")
+U = TypeVar("U")
 P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
@@ -47,8 +48,8 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
-        # A quarter of the connections, so that one query with many scans leaves some for others.
-        self._scan_threads = max(connections_max // 4, 1)
+        # A quarter of the connections, so that one large request leaves some for others.
+        self._threads = max(connections_max // 4, 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
@@ -57,12 +58,13 @@ class HbaseTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         names = _thrift_columns(columns) or None
-        rows: dict[bytes, Row] = {}
-        distinct = iter(dict.fromkeys(keys))
-        while chunk := list(islice(distinct, KEYS_PER_CALL)):
-            answer = self._call(happybase.Table.rows, chunk, columns=names, include_timestamp=True)
-            rows.update((key, _to_row(cells)) for key, cells in answer)
-        return rows
+        distinct = list(dict.fromkeys(keys))
+
+        def read(chunk: Sequence[bytes]) -> list[tuple[bytes, Row]]:
+            answer = self._call(happybase.Table.rows, list(chunk), columns=names, include_timestamp=True)
+            return [(key, _to_row(cells)) for key, cells in answer]
+
+        return dict(chain.from_iterable(self._in_parallel(read, _split(distinct, KEYS_PER_CALL))))
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -81,16 +83,7 @@ class HbaseTable:
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
-        calls = [scans[begin : begin + SCANS_PER_CALL] for begin in range(0, len(scans), SCANS_PER_CALL)]
-        if len(calls) <= 1:
-            return self._scan_each(scans)
-        # Threads of this call only: they need no care after a fork, and start faster than one scan.
-        with ThreadPoolExecutor(min(len(calls), self._scan_threads)) as executor:
-            futures = [executor.submit(copy_context().run, self._scan_each, call) for call in calls]
-            try:
-                return [rows for future in futures for rows in future.result()]
-            finally:
-                executor.shutdown(cancel_futures=True)
+        return [*chain.from_iterable(self._in_parallel(self._scan_each, _split(scans, SCANS_PER_CALL)))]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
@@ -100,8 +93,7 @@ class HbaseTable:
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         # One batch after the other: a reader that sees a later batch must see all earlier ones.
         for batch in batches:
-            for call_rows in _split_batch(batch):
-                self._call(_put, call_rows)
+            self._in_parallel(lambda rows: self._call(_put, rows), list(_split_batch(batch)))
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         for begin in range(0, len(cells), CALL_CELLS):
@@ -133,6 +125,18 @@ class HbaseTable:
         pages = self._call(thrift_scans.read_pages, list(sent.values())) if sent else []
         by_number = dict(zip(sent, pages, strict=True))
         return [by_number.get(number, []) for number in range(len(scans))]
+
+    def _in_parallel(self, call: Callable[[T], U], arguments: Sequence[T]) -> list[U]:
+        """Make calls on a few connections at a time; return their results in order, or raise an error."""
+        if len(arguments) <= 1:
+            return [call(argument) for argument in arguments]
+        # Threads of these calls only: they need no care after a fork, and start faster than one call.
+        with ThreadPoolExecutor(min(len(arguments), self._threads)) as executor:
+            futures = [executor.submit(copy_context().run, call, argument) for argument in arguments]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                executor.shutdown(cancel_futures=True)
 
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
@@ -239,6 +243,10 @@ def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until
     with table.batch(timestamp=until_ms, transaction=True) as batch:
         for row, columns in rows.items():
             batch.delete(row, columns)
+
+
+def _split(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
 def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
