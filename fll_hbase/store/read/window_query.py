@@ -7,7 +7,6 @@ cost of a query grows with days and distinct contents, not with runs.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -168,14 +167,14 @@ class WindowReader:
         """Return the index rows of all days of the window by content, each list newest day first."""
         start, stop = layout.index_range(query.direction, query.dataset, query.window)
         columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
-        rows: defaultdict[bytes, list[_IndexRow]] = defaultdict(list)
+        rows: dict[bytes, list[_IndexRow]] = {}
         scanned: list[_IndexRow] = yield Scan(start, stop, columns, INDEX_ROWS_MAX)
         if len(scanned) == INDEX_ROWS_MAX:
             # Of the queries that run side by side only one at a time has more in memory.
             yield Alone()
             scanned += yield Scan(scanned[-1][0] + b"\x00", stop, columns)
         for index_row in scanned:
-            rows[layout.index_checksum(index_row[0])].append(index_row)
+            rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
         # Decoded once for each content: there may be as many rows as days times contents.
         return {layout.decode_checksum(checksum): index_rows for checksum, index_rows in rows.items()}
 
