@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 
-from bench import queries, recording
+from bench import hops, queries, recording
 from bench.report import print_figure
 from bench.server import Server
 from fll_hbase.tables import open_table
@@ -31,6 +31,8 @@ def bench(sizes: Sequence[int]) -> None:
                 scan_ms = queries.measure_index_scan(table)
                 ratio = queries.measure_store(table) / scan_ms
                 print_figure("query inside the store / index scan alone", ratio, "x", target="at most 2")
+            with closing(open_table(f"sqlite:///{folder}/hops.db")) as table:
+                hops.measure(table)
             recording.measure_singles(servers[sizes[0]], targets=("at least 1,000", "at most 100"))
             print_figure("server memory at the end", servers[largest].resident_bytes() / 2**20, "MiB")
         finally:

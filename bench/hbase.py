@@ -18,7 +18,7 @@ from typing import Any
 import happybase
 from thriftpy2.thrift import TClient
 
-from bench import documents, queries, recording
+from bench import documents, hops, queries, recording
 from bench.documents import NAMESPACE
 from bench.queries import DATASET, WINDOW
 from bench.report import print_figure
@@ -58,6 +58,8 @@ def bench(sizes: Sequence[int]) -> None:
                 queries.measure_store(table)
             for size, server in servers.items():
                 _measure_calls(server.store, size)
+            with closing(open_table(hbase.create_table("hops"))) as table:
+                hops.measure(table)
             recording.measure_singles(servers[sizes[0]], count=500)
             print_figure("server memory at the end", largest.resident_bytes() / 2**20, "MiB")
         finally:
@@ -189,17 +191,17 @@ def _measure_calls(url: str, size: int) -> None:
 def _count_calls() -> Iterator[Counter[str]]:
     """Count the Thrift calls of this process by name."""
     calls: Counter[str] = Counter()
-    request = TClient._req
+    send = TClient._send
 
-    def count(self: TClient, api: str, *args: Any, **options: Any) -> Any:
+    def count(self: TClient, api: str, **arguments: Any) -> None:
         calls[api] += 1
-        return request(self, api, *args, **options)
+        send(self, api, **arguments)
 
-    TClient._req = count  # type: ignore[method-assign, assignment]
+    TClient._send = count  # type: ignore[method-assign, assignment]
     try:
         yield calls
     finally:
-        TClient._req = request  # type: ignore[method-assign]
+        TClient._send = send  # type: ignore[method-assign]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, repeat
 
@@ -17,11 +18,10 @@ from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.retry import RetryPolicy
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
-from fll_hbase.store.read.content_cache import Content, ContentMissing
-from fll_hbase.store.read.traversal import sort_entries, walk
+from fll_hbase.store.read.content_cache import Content, retry_on_missing_content
+from fll_hbase.store.read.traversal import HopLineage, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
     DatasetLineageResult,
@@ -44,12 +44,11 @@ BATCH_RUNS = 1000
 _AFTER_ALL_TAILS = b"~"
 """Sorts after every reference tail, which begins with a hex digit."""
 
+DATASETS_PER_READ = 128
+"""Datasets of one hop that are read together: on HBase 32 on each of four connections."""
+
 BOTH = (Direction.BACKWARD, Direction.FORWARD)
 """Both directions, in the order of answers."""
-
-# Garbage collection may delete a content after a query read its run; the query is executed again and finds
-# neither. Content that stays missing is corruption, and the third attempt raises it.
-_retry_on_missing_content = RetryPolicy(attempts_max=3, wait_first_seconds=0.0).retrying(ContentMissing).wraps
 
 
 class LineageStore:
@@ -101,7 +100,7 @@ class LineageStore:
         if puts:
             self._table.write([puts])
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def lineage(
         self,
         dataset: Dataset,
@@ -120,12 +119,9 @@ class LineageStore:
         """
         results = [
             walk(
-                partial(
-                    self._relations, direction=direction, window=window, indirect=indirect, failed=failed
-                ),
+                partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed),
                 dataset,
                 direction,
-                aliases=self.catalogue.aliases,
                 level=level,
                 level_max=self._settings.level_max,
                 pairs_max=self._settings.pairs_max,
@@ -139,7 +135,7 @@ class LineageStore:
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def field_lineage(
         self,
         field: DatasetField,
@@ -157,18 +153,20 @@ class LineageStore:
         """
         graphs: dict[str, list[OperationGraph]] = {}
         tails: dict[str, bytes] = {}
-        names = self.catalogue.names(field.dataset)
-        for name in names:
-            query = WindowQuery(direction, name, window, failed)
-            matches = self._operations_of_field(query, field.name)
-            for checksum, operations in matches.items():
-                graph = self._graph(
-                    operations, DatasetField(name, field.name), direction, simple=simple, indirect=indirect
-                )
+        matches: dict[WindowQuery, Collection[str]] = {}
+        query = WindowQuery(direction, field.dataset, window, failed)
+        for name, checksums_of_name in self._windows.checksums_by_name([query])[0].items():
+            renamed = DatasetField(name, field.name)
+            by_checksum = self._operations_of_field(checksums_of_name, direction, renamed)
+            for checksum, operations in by_checksum.items():
+                graph = self._graph(operations, renamed, direction, simple=simple, indirect=indirect)
                 graphs.setdefault(checksum, []).append(graph)
-            # A single content needs no order, and looking for its newest run would read references.
-            if len(matches) > 1 or len(names) > 1:
-                for checksum, tail in self._windows.newest_references(query, matches).items():
+            if by_checksum:
+                matches[replace(query, dataset=name)] = by_checksum.keys()
+        # A single content needs no order, and looking for its newest run would read references.
+        if len(graphs) > 1:
+            for newest in self._windows.newest_references(matches):
+                for checksum, tail in newest.items():
                     tails[checksum] = min(tail, tails.get(checksum, tail))
         if not graphs:
             self._require_known_field(field)
@@ -181,7 +179,7 @@ class LineageStore:
         limit = f"connections_max={self._settings.connections_max}"
         return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
         """Return every distinct derivation of the field, with the ids of the runs that used it.
 
@@ -212,7 +210,7 @@ class LineageStore:
         derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
         return Derivations(tuple(derivations), truncated_by)
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return at most `limit` runs of the window that read or wrote the dataset, including failed ones.
 
@@ -249,7 +247,7 @@ class LineageStore:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
         return details
 
-    @_retry_on_missing_content
+    @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, in its order.
 
@@ -267,30 +265,42 @@ class LineageStore:
         """Close the table."""
         self._table.close()
 
-    def _relations(
+    def _hop(
         self,
-        dataset: Dataset,
-        aliases: Sequence[Dataset],
+        datasets: Sequence[Dataset],
         *,
         direction: Direction,
         window: Window,
         indirect: bool,
         failed: bool,
+    ) -> Iterator[HopLineage]:
+        """Yield the lineage of datasets under all their names, of several names of one only for the first."""
+        seen: set[Dataset] = set()
+        for begin in range(0, len(datasets), DATASETS_PER_READ):
+            chunk = datasets[begin : begin + DATASETS_PER_READ]
+            queries = [WindowQuery(direction, name, window, failed) for name in chunk if name not in seen]
+            for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
+                if query.dataset not in seen:
+                    seen |= by_name.keys()
+                    yield HopLineage(by_name.keys(), self._relations(query, by_name, indirect=indirect))
+
+    def _relations(
+        self, query: WindowQuery, by_name: Mapping[Dataset, frozenset[str]], *, indirect: bool
     ) -> DatasetLineageSet:
-        """Return the lineage of a dataset under all its names, with its aliases renamed to `dataset`."""
+        """Return the lineage of a dataset from its contents by name; its aliases are renamed to it."""
         # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
         relations = DatasetLineageSet({})
-        for name in (dataset, *aliases):
-            checksums = self._windows.checksums(WindowQuery(direction, name, window, failed))
-            part = self._contents.relations(checksums, direction, name)
-            relations = relations.merge(part.rename(name, dataset)) if name != dataset else part
+        for name, checksums in by_name.items():
+            part = self._contents.relations(checksums, query.direction, name)
+            relations = relations.merge(part.rename(name, query.dataset)) if name != query.dataset else part
         return relations if indirect else relations.without_indirect()
 
-    def _operations_of_field(self, query: WindowQuery, field: str) -> dict[str, tuple[Operation, ...]]:
-        """Return the operations of the field by checksum, of the contents that touch it."""
+    def _operations_of_field(
+        self, checksums: Iterable[str], direction: Direction, field: DatasetField
+    ) -> dict[str, tuple[Operation, ...]]:
+        """Return the operations of the field by checksum, of those contents that touch it."""
         operations = {
-            checksum: self._contents.operations(checksum, query.direction, DatasetField(query.dataset, field))
-            for checksum in self._windows.checksums(query)
+            checksum: self._contents.operations(checksum, direction, field) for checksum in checksums
         }
         return {checksum: steps for checksum, steps in operations.items() if steps}
 

@@ -38,6 +38,15 @@ Columns: TypeAlias = Collection[bytes]
 """Columns to read: full names, or `family:` for a whole family. An empty collection reads all columns."""
 
 
+class Scan(NamedTuple):
+    """A range of rows to read, with the arguments of `Table.scan`."""
+
+    start: bytes
+    stop: bytes
+    columns: Columns = ()
+    limit: int | None = None
+
+
 class Sync(Enum):
     """When a write is durable: on return, or no later than the next write with NOW."""
 
@@ -63,6 +72,12 @@ class Table(Protocol):
         """Iterate rows from `start` (included) to `stop` (excluded) in key order, at most `limit`.
 
         Rows with none of the columns are skipped inside the engine and do not count.
+        """
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Return the rows of each scan, in the order of `scans`; an engine may read several at once.
+
+        All rows are in memory: callers bound the number of scans, and the rows of each.
         """
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import islice
+from contextvars import copy_context
+from itertools import chain
 from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
-from fll_hbase.tables import hbase_schema
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
+from fll_hbase.tables import hbase_schema, thrift_scans
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
 
 T = TypeVar("T")
+U = TypeVar("U")
 P = ParamSpec("P")
 
-KEYS_PER_CALL, PAGE_ROWS = 1_000, 1_000
+KEYS_PER_CALL = 1_000
+SCANS_PER_CALL = 32
+"""Scans that share their waits on one connection."""
+
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
 
@@ -42,37 +48,42 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
+        # A quarter of the connections, so that one large request leaves some for others.
+        self._threads = max(connections_max // 4, 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
-        names = _thrift_columns(columns)
+        names = _thrift_columns(columns) or None
         return _to_row(self._call(happybase.Table.row, row, columns=names, include_timestamp=True))
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
-        names = _thrift_columns(columns)
-        rows: dict[bytes, Row] = {}
-        distinct = iter(dict.fromkeys(keys))
-        while chunk := list(islice(distinct, KEYS_PER_CALL)):
-            answer = self._call(happybase.Table.rows, chunk, columns=names, include_timestamp=True)
-            rows.update((key, _to_row(cells)) for key, cells in answer)
-        return rows
+        names = _thrift_columns(columns) or None
+        distinct = list(dict.fromkeys(keys))
+
+        def read(chunk: Sequence[bytes]) -> list[tuple[bytes, Row]]:
+            answer = self._call(happybase.Table.rows, list(chunk), columns=names, include_timestamp=True)
+            return [(key, _to_row(cells)) for key, cells in answer]
+
+        return dict(chain.from_iterable(self._in_parallel(read, _split(distinct, KEYS_PER_CALL))))
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
         """Scan page by page; each page is a scan of its own, so no scanner on a gateway outlives a call."""
-        names = _thrift_columns(columns)
         remaining = sys.maxsize if limit is None else limit
         while remaining > 0 and start < stop:
-            # The row after `key` is `key` with a zero byte, so pages neither overlap nor leave a gap.
-            page_rows = min(remaining, PAGE_ROWS)
-            page = self._call(_scan_page, start, stop, columns=names, limit=page_rows)
-            for key, cells in page:
-                yield key, _to_row(cells)
-            if len(page) < page_rows:
+            request = Scan(start, stop, columns, remaining)
+            (page,) = self._first_pages([request])
+            yield from page
+            if len(page) < thrift_scans.page_rows(request):
                 return
+            # The row after `key` is `key` with a zero byte, so pages neither overlap nor leave a gap.
             start = page[-1][0] + b"\x00"
-            remaining -= page_rows
+            remaining -= len(page)
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
+        return [*chain.from_iterable(self._in_parallel(self._scan_each, _split(scans, SCANS_PER_CALL)))]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
@@ -82,8 +93,7 @@ class HbaseTable:
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         # One batch after the other: a reader that sees a later batch must see all earlier ones.
         for batch in batches:
-            for call_rows in _split_batch(batch):
-                self._call(_put, call_rows)
+            self._in_parallel(lambda rows: self._call(_put, rows), list(_split_batch(batch)))
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         for begin in range(0, len(cells), CALL_CELLS):
@@ -94,6 +104,39 @@ class HbaseTable:
 
     def close(self) -> None:
         self._pool.close()
+
+    def _scan_each(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Read few scans in one call, and the further pages of the long ones among them one by one."""
+        results = []
+        for scan, page in zip(scans, self._first_pages(scans), strict=True):
+            if page and len(page) == thrift_scans.page_rows(scan):
+                limit = None if scan.limit is None else scan.limit - len(page)
+                page += self.scan(page[-1][0] + b"\x00", scan.stop, columns=scan.columns, limit=limit)
+            results.append(page)
+        return results
+
+    def _first_pages(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Read the first page of each scan in one call. HBase refuses empty ranges, so they are not sent."""
+        sent = {
+            number: scan._replace(columns=_thrift_columns(scan.columns))
+            for number, scan in enumerate(scans)
+            if scan.start < scan.stop and scan.limit != 0
+        }
+        pages = self._call(thrift_scans.read_pages, list(sent.values())) if sent else []
+        by_number = dict(zip(sent, pages, strict=True))
+        return [by_number.get(number, []) for number in range(len(scans))]
+
+    def _in_parallel(self, call: Callable[[T], U], arguments: Sequence[T]) -> list[U]:
+        """Make calls on a few connections at a time; return their results in order, or raise an error."""
+        if len(arguments) <= 1:
+            return [call(argument) for argument in arguments]
+        # Threads of these calls only: they need no care after a fork, and start faster than one call.
+        with ThreadPoolExecutor(min(len(arguments), self._threads)) as executor:
+            futures = [executor.submit(copy_context().run, call, argument) for argument in arguments]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                executor.shutdown(cancel_futures=True)
 
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
@@ -174,7 +217,7 @@ def _admin_pool(target: HBaseUrl) -> ThriftPool:
     return ThriftPool(target.gateways, timeout_seconds=ADMINISTRATION_SECONDS, connections_max=1)
 
 
-def _thrift_columns(columns: Columns) -> list[bytes] | None:
+def _thrift_columns(columns: Columns) -> list[bytes]:
     """Convert columns to what a Thrift gateway expects.
 
     A family is sent without its `:`, because with it the gateway means the column with an empty qualifier.
@@ -182,27 +225,11 @@ def _thrift_columns(columns: Columns) -> list[bytes] | None:
     """
     families = {column[:-1] for column in columns if column.find(b":") == len(column) - 1}
     qualified = [column for column in columns if column.partition(b":")[0] not in families]
-    return [*families, *qualified] or None
+    return [*families, *qualified]
 
 
 def _to_row(cells: Mapping[bytes, tuple[bytes, int]]) -> Row:
     return {column: Cell(value, stamp) for column, (value, stamp) in cells.items()}
-
-
-def _scan_page(
-    table: happybase.Table, start: bytes, stop: bytes, *, columns: list[bytes] | None, limit: int
-) -> list[tuple[bytes, dict[bytes, tuple[bytes, int]]]]:
-    scanner = table.scan(
-        row_start=start,
-        row_stop=stop,
-        columns=columns,
-        include_timestamp=True,
-        batch_size=limit,
-        limit=limit,
-    )
-    # Closing the iterator closes the scanner on the gateway, also after an error.
-    with closing(scanner):
-        return list(scanner)
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
@@ -216,6 +243,10 @@ def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until
     with table.batch(timestamp=until_ms, transaction=True) as batch:
         for row, columns in rows.items():
             batch.delete(row, columns)
+
+
+def _split(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[begin : begin + size] for begin in range(0, len(items), size)]
 
 
 def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:

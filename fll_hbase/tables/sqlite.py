@@ -18,7 +18,7 @@ from typing import Any
 
 from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Sync
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.write_lock import WriteLock
 
 MEMORY = ":memory:"
@@ -108,6 +108,11 @@ class SqliteTable:
             start = page[-1][0] + b"\x00"
             remaining -= page_rows
 
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        return [
+            list(self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)) for scan in scans
+        ]
+
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return every n-th row key: counting cells is much faster than reading them."""
         keys: list[bytes] = []
@@ -189,6 +194,10 @@ class SqliteTable:
         where, parameters = _column_condition(columns)
         query = f"{_SELECT} WHERE row >= ? AND row < ?{where} ORDER BY row, column"
         with self._errors(), self._reader() as connection:
+            # A row has one cell of one column, so there is nothing to group: a fifth of a window query.
+            if len(columns) == 1 and not _families(columns):
+                cells = connection.execute(f"{query} LIMIT ?", [start, stop, *parameters, limit]).fetchall()
+                return [(row, {column: Cell(value, stamp)}) for row, column, value, stamp in cells]
             cursor = connection.execute(query, [start, stop, *parameters])
             try:
                 return [
@@ -259,12 +268,16 @@ def _column_condition(columns: Columns) -> tuple[str, list[bytes]]:
     """Return the SQL condition on columns and its parameters; `;` is the byte after the `:` of a family."""
     if not columns:
         return "", []
-    families = [column for column in columns if column.find(b":") == len(column) - 1]
+    families = _families(columns)
     names = [column for column in columns if column not in families]
     conditions = [f"column IN ({_placeholders(names)})"] if names else []
     conditions += ["column >= ? AND column < ?"] * len(families)
     parameters = names + [bound for family in families for bound in (family, family[:-1] + b";")]
     return f" AND ({' OR '.join(conditions)})", parameters
+
+
+def _families(columns: Columns) -> list[bytes]:
+    return [column for column in columns if column.find(b":") == len(column) - 1]
 
 
 def _placeholders(values: Sequence[bytes]) -> str:

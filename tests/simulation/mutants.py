@@ -17,11 +17,12 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.read.batched_reads import Reads
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
-from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table
+from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table
 from fll_hbase.tables.base import Columns
 
 from .simulation import Make, Sweep, open_store
@@ -45,6 +46,13 @@ class Through:
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
         return self._table.scan(start, stop, columns=columns, limit=limit)
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Each by `scan`, so that a mutant changes one method."""
+        return [
+            list(self.scan(start, stop, columns=columns, limit=limit))
+            for start, stop, columns, limit in scans
+        ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         return self._table.splits(start, stop, parts=parts)
@@ -162,10 +170,10 @@ class UncommittedDocuments(Through):
 class UnconfirmedReferences(WindowReader):
     """A reader that never confirms references by run rows."""
 
-    def checksums(self, query: WindowQuery) -> frozenset[str]:
-        start, stop = layout.window_range(query.direction, query.dataset, query.window)
+    def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
-        columns = (column for _, row in self._table.scan(start, stop) for column in row)
+        rows = yield Scan(*layout.window_range(query.direction, query.dataset, query.window))
+        columns = (column for _, row in rows for column in row)
         return frozenset(column[4:].decode() for column in columns if column.startswith(kinds))
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from fll_hbase.errors import StoreUnavailable
-from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Sync
+from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync
 from fll_hbase.tables.base import Columns
 
 from .scheduler import Crash, Scheduler
@@ -61,6 +61,17 @@ class SimTable:
                 return
             left -= len(page)
             start = page[-1][0] + b"\x00"
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """One scan after the other in any order: an engine may read several at once."""
+        numbers = list(range(len(scans)))
+        self._scheduler.random.shuffle(numbers)
+        rows = {
+            number: list(self.scan(start, stop, columns=columns, limit=limit))
+            for number in numbers
+            for start, stop, columns, limit in [scans[number]]
+        }
+        return [rows[number] for number in range(len(scans))]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         within = [key for key in self._keys if start < key < stop]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.tables import Batch, CellKey, Put, Row, Sync, Table, open_table
+from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table, open_table
 
 
 def put(row: bytes, column: bytes = b"d:x", value: bytes = b"1") -> Put:
@@ -223,6 +223,41 @@ def test_a_scan_is_as_long_as_its_limit(table: Table) -> None:
         assert keys(table, b"row", b"rox", limit=limit) == row_keys[:limit]
     rows = table.scan(b"row", b"rox", columns=[b"o:"], limit=1_500)
     assert [(key, set(row)) for key, row in rows] == [(key, {b"o:y"}) for key in row_keys[:1_500]]
+
+
+def test_many_scans_are_as_one_by_one(table: Table) -> None:
+    row_keys = [b"row%04d" % number for number in range(2_500)]
+    table.write([MIXED, [put(key, column) for key in row_keys for column in (b"d:x", b"o:y")]])
+    scans = [
+        Scan(b"row", b"rox"),
+        Scan(b"a", b"z", [b"d:"], 2),
+        Scan(b"row", b"rox", (b"o:",), 1_500),
+        Scan(b"b", b"a"),
+        Scan(b"a", b"a"),
+        Scan(b"row", b"rox", limit=0),
+        Scan(b"row", b"rox", limit=1_000),
+        Scan(b"row", b"rox", limit=1_001),
+        Scan(b"row0000", b"row1000"),
+        Scan(b"none", b"nonf"),
+        Scan(b"a", b"z", {b"d:none"}),
+        Scan(b"row", b"rox"),
+    ]
+    assert table.scan_many(scans) == [
+        list(table.scan(start, stop, columns=columns, limit=limit)) for start, stop, columns, limit in scans
+    ]
+    assert [len(rows) for rows in table.scan_many(scans)] == [
+        *(2_500, 2, 1_500, 0, 0, 0, 1_000, 1_001, 1_000, 0, 0, 2_500)
+    ]
+
+
+@pytest.mark.parametrize("many", [0, 1, 31, 32, 33, 300])
+def test_any_number_of_scans_in_one_call(table: Table, many: int) -> None:
+    row_keys = [b"row%04d" % number for number in range(600)]
+    table.write([[put(key) for key in row_keys]])
+    scans = [Scan(row_keys[2 * number], row_keys[2 * number] + b"~") for number in range(many)]
+    assert [[key for key, _ in rows] for rows in table.scan_many(scans)] == [
+        [row_keys[2 * number]] for number in range(many)
+    ]
 
 
 def test_a_scan_may_be_left_half_read(table: Table) -> None:

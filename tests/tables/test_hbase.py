@@ -13,10 +13,12 @@ from contextlib import closing, contextmanager, suppress
 import happybase
 import pytest
 from engines import Hbase
+from thrift_calls import count_thrift_calls
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
-from fll_hbase.tables import Put, hbase_url, open_table
+from fll_hbase.tables import Put, Scan, hbase_url, open_table
 from fll_hbase.tables.base import Table
+from fll_hbase.tables.hbase import SCANS_PER_CALL
 from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS
 
 from .gates import Gate
@@ -130,6 +132,79 @@ class TestSizes:
                 table.write([[put(b"a", b"x" * 11 * 2**20)]])
             assert "\n" not in str(caught.value), "no stack trace"
             assert table.get(b"a") == {}
+
+
+class TestScans:
+    """How many calls and waits scans cost, and what an error between them does."""
+
+    def test_a_page_costs_two_waits(self, url: str) -> None:
+        with opened(url) as table:
+            table.write([[put(b"row%04d" % number) for number in range(1_500)]])
+            with count_thrift_calls() as counted:
+                assert len(list(table.scan(b"row", b"row0999"))) == 999
+            assert counted.calls == {"scannerOpenWithScan": 1, "scannerGetList": 1, "scannerClose": 1}
+            assert counted.waits == 2
+            with count_thrift_calls() as counted:
+                assert len(list(table.scan(b"row", b"rox"))) == 1_500
+            assert counted.waits == 4
+
+    @pytest.mark.parametrize("many", [1, SCANS_PER_CALL, SCANS_PER_CALL + 1, 300])
+    def test_scans_share_their_waits(self, url: str, many: int) -> None:
+        with opened(url) as table:
+            table.write([[put(b"row%04d" % number) for number in range(many)]])
+            scans = [Scan(b"row%04d" % number, b"row%04d~" % number) for number in range(many)]
+            with count_thrift_calls() as counted:
+                assert [[key for key, _ in rows] for rows in table.scan_many(scans)] == [
+                    [b"row%04d" % number] for number in range(many)
+                ]
+            assert counted.waits == 2 * -(-many // SCANS_PER_CALL)
+
+    def test_empty_ranges_cost_no_call(self, url: str) -> None:
+        with opened(url) as table:
+            table.get(b"a")
+            with count_thrift_calls() as counted:
+                assert (
+                    table.scan_many([Scan(b"b", b"a"), Scan(b"a", b"a"), Scan(b"a", b"b", limit=0)])
+                    == [[]] * 3
+                )
+            assert counted.waits == 0
+
+    def test_a_quarter_of_the_connections_at_most(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), connections_max=8) as table:
+            table.write([[put(b"row%04d" % number) for number in range(MANY)]])
+            scans = [Scan(b"row", b"rox", limit=1)] * (10 * SCANS_PER_CALL)
+            assert [len(rows) for rows in table.scan_many(scans)] == [1] * len(scans)
+            assert gate.accepted <= 2
+
+    def test_after_an_error_between_calls_that_were_sent_together_replies_are_right(self, url: str) -> None:
+        with opened(url, connections_max=1) as table:
+            table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
+            good, bad = Scan(b"a", b"b"), Scan(b"a", b"b", (b"nofamily:",))
+            for scans in ([bad], [good, bad, good], [bad] * 40):
+                with pytest.raises(StoreUnavailable, match="NoSuchColumnFamily"):
+                    table.scan_many(scans)
+                assert value(table, b"b") == b"of b"
+                assert [key for key, _ in table.scan(b"a", b"z")] == [b"a", b"b"]
+
+    def test_replies_to_scans_that_come_late_are_for_no_other_call(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url), timeout_ms=400, connections_max=1) as table:
+            table.write([[put(b"a", b"of a"), put(b"b", b"of b")]])
+            gate.delay_seconds = 0.8
+            with pytest.raises(StoreUnavailable, match="did not answer in time"):
+                table.scan_many([Scan(b"a", b"b")] * 3)
+            gate.delay_seconds = 0.0
+            for _ in range(5):
+                assert value(table, b"b") == b"of b"
+                assert [key for key, _ in table.scan(b"b", b"c")] == [b"b"]
+                time.sleep(0.2)
+
+    def test_scans_on_connections_that_the_gateway_ended_are_repeated(self, url: str, gate: Gate) -> None:
+        with opened(through(gate, url=url)) as table:
+            table.write([[put(b"a")]])
+            scans = [Scan(b"a", b"b")] * (3 * SCANS_PER_CALL)
+            for _ in range(3):
+                assert [len(rows) for rows in table.scan_many(scans)] == [1] * len(scans)
+                gate.end_connections()
 
 
 class TestConnections:

@@ -8,7 +8,7 @@ from itertools import count, islice
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fll_hbase.tables import Put, Sync, Table
+from fll_hbase.tables import Put, Scan, Sync, Table
 
 PREFIXES = count()
 """Every example has rows of its own in one table."""
@@ -22,6 +22,10 @@ writes = st.tuples(st.just("write"), batches, st.sampled_from(Sync))
 gets = st.tuples(st.just("get"), rows, requested_columns)
 many_gets = st.tuples(st.just("rows"), st.lists(rows, max_size=5), requested_columns)
 scans = st.tuples(st.just("scan"), rows, rows, requested_columns, st.none() | st.integers(0, 3))
+many_scans = st.tuples(
+    st.just("scans"),
+    st.lists(st.tuples(rows, rows, requested_columns, st.none() | st.integers(0, 3)), max_size=4),
+)
 
 
 class Model:
@@ -48,7 +52,7 @@ class Model:
         return list(islice(((key, row) for key in keys if (row := self.get(key, requested))), limit))
 
 
-@given(steps=st.lists(writes | gets | many_gets | scans, max_size=12))
+@given(steps=st.lists(writes | gets | many_gets | scans | many_scans, max_size=12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_table_answers_as_a_dictionary_would(table: Table, steps: list[tuple]) -> None:
     prefix, model = b"%06d|" % next(PREFIXES), Model()
@@ -66,6 +70,17 @@ def test_a_table_answers_as_a_dictionary_would(table: Table, steps: list[tuple])
             keys, requested = [prefix + row for row in arguments[0]], arguments[1]
             rows = {key: plain(row) for key, row in table.rows(keys, columns=requested).items()}
             assert rows == {key: row for key in keys if (row := model.get(key, requested))}
+        elif action == "scans":
+            read = table.scan_many(
+                [
+                    Scan(prefix + start, prefix + stop, requested, limit)
+                    for start, stop, requested, limit in arguments[0]
+                ]
+            )
+            assert [[(key, plain(row)) for key, row in rows] for rows in read] == [
+                model.scan(prefix + start, prefix + stop, requested, limit)
+                for start, stop, requested, limit in arguments[0]
+            ]
         else:
             start, stop, requested, limit = (
                 prefix + arguments[0],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial, wraps
+from itertools import islice
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -20,7 +23,11 @@ from fll_hbase.store import content_rows
 from fll_hbase.store.field_map_codec import decode_field_map
 from fll_hbase.tables import Row, Table
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+ATTEMPTS_MAX = 3
+"""Attempts of a query that finds a content missing; content that stays missing is corruption."""
 
 # Estimates of decoded sizes, measured: so many bytes in memory for each byte stored, or for each field pair.
 _BYTES_PER_STORED_BYTE = 8
@@ -28,8 +35,29 @@ _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
 
+FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 32, 500, 4 * 2**20
+"""Field maps of the first call of `ContentCache.load` and of any, and the size that a call aims at."""
+
+
 class ContentMissing(CorruptRow):
     """The content of a run is missing: both were deleted while a query ran, or the table is corrupt."""
+
+
+def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
+    """Execute a query again if a content is missing; the third attempt raises ContentMissing.
+
+    Garbage collection may delete a content after a query read its run; the next attempt finds neither.
+    """
+
+    # Not the common retry policy, which waits: it would be a tenth of the time of a query from the cache.
+    @wraps(query)
+    def attempt(*args: P.args, **options: P.kwargs) -> T:
+        for _ in range(ATTEMPTS_MAX - 1):
+            with suppress(ContentMissing):
+                return query(*args, **options)
+        return query(*args, **options)
+
+    return attempt
 
 
 class Content(NamedTuple):
@@ -56,6 +84,27 @@ class ContentCache:
     def field_map(self, checksum: str) -> FieldMap:
         """Return the field map of a content."""
         return self._cached(("map", checksum), lambda: self._read_field_map(checksum))
+
+    def find_missing(self, checksums: Iterable[str]) -> set[str]:
+        """Return those of the contents whose field maps are not cached."""
+        with self._lock:
+            return {checksum for checksum in checksums if ("map", checksum) not in self._cache}
+
+    def load(self, checksums: Collection[str]) -> None:
+        """Read field maps into the cache, several in a call; contents without one are left out.
+
+        Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take if they are as large as the
+        field maps of the call before, at most twice as many and LOAD_MAPS_MAX.
+        """
+        keys = {layout.content_row(checksum): checksum for checksum in sorted(checksums)}
+        remaining, count = iter(keys), FIRST_MAPS
+        while chunk := list(islice(remaining, count)):
+            rows = self._table.rows(chunk, columns=(layout.FIELD_MAP,))
+            for key, row in rows.items():
+                checksum = keys[key]
+                self._cached(("map", checksum), partial(_decode_field_map, checksum, row))
+            size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
+            count = max(1, min(2 * count, LOAD_MAPS_MAX, LOAD_BYTES * len(chunk) // max(size_bytes, 1)))
 
     def has_dataset(self, checksum: str, direction: Direction, dataset: Dataset) -> bool:
         """Return whether the content writes (backward) or reads (forward) the dataset."""
@@ -120,10 +169,7 @@ class ContentCache:
         return _BYTES_PER_PAIR * (pairs + len(checksums)), union
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
-        row = self._row(checksum, (layout.FIELD_MAP,))
-        with in_row(layout.content_row(checksum)):
-            size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
-            return size_bytes, decode_field_map(row)
+        return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
     def _read_operations(
         self, checksum: str, direction: Direction, field: DatasetField
@@ -175,6 +221,12 @@ class ContentCache:
                 f"c|{checksum}: a run refers to this content row, which has none of {columns!r}"
             )
         return row
+
+
+def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
+    with in_row(layout.content_row(checksum)):
+        size_bytes = _BYTES_PER_STORED_BYTE * len(row[layout.FIELD_MAP].value)
+        return size_bytes, decode_field_map(row)
 
 
 def _memory_bytes(cells: Row) -> int:

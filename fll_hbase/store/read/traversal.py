@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.window import Direction
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
-OneHop: TypeAlias = Callable[[Dataset, Sequence[Dataset]], DatasetLineageSet]
-"""Returns the lineage of a dataset and its aliases, with the aliases renamed to the dataset."""
 
-Aliases: TypeAlias = Callable[[Collection[Dataset]], Mapping[Dataset, Sequence[Dataset]]]
-"""Returns the aliases of those datasets that have any."""
+class HopLineage(NamedTuple):
+    """The lineage of one dataset, and all names that it covers; the aliases are renamed to the dataset."""
+
+    names: Collection[Dataset]
+    relations: DatasetLineageSet
+
+
+OneHop: TypeAlias = Callable[[Sequence[Dataset]], Iterable[HopLineage]]
+"""Yields the lineage of datasets in their order; of several names of one dataset only for the first."""
 
 
 def walk(
@@ -22,7 +27,6 @@ def walk(
     start: Dataset,
     direction: Direction,
     *,
-    aliases: Aliases,
     level: int,
     level_max: int,
     pairs_max: int,
@@ -39,10 +43,10 @@ def walk(
     pairs = 0
     for hop in range(1, min(level, level_max) + 1):
         neighbours: set[Dataset] = set()
-        for dataset, other_names in _with_aliases(frontier, aliases):
+        # In sorted order, so that truncation cuts the same part each time.
+        for names, relations in one_hop(sorted(frontier)):
             # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
-            visited |= {dataset, *other_names}
-            relations = one_hop(dataset, other_names)
+            visited.update(names)
             for relation in relations.by_datasets.values():
                 pairs += len(relation.direct) + len(relation.indirect) + len(relation.dataset_wide)
                 if pairs > pairs_max:
@@ -65,20 +69,6 @@ def walk(
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
     """Sort by level, source and destination, None first; ties in the order backward, forward."""
     return tuple(sorted(entries, key=_sort_key))
-
-
-def _with_aliases(
-    frontier: Collection[Dataset], aliases: Aliases
-) -> Iterator[tuple[Dataset, Sequence[Dataset]]]:
-    """Yield each dataset of the frontier with its aliases, sorted; of several names of one only the first."""
-    # One call for each hop (decision 13). In sorted order, so that truncation cuts the same part each time.
-    names_of = aliases(frontier)
-    seen: set[Dataset] = set()
-    for dataset in sorted(frontier):
-        if dataset not in seen:
-            other_names = names_of.get(dataset, ())
-            seen |= {dataset, *other_names}
-            yield dataset, other_names
 
 
 def _sort_key(entry: LineageEntry) -> tuple[object, ...]:

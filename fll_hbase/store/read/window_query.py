@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
@@ -19,13 +19,17 @@ from fll_hbase.keys.codec import DAY_MAX
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store import run_rows
+from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, Alone, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Scan, Table
 
-BATCH_RUNS_MAX = 1000
-"""Run rows of one call, and references of one page."""
+PAGE_REFERENCES_MAX = 1000
+"""References of one page."""
+
+INDEX_ROWS_MAX = 1000
+"""Index rows of one query that are read beside those of other queries."""
 
 COLUMNS_MAX = 200
 """Columns of one scan of references; for more contents on one day all its references are read."""
@@ -48,6 +52,14 @@ _IndexRow: TypeAlias = tuple[bytes, Row]
 """Key and cells of a row of the day index: some run of the day has this content."""
 
 
+class _Page(NamedTuple):
+    """The next references of a day to read: keys from `start` to `stop` (excluded), at most `limit`."""
+
+    start: bytes
+    stop: bytes
+    limit: int
+
+
 class WindowReader:
     """Returns the contents and runs of a window. Threads may share it."""
 
@@ -61,48 +73,70 @@ class WindowReader:
         grace_ms: int,
     ) -> None:
         self._table = table
+        self._reads = BatchedReader(table, contents)
         self._events = events
         self._contents = contents
         self._clock = clock
         self._grace_ms = grace_ms
         self._stale = _StaleIndexCache()
 
-    def checksums(self, query: WindowQuery) -> frozenset[str]:
+    def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
+        """Return the contents of the runs that match each query, by every name of its dataset, its own first.
+
+        Empty for a name without such runs. The number of calls does not follow that of the queries.
+        """
+        # The alias rows are read in one call with the first run rows; most datasets have no aliases.
+        reads: list[Reads[Any]] = [self._checksums(query) for query in queries]
+        reads.append(_read_aliases(query.dataset for query in queries))
+        results = self._reads.run(reads)
+        aliases: dict[Dataset, list[Dataset]] = results.pop()
+        checksums: dict[WindowQuery, frozenset[str]] = dict(zip(queries, results, strict=True))
+        groups = [_with_aliases(query, aliases) for query in queries]
+        others = list(dict.fromkeys(query for group in groups for query in group if query not in checksums))
+        checksums |= zip(others, self._reads.run([self._checksums(query) for query in others]), strict=True)
+        return [{query.dataset: checksums[query] for query in group} for group in groups]
+
+    def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
+        """Return the reference tail of the newest matching run of each content of each query.
+
+        Tails sort newest first. Contents without a matching run are left out.
+        """
+        return self._reads.run([self._newest_references(*item) for item in queries.items()])
+
+    def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""
         # Before the scan: index rows are compared with this time when they may be cached as stale.
         began_ms = self._clock()
         # "Contents of a window": index rows first, then the newest evidence (the run that an index row names)
         # of each content, in one read.
-        index = self._index(query)
+        index = yield from self._index(query)
         bounds = layout.start_bounds(query.window)
         newest_samples = [
             tails[0] for rows in index.values() if (tails := _sample_tails(rows, bounds, limit=1))
         ]
-        matches = self._confirm(query, newest_samples)
+        matches = yield from self._confirm(query, newest_samples)
         missing = index.keys() - matches
         if missing:
             # A sample run may have been replaced or deleted since: try the others, then, day by day, the
             # references of the contents that are still unconfirmed.
             others = [tail for checksum in missing for tail in _sample_tails(index[checksum], bounds)[1:]]
-            matches |= self._confirm(query, others)
+            matches |= yield from self._confirm(query, others)
             for day, rows in self._without_stale(query, _by_day(index, missing - matches), began_ms):
                 wanted = rows.keys() - matches
-                for tails in self._reference_pages(query, day, wanted):
-                    matches |= self._confirm(query, tails)
+                page: _Page | None = _first_page(query, day)
+                while wanted and page is not None:
+                    tails, page = yield from _read_page(query, page, wanted)
+                    matches |= yield from self._confirm(query, tails)
                     wanted -= matches
                 self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
         return frozenset(matches)
 
-    def newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> dict[str, bytes]:
-        """Return the reference tail of the newest matching run of each content; tails sort newest first.
-
-        Contents without a matching run are left out.
-        """
+    def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
         missing = set(checksums)
         newest: dict[str, bytes] = {}
-        days = _by_day(self._index(query), missing)
-        for day, rows in self._without_stale(query, days, self._clock()):
-            newest |= self._newest_of_day(query, day, rows.keys() & missing)
+        index = yield from self._index(query)
+        for day, rows in self._without_stale(query, _by_day(index, missing), self._clock()):
+            newest |= yield from self._newest_of_day(query, day, rows.keys() & missing)
             missing -= newest.keys()
         return newest
 
@@ -129,12 +163,17 @@ class WindowReader:
                 return
             start = page[-1][0] + b"\x00"
 
-    def _index(self, query: WindowQuery) -> dict[str, list[_IndexRow]]:
+    def _index(self, query: WindowQuery) -> Reads[dict[str, list[_IndexRow]]]:
         """Return the index rows of all days of the window by content, each list newest day first."""
         start, stop = layout.index_range(query.direction, query.dataset, query.window)
         columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
         rows: dict[bytes, list[_IndexRow]] = {}
-        for index_row in self._table.scan(start, stop, columns=columns):
+        scanned: list[_IndexRow] = yield Scan(start, stop, columns, INDEX_ROWS_MAX)
+        if len(scanned) == INDEX_ROWS_MAX:
+            # Of the queries that run side by side only one at a time has more in memory.
+            yield Alone()
+            scanned += yield Scan(scanned[-1][0] + b"\x00", stop, columns)
+        for index_row in scanned:
             rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
         # Decoded once for each content: there may be as many rows as days times contents.
         return {layout.decode_checksum(checksum): index_rows for checksum, index_rows in rows.items()}
@@ -152,29 +191,39 @@ class WindowReader:
             if live:
                 yield day, live
 
-    def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> set[str]:
+    def _confirm(self, query: WindowQuery, tails: Sequence[bytes]) -> Reads[set[str]]:
         """Return the contents of the runs with these reference tails, of matching runs only."""
         # Run rows decide: the content of a run may differ from that of the hint that led to it.
-        heads = (
-            run_rows.decode_head(value)
-            for start in range(0, len(tails), BATCH_RUNS_MAX)
-            for value in self._commit_values(tails[start : start + BATCH_RUNS_MAX]).values()
-        )
-        return {head.checksum for head in heads if self._matches(query, head)}
+        matches: set[str] = set()
+        for begin in range(0, len(tails), BATCH_ROWS_MAX):
+            heads = yield from self._matching_heads(query, tails[begin : begin + BATCH_ROWS_MAX])
+            matches |= {head.checksum for head in heads.values()}
+        return matches
+
+    def _matching_heads(
+        self, query: WindowQuery, tails: Iterable[bytes]
+    ) -> Reads[dict[bytes, CommittedHead]]:
+        """Return the committed heads of the matching runs among these, by reference tail."""
+        keys = {tail: layout.run_row(layout.parse_reference_tail(tail).run) for tail in tails}
+        rows: dict[bytes, Row] = yield RowKeys(frozenset(keys.values()))
+        values = {tail: run_rows.commit_value(rows[key]) for tail, key in keys.items() if key in rows}
+        heads = {
+            tail: head
+            for tail, value in values.items()
+            if value is not None and _in_window(query, head := run_rows.decode_head(value))
+        }
+        missing = self._contents.find_missing(head.checksum for head in heads.values())
+        if missing:
+            yield Contents(missing)
+        return {tail: head for tail, head in heads.items() if self._has_dataset(query, head)}
 
     def _matches(self, query: WindowQuery, head: CommittedHead) -> bool:
-        """Return whether start, state and content of a committed run match the query."""
-        if head.start_ms not in query.window or (head.state.failed and not query.failed):
-            return False
+        return _in_window(query, head) and self._has_dataset(query, head)
+
+    def _has_dataset(self, query: WindowQuery, head: CommittedHead) -> bool:
+        """Return whether the content of a run has the dataset of the query in its direction."""
         # A replacement may read and write other datasets than the document that put the hint.
         return self._contents.has_dataset(head.checksum, query.direction, query.dataset)
-
-    def _commit_values(self, tails: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the commit values of runs by reference tail; runs without a commit are left out."""
-        rows = self._run_rows(tails)
-        runs = {tail: layout.parse_reference_tail(tail).run for tail in tails}
-        values = {tail: run_rows.commit_value(rows[run]) for tail, run in runs.items() if run in rows}
-        return {tail: value for tail, value in values.items() if value is not None}
 
     def _run_rows(self, tails: Iterable[bytes]) -> dict[str, Row]:
         runs = {layout.parse_reference_tail(tail).run for tail in tails}
@@ -182,35 +231,21 @@ class WindowReader:
         rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
         return {keys[key]: row for key, row in rows.items()}
 
-    def _newest_of_day(self, query: WindowQuery, day: int, checksums: Iterable[str]) -> dict[str, bytes]:
+    def _newest_of_day(
+        self, query: WindowQuery, day: int, checksums: Iterable[str]
+    ) -> Reads[dict[str, bytes]]:
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
-        for tails in self._reference_pages(query, day, wanted):
-            for tail, value in self._commit_values(tails).items():
-                head = run_rows.decode_head(value)
+        page: _Page | None = _first_page(query, day)
+        while wanted and page is not None:
+            tails, page = yield from _read_page(query, page, wanted)
+            heads = yield from self._matching_heads(query, tails)
+            for tail, head in heads.items():
                 committed_tail = layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run)
-                if committed_tail == tail and head.checksum in wanted and self._matches(query, head):
+                if committed_tail == tail and head.checksum in wanted:
                     newest.setdefault(head.checksum, tail)
             wanted -= newest.keys()
         return newest
-
-    def _reference_pages(self, query: WindowQuery, day: int, wanted: set[str]) -> Iterator[list[bytes]]:
-        """Yield pages of reference tails of one day, newest first, until the caller empties `wanted`.
-
-        Only references to a wanted content are read.
-        """
-        start, stop = layout.window_range(query.direction, query.dataset, _restrict(query.window, day))
-        prefix = layout.reference_prefix(query.direction, query.dataset)
-        # The first reference usually confirms its content, so pages start at one row and double.
-        limit = 1
-        while wanted:
-            columns = _reference_columns(wanted, query)
-            page = list(self._table.scan(start, stop, columns=columns, limit=limit))
-            yield [key[len(prefix) :] for key, _ in page]
-            if len(page) < limit:
-                return
-            start = page[-1][0] + b"\x00"
-            limit = min(2 * limit, BATCH_RUNS_MAX)
 
     def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[_IndexRow], began_ms: int) -> None:
         """Cache index rows as stale, for which no committed run of their day was found.
@@ -259,6 +294,23 @@ def reference_tail_of(committed: CommittedRun) -> bytes:
     return layout.reference_tail(committed.run.start_ms, committed.run.run)
 
 
+def _in_window(query: WindowQuery, head: CommittedHead) -> bool:
+    """Return whether start and state of a run match the query."""
+    return head.start_ms in query.window and (query.failed or not head.state.failed)
+
+
+def _read_aliases(datasets: Iterable[Dataset]) -> Reads[dict[Dataset, list[Dataset]]]:
+    """Return the aliases of those datasets that have any, sorted; one step only (decision 13)."""
+    keys = {layout.alias_row(dataset): dataset for dataset in datasets}
+    rows: dict[bytes, Row] = yield RowKeys(keys)
+    return {keys[key]: layout.aliases_in(row) for key, row in rows.items()}
+
+
+def _with_aliases(query: WindowQuery, aliases: Mapping[Dataset, Sequence[Dataset]]) -> list[WindowQuery]:
+    """Return the query, and the same about each alias of its dataset."""
+    return [query, *(replace(query, dataset=name) for name in aliases.get(query.dataset, ()))]
+
+
 def _stamp_ms(index_row: _IndexRow) -> int:
     return max(cell.stamp_ms for cell in index_row[1].values())
 
@@ -282,6 +334,26 @@ def _by_day(
         for index_row in index.get(checksum, ()):
             days.setdefault(layout.index_day(index_row[0]), {})[checksum] = index_row
     yield from sorted(days.items(), reverse=True)
+
+
+def _first_page(query: WindowQuery, day: int) -> _Page:
+    """Return the first page of the references of a day within the window."""
+    # The first reference usually confirms its content, so pages start at one row and double.
+    return _Page(*layout.window_range(query.direction, query.dataset, _restrict(query.window, day)), limit=1)
+
+
+def _read_page(
+    query: WindowQuery, page: _Page, wanted: Collection[str]
+) -> Reads[tuple[list[bytes], _Page | None]]:
+    """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
+    rows: list[_IndexRow] = yield Scan(page.start, page.stop, _reference_columns(wanted, query), page.limit)
+    prefix = layout.reference_prefix(query.direction, query.dataset)
+    tails = [key[len(prefix) :] for key, _ in rows]
+    if len(rows) < page.limit:
+        return tails, None
+    # A zero byte makes the smallest key after the last one.
+    limit = min(2 * page.limit, PAGE_REFERENCES_MAX)
+    return tails, _Page(rows[-1][0] + b"\x00", page.stop, limit)
 
 
 def _restrict(window: Window, day: int) -> Window:

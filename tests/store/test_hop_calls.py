@@ -1,0 +1,256 @@
+"""A hop costs a number of table calls that does not follow the number of its datasets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cache
+
+import pytest
+from engines import Hbase
+from thrift_calls import count_thrift_calls
+
+from fll_hbase.config import Settings
+from fll_hbase.keys import layout
+from fll_hbase.model import lineage
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.operations import InputField, Operation, Read, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store.lineage_store import DATASETS_PER_READ, LineageStore
+from fll_hbase.store.read.window_query import INDEX_ROWS_MAX
+from fll_hbase.store.results import DatasetLineageResult
+from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.tables import Put, Row, Scan, Table, open_table
+from fll_hbase.tables.base import Columns
+from fll_hbase.tables.hbase import SCANS_PER_CALL
+
+START = Dataset("ns", "start")
+WINDOW = Window(DAY_MS // 2, 3 * DAY_MS + DAY_MS // 2)
+NOON_MS = DAY_MS + DAY_MS // 2
+SIZES, FEWER = (1, 100, 3_000), (1, 100, 600)
+
+LOADS = 3
+"""Calls for the contents of 128 datasets: 32, 64 and 32."""
+
+
+class CountingTable:
+    """Passes reads on, and counts them and what they read by method."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.calls: Counter[str] = Counter()
+        self.items: Counter[str] = Counter()
+        self.unlimited_max = 0
+
+    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        self._count("get", 1)
+        return self._table.get(row, columns=columns)
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        self._count("rows", len(keys))
+        return self._table.rows(keys, columns=columns)
+
+    def scan(
+        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
+    ) -> Iterator[tuple[bytes, Row]]:
+        self._count("scan", 1)
+        return self._table.scan(start, stop, columns=columns, limit=limit)
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        self._count("scan_many", len(scans))
+        self.unlimited_max = max(self.unlimited_max, sum(scan.limit is None for scan in scans))
+        return self._table.scan_many(scans)
+
+    def _count(self, method: str, items: int) -> None:
+        self.calls[method] += 1
+        self.items[method] += items
+
+
+def copying(
+    run: str, source: Dataset, *destinations: Dataset, field: str = "x", start_ms: int = NOON_MS
+) -> RecordedRun:
+    """A run that copies a field from the source to each destination."""
+    operations: list[Operation] = [Read("read", "", source, "", (Field(field),))]
+    for number, destination in enumerate(destinations):
+        operations.append(Write(f"write {number}", "", destination, "", (InputField("read", field),)))
+    return RecordedRun(
+        ProgramRun("ns", "app", "", "spark", "copy", run, start_ms), lineage.build_lineage(operations)
+    )
+
+
+def middle(number: int) -> Dataset:
+    return Dataset("ns", f"middle{number:04}")
+
+
+def end(number: int) -> Dataset:
+    return Dataset("ns", f"end{number:04}")
+
+
+def alias(number: int) -> Dataset:
+    return Dataset("file", f"/middle/{number:04}")
+
+
+def fan_out(size: int) -> list[RecordedRun]:
+    """One run that writes many datasets, which are read by a run each."""
+    first = copying("first", START, *map(middle, range(size)))
+    return [first, *(copying(f"run{number}", middle(number), end(number)) for number in range(size))]
+
+
+def record(table: Table, runs: Sequence[RecordedRun]) -> None:
+    results = LineageStore(table).record(runs)
+    assert all(isinstance(result, CommitResult) for result in results)
+
+
+def ask(store: LineageStore, level: int) -> DatasetLineageResult:
+    return store.lineage(START, WINDOW, directions=(Direction.FORWARD,), level=level)
+
+
+def calls_of_second_hop(table: Table, *, size: int, warm: bool = False) -> CountingTable:
+    """Count what hop 2 adds to hop 1."""
+    counts = []
+    for level in (1, 2):
+        counting = CountingTable(table)
+        store = LineageStore(counting)
+        if warm:
+            ask(store, level)
+            counting.calls.clear()
+            counting.items.clear()
+        answer = ask(store, level)
+        assert len(answer.entries) == level * size
+        assert not answer.truncated_by
+        counts.append(counting)
+    first, second = counts
+    second.calls -= first.calls
+    second.items -= first.items
+    return second
+
+
+def chunks_of(size: int) -> int:
+    return -(-size // DATASETS_PER_READ)
+
+
+@pytest.fixture
+def table() -> Table:
+    return open_table("sqlite:///:memory:")
+
+
+@cache
+def recorded(size: int) -> Table:
+    """A table with the fan-out, which tests only read: to record thousands of runs takes seconds."""
+    opened = open_table("sqlite:///:memory:")
+    record(opened, fan_out(size))
+    return opened
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_hop_with_an_empty_cache(size: int) -> None:
+    table = recorded(size)
+    counted = calls_of_second_hop(table, size=size)
+    assert counted.calls["get"] == counted.calls["scan"] == 0
+    assert counted.calls["scan_many"] == chunks_of(size)
+    assert counted.calls["rows"] <= (1 + LOADS) * chunks_of(size)
+    # For each dataset its index rows, its aliases, one run row and one content.
+    assert counted.items == {"scan_many": size, "rows": 3 * size}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_hop_whose_contents_are_cached(size: int) -> None:
+    counted = calls_of_second_hop(recorded(size), size=size, warm=True)
+    assert counted.calls == {"scan_many": chunks_of(size), "rows": chunks_of(size)}
+    assert counted.items == {"scan_many": size, "rows": 2 * size}
+
+
+@pytest.mark.parametrize("size", FEWER)
+def test_a_hop_whose_datasets_have_aliases(table: Table, size: int) -> None:
+    """The runs of the second hop read the other name of each dataset."""
+    first, *others = fan_out(size)
+    record(
+        table,
+        [first, *(copying(run.run.run, alias(number), end(number)) for number, run in enumerate(others))],
+    )
+    table.write(
+        [
+            [
+                Put(layout.alias_row(name), layout.alias_column(other), b"")
+                for number in range(size)
+                for name, other in (
+                    (middle(number), alias(number)),
+                    (alias(number), middle(number)),
+                )
+            ]
+        ]
+    )
+    counted = calls_of_second_hop(table, size=size, warm=True)
+    assert counted.calls == {"scan_many": 2 * chunks_of(size), "rows": 2 * chunks_of(size)}
+    assert counted.items == {"scan_many": 2 * size, "rows": 2 * size}
+
+
+@pytest.mark.parametrize("size", FEWER)
+def test_a_hop_whose_index_rows_are_stale(table: Table, size: int) -> None:
+    """Every run was replaced, so the evidence of the first content leads nowhere: references are read."""
+    runs = fan_out(size)
+    replaced = [copying(run.run.run, middle(n), end(n), field="old") for n, run in enumerate(runs[1:])]
+    record(table, [*replaced, *runs])
+    counted = calls_of_second_hop(table, size=size, warm=True)
+    # Index rows and run rows, then references of one row each, and, without an answer, of two.
+    assert counted.calls["scan_many"] <= 3 * chunks_of(size)
+    assert counted.calls["rows"] <= 4 * chunks_of(size)
+    assert counted.calls["get"] == counted.calls["scan"] == 0
+
+
+def test_long_histories_are_read_one_by_one(table: Table) -> None:
+    """More days than are read beside other datasets; the newest and the oldest content show."""
+    runs = [copying("first", START, *map(middle, range(3)))]
+    for number in range(2):
+        runs += [
+            copying(
+                f"{number}|{day}", middle(number), end(number), field="xy"[day == 0], start_ms=day * DAY_MS
+            )
+            for day in range(INDEX_ROWS_MAX + 1)
+        ]
+    record(table, [*runs, copying("last", middle(2), end(2))])
+    counting = CountingTable(table)
+    window = Window(0, 2 * INDEX_ROWS_MAX * DAY_MS)
+    answer = LineageStore(counting).lineage(START, window, directions=(Direction.FORWARD,), level=2)
+    pairs = {entry.relation.destination: entry.relation.direct for entry in answer.entries}
+    assert pairs[end(0)] == pairs[end(1)] == {("x", "x"), ("y", "y")}
+    assert pairs[end(2)] == {("x", "x")}
+    assert counting.unlimited_max == 1
+
+
+def test_a_question_on_hbase_waits_three_times(hbase: Hbase) -> None:
+    """For the scanner, its rows, and run row and alias row together."""
+    with closing(open_table(hbase.emptied())) as table:
+        record(table, fan_out(1))
+        store = LineageStore(table)
+        ask(store, 1)
+        with count_thrift_calls() as counted:
+            assert len(ask(store, 1).entries) == 1
+    assert counted.calls == {
+        "scannerOpenWithScan": 1,
+        "scannerGetList": 1,
+        "scannerClose": 1,
+        "getRowsWithColumns": 1,
+    }
+    assert counted.waits == 3
+
+
+def test_a_hop_on_hbase_waits_as_often_as_it_has_calls_of_scans(hbase: Hbase) -> None:
+    with closing(open_table(hbase.emptied())) as table:
+        record(table, fan_out(100))
+        store = LineageStore(table)
+        ask(store, 2)
+        with count_thrift_calls() as counted:
+            assert len(ask(store, 2).entries) == 200
+    assert counted.waits == 3 + 2 * -(-100 // SCANS_PER_CALL) + 1
+
+
+def test_a_walk_that_is_cut_reads_little_beyond_the_cut() -> None:
+    counting = CountingTable(recorded(3_000))
+    store = LineageStore(counting, Settings(pairs_max=3_100))
+    answer = ask(store, 2)
+    assert answer.truncated_by == ("pairs_max=3100",)
+    assert len(answer.entries) == 3_100
+    assert counting.items["scan_many"] == 1 + DATASETS_PER_READ
