@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, repeat
 
+from fll_hbase import deadline
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound
@@ -57,7 +58,8 @@ class LineageStore:
 
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
     does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
-    limit of the settings cuts a result, its `truncated_by` contains that limit.
+    limit of the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request
+    they raise DeadlineExceeded, but `lineage` returns what it found so far, truncated, if it found anything.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class LineageStore:
         # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
+            deadline.check()
             self._require_known(dataset)
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
@@ -287,10 +290,12 @@ class LineageStore:
 
     def _operations_of_field(self, query: WindowQuery, field: str) -> dict[str, tuple[Operation, ...]]:
         """Return the operations of the field by checksum, of the contents that touch it."""
-        operations = {
-            checksum: self._contents.operations(checksum, query.direction, DatasetField(query.dataset, field))
-            for checksum in self._windows.checksums(query)
-        }
+        operations = {}
+        for checksum in self._windows.checksums(query):
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            dataset_field = DatasetField(query.dataset, field)
+            operations[checksum] = self._contents.operations(checksum, query.direction, dataset_field)
         return {checksum: steps for checksum, steps in operations.items() if steps}
 
     def _derivation(
