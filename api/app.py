@@ -8,6 +8,7 @@ import flask_smorest
 from flask import Flask
 
 from api import problems, responses
+from api.budget import RequestBudget
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
@@ -91,7 +92,8 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
-    app.wsgi_app = RawPath(app.wsgi_app)  # type: ignore[method-assign]
+    routed = RawPath(app.wsgi_app)
+    app.wsgi_app = RequestBudget(routed, seconds=settings.request_seconds)  # type: ignore[method-assign]
     return app
 
 

@@ -12,10 +12,14 @@ from api import request_body
 from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE
 from api.query_params import QueryParser
+from fll_hbase import deadline
 from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, ingest
 from fll_hbase.store.lineage_store import LineageStore
+
+BATCH_DOCUMENTS = 2_000
+"""Documents of a batch that are recorded in one call."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -80,10 +84,28 @@ def ingest_batch(
 ) -> list[RecordResult | LineageError]:
     """Record documents; return one result each, in order.
 
-    If the store is unavailable, that error is the result of every document without an error of its own.
+    If the store is unavailable, that error is the result of every document without an error of its own. Each
+    BATCH_DOCUMENTS have the whole time of a request, but none are tried after that once was not enough.
     """
+    results: list[RecordResult | LineageError] = []
+    for start in range(0, len(documents), BATCH_DOCUMENTS):
+        with deadline.renewed():
+            results += _ingest(documents[start : start + BATCH_DOCUMENTS])
+        if exceeded := next((result for result in results if isinstance(result, DeadlineExceeded)), None):
+            return results + refuse(documents[len(results) :], exceeded)
+    return results
+
+
+def _ingest(documents: Sequence[ParsedDocument | LineageError]) -> list[RecordResult | LineageError]:
     try:
         return ingest(store(), documents)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
-        return [document if isinstance(document, LineageError) else error for document in documents]
+        return refuse(documents, error)
+
+
+def refuse(
+    documents: Sequence[ParsedDocument | LineageError], error: LineageError
+) -> list[RecordResult | LineageError]:
+    """Return the error of each document, `error` for those that have none."""
+    return [document if isinstance(document, LineageError) else error for document in documents]

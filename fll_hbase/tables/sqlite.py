@@ -29,8 +29,8 @@ BUSY_SECONDS = 10.0
 # Below SQLite's limit of 999 parameters, with room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 VERSION = 1
-_STEPS_PER_CHECK = 200_000
-"""Instructions of SQLite's virtual machine, some milliseconds, after which a query looks at the deadline."""
+_STEPS_PER_CHECK = 50_000
+"""Instructions of SQLite, a millisecond or two, after which a query looks at the deadline."""
 
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192

@@ -70,7 +70,7 @@ class GroupCommit:
                     self._commit_lock.release()
             # Every wait ends (decision 10). A request in a commit has to wait: its outcome is not known yet.
             elif self._withdraw(request):
-                raise StoreUnavailable("write queue is full; retry")
+                raise deadline.unavailable("write queue is full; retry")
         if isinstance(request.result, CommitResult):
             return request.result
         raise request.result or AssertionError("a finished request has a result")
