@@ -20,6 +20,7 @@ from api.path_params import (
     RunConverter,
     UrnConverter,
 )
+from api.readiness import Readiness
 from api.routes import datahub, documentation, health, lineage, openlineage, recording, runs
 from fll_hbase.config import Settings
 from fll_hbase.ingest import DocumentReader
@@ -83,6 +84,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     rules = name_rules.parse_rules(settings.name_rules)
     app.extensions |= {
         "fll-store": store,
+        "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         # One for all requests and threads: it caches parsed operations by their bytes (decision 5).
         "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),

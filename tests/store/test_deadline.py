@@ -197,20 +197,20 @@ def test_a_deadline_that_has_passed_ends_before_the_store(chain: LineageStore) -
 
 def test_a_walk_is_truncated_between_hops(chain: LineageStore) -> None:
     start = Dataset("ns", "d0")
-    whole = chain.lineage(start, EVER, directions=(Direction.FORWARD,), level=HOPS)
-    assert not whole.truncated_by
-    found = set()
+    complete = chain.lineage(start, EVER, directions=(Direction.FORWARD,), level=HOPS)
+    assert not complete.truncated_by
+    lengths = set()
     for checks in range(200):
         with deadline.limited(60, is_cancelled=cancelled_after(checks)):
             try:
                 result = chain.lineage(start, EVER, directions=(Direction.FORWARD,), level=HOPS)
             except DeadlineExceeded:
-                found.add(0)
+                lengths.add(0)
                 continue
-        found.add(len(result.entries))
-        assert result.entries == whole.entries[: len(result.entries)]
+        lengths.add(len(result.entries))
+        assert result.entries == complete.entries[: len(result.entries)]
         assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
-    assert found == set(range(HOPS + 1)), "the walk ended after each number of hops"
+    assert lengths == set(range(HOPS + 1)), "the walk ended after each number of hops"
 
 
 def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:
