@@ -65,8 +65,8 @@ class _Api(flask_smorest.Api):  # type: ignore[misc]
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     """Create a WSGI app over an open store; the caller closes the store.
 
-    The server must pass the raw path as RAW_URI or REQUEST_URI, as gunicorn does. Raises ConfigurationError
-    for name rules that cannot be parsed.
+    The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve` does. Raises
+    ConfigurationError for name rules that cannot be parsed.
     """
     settings = settings or Settings()
     # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.

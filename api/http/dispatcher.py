@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from queue import SimpleQueue
@@ -105,19 +105,23 @@ class Dispatcher:
 
     def refuse_late(self) -> None:
         """Refuse the requests that waited until their deadline: all threads may be busy with others."""
-        now = time.monotonic()
-        if not (self.reads.waiting or self.writes.waiting):
-            return
-        with self._lock:
-            late = [*self.reads.remove_late(now), *self.writes.remove_late(now)]
-        for job in late:
-            self._refuse(job, "no thread became free within the time of this request; try again later")
+        if self.reads.waiting or self.writes.waiting:
+            with self._lock:
+                late = self._remove_late(time.monotonic())
+            self._refuse_all(late)
 
     @property
     def is_idle(self) -> bool:
         """Return whether no request runs or waits."""
         with self._lock:
             return not any(lane.running or lane.waiting for lane in (self.reads, self.writes))
+
+    def _remove_late(self, now: float) -> list[Job]:
+        return [*self.reads.remove_late(now), *self.writes.remove_late(now)]
+
+    def _refuse_all(self, late: Iterable[Job]) -> None:
+        for job in late:
+            self._refuse(job, "no thread became free within the time of this request; try again later")
 
     def _refuse(self, job: Job, detail: str) -> None:
         job.refuse(detail)
@@ -143,10 +147,13 @@ class Dispatcher:
         now = time.monotonic()
         with self._lock:
             lane.note(now - lane.running.pop(number), seconds_max=self._request_seconds)
+            # First, since a request without any time left would be answered as quickly as it is useless.
+            late = self._remove_late(now)
             waiting = [other for other in (self.reads, self.writes) if other.waiting]
             for other in sorted(waiting, key=lambda other: other.waiting[0][1]):
                 if self._has_thread(other):
                     self._run(other.waiting.popleft()[0], other)
+        self._refuse_all(late)
 
     def _serve_immediate(self) -> None:
         while True:
