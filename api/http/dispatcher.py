@@ -1,7 +1,7 @@
 """Request threads: reads and writes run, wait or are refused in lanes of their own, health apart from both.
 
 A lane never uses all request threads, so neither kind of request waits for the other alone. A request that
-would wait longer than its budget is refused at once (decision 17).
+would wait longer than its budget is refused at once (decision 18).
 """
 
 from __future__ import annotations
