@@ -164,7 +164,7 @@ def timed_post(server: Server, body: bytes, **headers: str) -> tuple[Answer, flo
 
 
 class TestRefusals:
-    """What never reaches the app is a problem, too."""
+    """Requests that never reach the app are answered with problems, too."""
 
     @pytest.mark.parametrize(
         ("raw", "status"),
