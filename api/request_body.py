@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from flask import Request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 
 from fll_hbase.errors import FieldError, TooLarge, UnreadableDocument
@@ -72,8 +73,9 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> Bina
     def read(size_bytes: int) -> bytes:
         try:
             return request.stream.read(size_bytes)
-        # An early end is werkzeug's ClientDisconnected, if the server does not receive bodies by itself.
-        except (OSError, HTTPException) as error:
+        # An early end is werkzeug's ClientDisconnected; broken chunks are gunicorn's ParseException,
+        # which Flask would answer with a 500 although the client is at fault.
+        except (OSError, HTTPException, ParseException) as error:
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
     # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import flask_smorest
-from flask import current_app, request
+from flask import current_app, g, request
 
 from api import request_body
 from api.openapi.answers import ProblemSchema
@@ -18,7 +18,7 @@ from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError,
 from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, ingest
 from fll_hbase.store.lineage_store import LineageStore
 
-BATCH_DOCUMENTS = 2_000
+PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -85,26 +85,28 @@ def ingest_batch(
     """Record documents; return one result each, in order.
 
     If the store is unavailable, that error is the result of every document without an error of its own. Each
-    BATCH_DOCUMENTS have the whole time of a request, but none are tried after that once was not enough.
+    PART_DOCUMENTS have the whole time of a request. Once it was not enough, no further part of the request is
+    tried: a store that hangs would cost each of them that time.
     """
     results: list[RecordResult | LineageError] = []
-    for start in range(0, len(documents), BATCH_DOCUMENTS):
-        with deadline.renewed():
-            results += _ingest(documents[start : start + BATCH_DOCUMENTS])
-        if exceeded := next((result for result in results if isinstance(result, DeadlineExceeded)), None):
-            return results + refuse(documents[len(results) :], exceeded)
+    for start in range(0, len(documents), PART_DOCUMENTS):
+        part = documents[start : start + PART_DOCUMENTS]
+        results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part)
     return results
 
 
-def _ingest(documents: Sequence[ParsedDocument | LineageError]) -> list[RecordResult | LineageError]:
+def _ingest_part(documents: Sequence[ParsedDocument | LineageError]) -> list[RecordResult | LineageError]:
     try:
-        return ingest(store(), documents)
+        with deadline.renewed():
+            return ingest(store(), documents)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
-        return refuse(documents, error)
+        if isinstance(error, DeadlineExceeded):
+            g.exceeded = error
+        return _refuse(documents, error)
 
 
-def refuse(
+def _refuse(
     documents: Sequence[ParsedDocument | LineageError], error: LineageError
 ) -> list[RecordResult | LineageError]:
     """Return the error of each document, `error` for those that have none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from flask import Response, request
@@ -12,18 +12,9 @@ from api import problems, request_body, responses
 from api.openapi.answers import RecordedRunsSchema, RecordedSchema
 from api.openapi.documents import REQUESTS, RequestShape
 from api.query_params import RecordParams, now_ms
-from api.routes.blueprint import (
-    BATCH_DOCUMENTS,
-    Blueprint,
-    body,
-    ingest_batch,
-    reader,
-    refuse,
-    settings,
-    store,
-)
+from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
-from fll_hbase.errors import DeadlineExceeded, LineageError
+from fll_hbase.errors import LineageError
 from fll_hbase.ingest import (
     FORMATS,
     DocumentFormat,
@@ -40,6 +31,7 @@ from fll_hbase.json_types import Json
 
 # Bounds of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded,
 # and of whose answer at most 8 MiB are in memory, the rest in a temporary file.
+BATCH_DOCUMENTS = 2_000
 SPOOLED_BYTES_MAX = 2**23
 NDJSON = "application/x-ndjson"
 NATIVE = format_named("lineage")
@@ -70,8 +62,9 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     # The answer is spooled: a client may send the whole body before it reads, and would deadlock a stream.
     size_bytes = 0
     answer = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
-    batches = split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw))
-    for answers in _answers(batches, namespace, dry_run=query["dry_run"]):
+    for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
+        documents = [_read_line(line, namespace) for line in batch]
+        answers = _preview_batch(documents) if query["dry_run"] else _record_batch(documents)
         size_bytes += sum(answer.write(responses.to_json(line) + b"\n") for line in answers)
     answer.seek(0)
     if size_bytes <= SPOOLED_BYTES_MAX:
@@ -87,36 +80,20 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
     return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
 
 
-def _answers(
-    batches: Iterable[Sequence[InputLine]], namespace: str, *, dry_run: bool
-) -> Iterator[list[Json]]:
-    """Yield the answers to the lines of each batch.
-
-    Once the time of one was not enough, those after it are refused with the same error: a store that hangs
-    would cost each of them the time of a request.
-    """
-    exceeded: DeadlineExceeded | None = None
-    for batch in batches:
-        documents = [_read_line(line, namespace) for line in batch]
-        if dry_run:
-            yield [_preview_line(document) for document in documents]
-            continue
-        results = refuse(documents, exceeded) if exceeded else ingest_batch(documents)
-        errors = (result for result in results if isinstance(result, DeadlineExceeded))
-        exceeded = next(errors, exceeded)
-        yield [_record_line(result) for result in results]
+def _record_batch(documents: list[ParsedDocument | LineageError]) -> Iterator[Json]:
+    for result in ingest_batch(documents):
+        if isinstance(result, LineageError):
+            yield problems.problem_body(result)
+        else:
+            yield {"status": _status(result), **_recorded(result, NATIVE)}
 
 
-def _record_line(result: RecordResult | LineageError) -> Json:
-    if isinstance(result, LineageError):
-        return problems.problem_body(result)
-    return {"status": _status(result), **_recorded(result, NATIVE)}
-
-
-def _preview_line(document: ParsedDocument | LineageError) -> Json:
-    if isinstance(document, LineageError):
-        return problems.problem_body(document)
-    return {"status": 200, **_preview(document, NATIVE)}
+def _preview_batch(documents: Iterable[ParsedDocument | LineageError]) -> Iterator[Json]:
+    for document in documents:
+        if isinstance(document, LineageError):
+            yield problems.problem_body(document)
+        else:
+            yield {"status": 200, **_preview(document, NATIVE)}
 
 
 def record_or_dry_run(

@@ -155,7 +155,7 @@ class TestBatches:
 
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(blueprint, "BATCH_DOCUMENTS", 2)
+        monkeypatch.setattr(blueprint, "PART_DOCUMENTS", 2)
         monkeypatch.setattr("api.routes.recording.BATCH_DOCUMENTS", 2)
 
     def test_a_batch_that_takes_longer_than_a_request(self, make_client: MakeClient) -> None:
