@@ -18,6 +18,7 @@ from api.http.tasks import (
     RequestTask,
     cut_off,
     internal_error,
+    no_room,
     overloaded,
     timed_out,
 )
@@ -150,6 +151,17 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
         elif self.request is not None and _is_late(self.request, now):
             self._refuse_unfinished(timed_out())
+
+    @property
+    def body_bytes(self) -> int:
+        """Return the bytes of the bodies that this connection keeps, of requests that are complete or not."""
+        requests = [*self.requests, *([self.request] if self.request else [])]
+        return sum(request.body_bytes_received for request in requests)
+
+    def refuse_body(self) -> None:
+        """Refuse the request that arrives, if there is one: there is no room for its body."""
+        if self.request is not None and not self.requests:
+            self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
 
     @property
     def is_idle(self) -> bool:

@@ -31,6 +31,9 @@ RESERVED_FILES = 200
 CHECK_SECONDS = 0.2
 """How often deadlines of waiting requests and silent connections are looked for."""
 
+BATCHES_MAX = 4
+"""Bodies of the largest size for which there is room, in temporary files, at a time."""
+
 ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX = 0.0005, 0.002
 """How much later a process accepts for each connection that it has."""
 
@@ -134,8 +137,19 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
 
     def _check_times(self, now: float) -> None:
         self._dispatcher.refuse_late()
-        for connection in list(self.active_channels.values()):
+        connections = list(self.active_channels.values())
+        for connection in connections:
             connection.check_time(now)
+        self._limit_bodies(connections)
+
+    def _limit_bodies(self, connections: Iterable[Connection]) -> None:
+        """Refuse the largest requests that are arriving, until the bodies of all have room."""
+        sizes = {connection: size for connection in connections if (size := connection.body_bytes)}
+        excess = sum(sizes.values()) - BATCHES_MAX * self._settings.batch_bytes_max
+        for connection in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            if excess > 0 and not connection.requests:
+                connection.refuse_body()
+                excess -= sizes[connection]
 
     def _stop(self) -> None:
         """Finish the requests that have begun, also those that arrive just now on open connections."""

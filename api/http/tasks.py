@@ -42,6 +42,12 @@ def overloaded(detail: str, *, retry_after_seconds: int) -> Refusal:
     return Refusal(body, closes=False, retry_after_seconds=retry_after_seconds)
 
 
+def no_room(*, retry_after_seconds: int) -> Refusal:
+    """Return the answer to a request that is not read on because too many bodies arrive at once."""
+    body = problems.problem_body(Overloaded("too many large requests arrive at once; try again later"))
+    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+
+
 def cut_off() -> Refusal:
     """Return the answer to a request whose client closed the connection before the end of the body."""
     return _closing(UnreadableDocument([FieldError("", "the body broke off before its end")]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import select
 import socket
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,6 +174,34 @@ def test_a_stopping_server_answers_what_has_begun_and_closes() -> None:
     payload = answer(connections[0])
     assert (payload.body, payload.headers["connection"]) == (b"done", "close")
     connections[0].close()
+
+
+def test_bodies_beyond_the_room_for_all_are_refused() -> None:
+    def count(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [])
+        return [b"%d" % len(environ["wsgi.input"].read())]
+
+    size = 2**20
+    settings = Settings(threads=2, batch_bytes_max=size)
+    with serving(count, settings) as server, ExitStack() as stack:
+        connections = [stack.enter_context(server.connected()) for _ in range(10)]
+        for connection in connections:
+            connection.sendall(head("POST", "/lineage/batch", Content_Length=str(size)) + b" " * (size - 1))
+        # Ten batches less a byte each, where four have room.
+        refused = [connection for connection in connections if _has_answer(connection)]
+        assert len(refused) == 6
+        for connection in refused:
+            payload = answer(connection)
+            assert payload.problem["type"].endswith(":overloaded")
+            assert payload.headers["retry-after"].isdigit()
+        for connection in connections:
+            if connection not in refused:
+                connection.sendall(b" ")
+                assert answer(connection).body == b"%d" % size
+
+
+def _has_answer(connection: socket.socket) -> bool:
+    return bool(select.select([connection], [], [], 1.0)[0])
 
 
 @pytest.mark.parametrize("rest", [b"", b"GET /x HT"])
