@@ -61,7 +61,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self.retry_after_seconds = settings.retry_after_seconds
         self.is_stopping = False
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
-        self._connections_max = min(CONNECTIONS_MAX, _raise_file_limit() - RESERVED_FILES)
+        self._connections_max = _raise_connections_max()
         self._accept_at = 0.0
         sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
         super().__init__(
@@ -195,10 +195,11 @@ _OPTIONS = {
 }
 
 
-def _raise_file_limit() -> int:
-    """Raise the limit of open files to the most that is allowed, and return it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = CONNECTIONS_MAX + RESERVED_FILES
-    limit = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+def _raise_connections_max() -> int:
+    """Raise the limit of open files as far as is useful; return how many connections it allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Two for each connection, which may have a body or an answer in a temporary file.
+    wanted = 2 * CONNECTIONS_MAX + RESERVED_FILES
+    limit = max(soft, wanted if hard == resource.RLIM_INFINITY else min(hard, wanted))
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return limit
+    return max(min(CONNECTIONS_MAX, (limit - RESERVED_FILES) // 2), 1)

@@ -17,7 +17,7 @@ from conftest import _fll, _free_port, _wait
 from documents import copying, encoded, run
 from raw_http import Answer, Server
 
-CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 2
+CLIENTS, THREADS, REQUEST_SECONDS = 40, 4, 3
 SLACK_SECONDS = 2.5
 """What a busy machine adds to any time; the server's own bounds are a tenth of it."""
 
