@@ -8,6 +8,7 @@ import flask_smorest
 from flask import Flask
 
 from api import problems, responses
+from api.budget import RequestBudget
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
@@ -19,6 +20,7 @@ from api.path_params import (
     RunConverter,
     UrnConverter,
 )
+from api.readiness import Readiness
 from api.routes import datahub, documentation, health, lineage, openlineage, recording, runs
 from fll_hbase.config import Settings
 from fll_hbase.ingest import DocumentReader
@@ -63,8 +65,8 @@ class _Api(flask_smorest.Api):  # type: ignore[misc]
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     """Create a WSGI app over an open store; the caller closes the store.
 
-    The server must pass the raw path as RAW_URI or REQUEST_URI, as gunicorn does. Raises ConfigurationError
-    for name rules that cannot be parsed.
+    The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve` does. Raises
+    ConfigurationError for name rules that cannot be parsed.
     """
     settings = settings or Settings()
     # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
@@ -82,6 +84,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     rules = name_rules.parse_rules(settings.name_rules)
     app.extensions |= {
         "fll-store": store,
+        "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         # One for all requests and threads: it caches parsed operations by their bytes (decision 5).
         "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),
@@ -91,7 +94,8 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
-    app.wsgi_app = RawPath(app.wsgi_app)  # type: ignore[method-assign]
+    routed = RawPath(app.wsgi_app)
+    app.wsgi_app = RequestBudget(routed, seconds=settings.request_seconds)  # type: ignore[method-assign]
     return app
 
 

@@ -40,7 +40,7 @@ def _raw_path(environ: WSGIEnvironment) -> str:
     if uri is None:
         raise RuntimeError(
             "this WSGI server provides neither RAW_URI nor REQUEST_URI, so a name with `/` is ambiguous; "
-            "serve with gunicorn, as `fll serve` does"
+            "serve with `fll serve`"
         )
     # A proxy may send an absolute URI (RFC 9112, 3.2.2). In `//a`, urlsplit would take `a` for the host.
     path = uri if uri.startswith("/") else urlsplit(uri).path

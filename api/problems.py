@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from http import HTTPStatus
 
-from flask import Flask, Response, current_app
+from flask import Flask, Response, current_app, g
 from werkzeug.exceptions import BadRequest, HTTPException
 from werkzeug.exceptions import NotFound as RouteNotFound
 
@@ -45,6 +45,17 @@ def register_error_handlers(app: Flask) -> None:
     app.register_error_handler(Exception, _unexpected_error)
 
 
+def status_problem(status: HTTPStatus, detail: str) -> Json:
+    """Return a problem without an error class of its own: its type is the name of the status."""
+    return _body(status.phrase.lower().replace(" ", "-"), status.phrase, status, detail)
+
+
+def internal_problem(request_id: str) -> Json:
+    """Return the problem of an unforeseen error; the log has its cause under the request id."""
+    detail = f"internal error; the server's log has its cause under X-Request-ID {request_id}"
+    return _body(LineageError.slug, LineageError.title, LineageError.status, detail)
+
+
 def not_found_problem(detail: str) -> Response:
     """Return a 404 for a path that is not served; `detail` names the path to use instead."""
     return _http_error(RouteNotFound(detail))
@@ -53,7 +64,7 @@ def not_found_problem(detail: str) -> Response:
 def _lineage_error(error: LineageError) -> Response:
     # Errors of the client are in its answer; those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.error("%s: %s", type(error).__name__, error)
+        _log.error("request %s: %s: %s", g.get("request_id", ""), type(error).__name__, error)
     response = _response(problem_body(error))
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(current_app.config["FLL_RETRY_AFTER_SECONDS"])
@@ -64,8 +75,7 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, InvalidName):
         return _lineage_error(error.error)
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
-    slug = status.phrase.lower().replace(" ", "-")
-    response = _response(_body(slug, status.phrase, status, error.description or status.description))
+    response = _response(status_problem(status, error.description or status.description))
     # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):
@@ -75,9 +85,9 @@ def _http_error(error: HTTPException) -> Response:
 
 def _unexpected_error(error: Exception) -> Response:
     # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
-    _log.exception("unexpected error")
-    detail = "internal error; see the server's log under this answer's X-Request-ID"
-    return _response(_body(LineageError.slug, LineageError.title, LineageError.status, detail))
+    request_id = g.get("request_id", "")
+    _log.exception("request %s: unexpected error", request_id)
+    return _response(internal_problem(request_id))
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:

@@ -37,6 +37,11 @@ def with_next_link(response: Response, **parameters: str | None) -> Response:
     return response
 
 
+def request_id(sent: str) -> str:
+    """Return the request id that a client sent, or a new one in place of an empty or unsafe one."""
+    return sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+
+
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that add request id, entity tag and compression to every response."""
     app.before_request(_set_request_id)
@@ -44,8 +49,7 @@ def register_response_hooks(app: Flask) -> None:
 
 
 def _set_request_id() -> None:
-    sent = request.headers.get("X-Request-ID", "")
-    g.request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+    g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
 def _finish_response(response: Response) -> Response:

@@ -1,4 +1,4 @@
-"""The server: the app in the worker processes of gunicorn."""
+"""The server: the app in worker processes, which gunicorn starts and restarts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
-from api.gunicorn_worker import LeastLoadedWorker
+from api.http.worker import HttpWorker
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
 from fll_hbase.store.factory import open_store
@@ -46,26 +46,22 @@ def _check_address(host: str, port: int) -> None:
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn with threaded workers; each process opens a store and creates an app."""
+    """gunicorn, which supervises the processes; each opens a store and creates an app."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         super().__init__()
 
     def load_config(self) -> None:
         """Set the options of gunicorn."""
-        settings = self._settings
+        settings = self.settings
         options: dict[str, Any] = {
             "bind": f"{settings.host}:{settings.port}",
             # Each process would have an in-memory store of its own.
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
-            "threads": settings.threads,
-            "worker_class": LeastLoadedWorker,
-            # No limit: a name of 4,096 bytes can have 12,288 when escaped; gunicorn's highest limit is 8,190.
-            "limit_request_line": 0,
-            "keepalive": 75,
+            "worker_class": HttpWorker,
             "graceful_timeout": 30,
-            # Of threaded workers it bounds the silence of a process, not the time of a request.
+            # It bounds the silence of an event loop, not the time of a request.
             "timeout": 60,
             "loglevel": "warning",
             "proc_name": "fll",
@@ -75,4 +71,4 @@ class _Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """Open the store and create the app; called once in each worker process."""
-        return create_app(open_store(self._settings), self._settings)
+        return create_app(open_store(self.settings), self.settings)

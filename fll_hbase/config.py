@@ -28,6 +28,8 @@ class Settings:
     store_connections_max: int = 16
     workers: int = 2
     threads: int = 8
+    # As long as one call to the store may take, and below the time that clients commonly wait (30 s).
+    request_seconds: int = 10
     document_bytes_max: int = 16 * 2**20
     batch_bytes_max: int = 512 * 2**20
     # Limits of one answer, so that no query can exhaust a process (decision 8).

@@ -89,6 +89,17 @@ class StoreUnavailable(LineageError):
     retryable = True
 
 
+class DeadlineExceeded(StoreUnavailable):
+    """The time of the request is over, or its client left: the outcome of a write is unknown."""
+
+
+class Overloaded(LineageError):
+    """More requests wait than can be answered in time: nothing was done, send the request again later."""
+
+    slug, title, status = "overloaded", "Overloaded", HTTPStatus.SERVICE_UNAVAILABLE
+    retryable = True
+
+
 class CorruptRow(LineageError):
     """A stored row does not have the format that its key requires; check the table."""
 
@@ -114,6 +125,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         ChecksumConflict,
         TooLarge,
         StoreUnavailable,
+        Overloaded,
         CorruptRow,
     )
 }

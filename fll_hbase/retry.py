@@ -17,12 +17,15 @@ from tenacity import (
 )
 from tenacity.stop import stop_base
 
+from fll_hbase import deadline
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """Limits of retrying one operation; a limit that is None does not apply.
 
-    No wait begins that would end after `timeout_seconds`, counted from the first attempt. Waits start at
+    No wait begins that would end after `timeout_seconds`, counted from the first attempt, or after the
+    deadline of the request. Waits start at
     `wait_first_seconds`, double each time up to `wait_seconds_max`, and are extended by a random time.
     """
 
@@ -36,7 +39,7 @@ class RetryPolicy:
 
         After an error with an attribute `retry_after_seconds` it waits at least that long.
         """
-        limits: list[stop_base] = []
+        limits: list[stop_base] = [_StopAtDeadline()]
         if self.attempts_max is not None:
             limits.append(stop_after_attempt(self.attempts_max))
         if self.timeout_seconds is not None:
@@ -57,3 +60,11 @@ class RetryPolicy:
             return max(backoff(state), getattr(error, "retry_after_seconds", 0.0))
 
         return wait_seconds
+
+
+class _StopAtDeadline(stop_base):
+    """Stops before a wait that would end after the deadline of the request."""
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        # Without a wait the next attempt finds out itself, and raises DeadlineExceeded, which says why.
+        return retry_state.upcoming_sleep > 0 and deadline.is_over(in_seconds=retry_state.upcoming_sleep)

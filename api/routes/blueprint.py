@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import flask_smorest
-from flask import current_app, request
+from flask import current_app, g, request
 
 from api import request_body
 from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE
 from api.query_params import QueryParser
+from fll_hbase import deadline
 from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, ingest
 from fll_hbase.store.lineage_store import LineageStore
+
+PART_DOCUMENTS = 2_000
+"""Documents of a batch that are recorded in one call."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -80,10 +84,30 @@ def ingest_batch(
 ) -> list[RecordResult | LineageError]:
     """Record documents; return one result each, in order.
 
-    If the store is unavailable, that error is the result of every document without an error of its own.
+    If the store is unavailable, that error is the result of every document without an error of its own. Each
+    PART_DOCUMENTS have the whole time of a request. Once it was not enough, no further part of the request is
+    tried: a store that hangs would cost each of them that time.
     """
+    results: list[RecordResult | LineageError] = []
+    for start in range(0, len(documents), PART_DOCUMENTS):
+        part = documents[start : start + PART_DOCUMENTS]
+        results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part)
+    return results
+
+
+def _ingest_part(documents: Sequence[ParsedDocument | LineageError]) -> list[RecordResult | LineageError]:
     try:
-        return ingest(store(), documents)
+        with deadline.renewed():
+            return ingest(store(), documents)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
-        return [document if isinstance(document, LineageError) else error for document in documents]
+        if isinstance(error, DeadlineExceeded):
+            g.exceeded = error
+        return _refuse(documents, error)
+
+
+def _refuse(
+    documents: Sequence[ParsedDocument | LineageError], error: LineageError
+) -> list[RecordResult | LineageError]:
+    """Return the error of each document, `error` for those that have none."""
+    return [document if isinstance(document, LineageError) else error for document in documents]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response
+from flask import Response, current_app
 
 from api import responses
 from api.openapi.answers import HealthSchema
 from api.query_params import NoParams
-from api.routes.blueprint import Blueprint, store
+from api.readiness import Readiness
+from api.routes.blueprint import Blueprint
 
 blueprint = Blueprint("health", __name__, description="For load balancers and supervisors")
 
@@ -28,7 +29,8 @@ def liveness(query: dict[str, Any]) -> Response:
 @blueprint.arguments(NoParams(), location="query")
 @blueprint.response(200, HealthSchema, description="The store answers")
 @blueprint.problems(400, 503)
-def readiness(query: dict[str, Any]) -> Response:
+def ready(query: dict[str, Any]) -> Response:
     """Report that the store answers; 503 if it does not."""
-    store().ready()
+    readiness: Readiness = current_app.extensions["fll-readiness"]
+    readiness.require()
     return responses.json_response({"status": "ready"})

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby, repeat
 
+from fll_hbase import deadline
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound
@@ -56,7 +57,8 @@ class LineageStore:
 
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
     does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
-    limit of the settings cuts a result, its `truncated_by` contains that limit.
+    limit of the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request
+    they raise DeadlineExceeded, but `lineage` returns what it found so far, truncated, if it found anything.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class LineageStore:
         # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
+            deadline.check()
             self._require_known(dataset)
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
@@ -299,9 +302,11 @@ class LineageStore:
         self, checksums: Iterable[str], direction: Direction, field: DatasetField
     ) -> dict[str, tuple[Operation, ...]]:
         """Return the operations of the field by checksum, of those contents that touch it."""
-        operations = {
-            checksum: self._contents.operations(checksum, direction, field) for checksum in checksums
-        }
+        operations = {}
+        for checksum in checksums:
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            operations[checksum] = self._contents.operations(checksum, direction, field)
         return {checksum: steps for checksum, steps in operations.items() if steps}
 
     def _derivation(

@@ -6,6 +6,7 @@ handler is not fair. The log is flushed after the commit, outside the lock: docs
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import sys
@@ -16,8 +17,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from fll_hbase import clock
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase import clock, deadline
+from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.write_lock import WriteLock
 
@@ -28,6 +29,9 @@ BUSY_SECONDS = 10.0
 # Below SQLite's limit of 999 parameters, with room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 VERSION = 1
+_STEPS_PER_CHECK = 50_000
+"""Instructions of SQLite, a millisecond or two, after which a query looks at the deadline."""
+
 _WRITER_CACHE_KIB = 65_536
 _READER_CACHE_KIB = 8_192
 # 16 GiB of address space: reads of mapped pages need no system call.
@@ -56,11 +60,20 @@ class _Connection(sqlite3.Connection):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._pid = os.getpid()
+        self._busy_seconds = 0
 
     @property
     def is_own(self) -> bool:
         """Return whether this process opened it: one inherited through a fork must not be used."""
         return self._pid == os.getpid()
+
+    def set_busy_timeout(self, seconds: float) -> None:
+        """Set how long a statement waits for locks of SQLite itself, in whole seconds, rounded up."""
+        # Nearly always as before: a statement for each change would cost more than most reads.
+        whole_seconds = math.ceil(seconds)
+        if whole_seconds != self._busy_seconds:
+            self.execute(f"PRAGMA busy_timeout = {1000 * whole_seconds}")
+            self._busy_seconds = whole_seconds
 
 
 class SqliteTable:
@@ -88,6 +101,7 @@ class SqliteTable:
         rows: dict[bytes, Row] = {}
         with self._errors(), self._reader() as connection:
             for begin in range(0, len(keys), KEYS_PER_QUERY):
+                deadline.check()
                 chunk = keys[begin : begin + KEYS_PER_QUERY]
                 query = f"{_SELECT} WHERE row IN ({_placeholders(chunk)}){where}"
                 for row, column, value, stamp in connection.execute(query, [*chunk, *parameters]).fetchall():
@@ -146,13 +160,14 @@ class SqliteTable:
     def _change(self, change: Callable[[int], tuple[str, Iterable[Any]]], sync: Sync) -> None:
         """Execute the statement that `change(current time in ms)` returns, in one transaction."""
         with self._errors():
-            with self._write_lock.acquire(self._busy_seconds):
+            with self._write_lock.acquire(self._patience()):
                 self._commit(*change(clock.now_ms()))
             if sync is Sync.NOW and not self._in_memory:
                 self._flush()
 
     def _commit(self, statement: str, parameters: Iterable[Any]) -> None:
         connection = self._writer_connection()
+        connection.set_busy_timeout(self._patience())
         # IMMEDIATE takes SQLite's write lock at once; a deferred transaction could fail half-way.
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -177,7 +192,7 @@ class SqliteTable:
         """Create the schema in a new file; a file of another version is not changed."""
         # Checked again inside the lock: another process may have created the schema meanwhile.
         if self._version() != VERSION:
-            with self._write_lock.acquire(self._busy_seconds):
+            with self._write_lock.acquire(self._patience()):
                 if self._version() == 0:
                     self._writer_connection().execute("PRAGMA journal_mode = WAL")
                     self._writer_connection().executescript(_SCHEMA)
@@ -211,14 +226,19 @@ class SqliteTable:
     def _reader(self) -> Iterator[_Connection]:
         """Yield a connection for reading; an in-memory table has one only, so readers take the write lock."""
         if self._in_memory:
-            with self._write_lock.acquire(self._busy_seconds):
+            with self._write_lock.acquire(self._patience()):
                 yield self._writer_connection()
             return
         connection = self._idle_reader()
         try:
+            connection.set_busy_timeout(self._patience())
             yield connection
         finally:
             self._idle.append(connection)
+
+    def _patience(self) -> float:
+        """Return how long a wait may take, in seconds. Raises DeadlineExceeded."""
+        return deadline.seconds_left(self._busy_seconds)
 
     def _idle_reader(self) -> _Connection:
         """Return the reader used last, whose pages are cached; never one opened before a fork."""
@@ -226,7 +246,10 @@ class SqliteTable:
             connection = self._idle.pop()
             if connection.is_own:
                 return connection
-        return self._connect(_READER_CACHE_KIB)
+        connection = self._connect(_READER_CACHE_KIB)
+        # A scan may skip any number of rows without the columns before it finds the first of a page.
+        connection.set_progress_handler(deadline.is_over, _STEPS_PER_CHECK)
+        return connection
 
     def _writer_connection(self) -> _Connection:
         """Return the one connection of this process that writes; the caller holds the write lock."""
@@ -257,9 +280,9 @@ class SqliteTable:
         try:
             yield
         except TimeoutError as error:
-            raise StoreUnavailable(f"{self._path} is busy: {error}; try again") from error
+            raise deadline.unavailable(f"{self._path} is busy: {error}; try again") from error
         except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(
+            raise deadline.unavailable(
                 f"{self._path}: {error}; check the file and its disk, then try again"
             ) from error
 

@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import happybase
+from happybase.connection import Hbase, TBinaryProtocol, TBufferedTransport, TClient, TSocket
 from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
+from fll_hbase import deadline as request_deadline
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.tables.hbase_url import GatewayAddress
 
@@ -67,7 +69,8 @@ class ThriftPool:
     def run(self, operation: Callable[[happybase.Connection], T]) -> T:
         """Call `operation(connection)` and return its result; repeated elsewhere if a connection breaks.
 
-        Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time.
+        Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time,
+        DeadlineExceeded at the deadline of the request.
         """
         # gunicorn and multiprocessing fork after the pool exists.
         if self._pid != os.getpid():
@@ -80,8 +83,8 @@ class ThriftPool:
                     answer = operation(connection.with_deadline(deadline))
                 except TimeoutError as error:
                     # Not repeated: the gateway may still be executing the call, and time is up anyway.
-                    self._discard(connection)
-                    raise StoreUnavailable(
+                    self._discard_late(connection)
+                    raise request_deadline.unavailable(
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"
                     ) from error
                 except (TTransportException, OSError) as error:
@@ -126,12 +129,15 @@ class ThriftPool:
     @contextmanager
     def _slot(self) -> Iterator[float]:
         """Wait for a free connection slot and yield the deadline of the call (monotonic seconds)."""
-        if not self._slots.acquire(timeout=min(SLOT_WAIT_SECONDS, self._timeout_seconds)):
-            raise StoreUnavailable(f"all {self._connections_max} connections to HBase are in use; try again")
+        patience = request_deadline.seconds_left(min(SLOT_WAIT_SECONDS, self._timeout_seconds))
+        if not self._slots.acquire(timeout=patience):
+            raise request_deadline.unavailable(
+                f"all {self._connections_max} connections to HBase are in use; try again"
+            )
         thread, started = threading.get_ident(), time.monotonic()
         self._call_starts[thread] = started
         try:
-            yield started + self._timeout_for_call(started)
+            yield started + request_deadline.seconds_left(self._timeout_for_call(started))
         finally:
             del self._call_starts[thread]
             self._slots.release()
@@ -173,7 +179,7 @@ class ThriftPool:
                 break
             time.sleep(pause)
         summary = "; ".join(f"{address}: {reason}" for address, reason in reasons.items())
-        raise StoreUnavailable(
+        raise request_deadline.unavailable(
             f"no HBase gateway can be reached ({summary}); check that one is running, then try again"
         )
 
@@ -184,6 +190,14 @@ class ThriftPool:
             order = list(self._addresses)
         now = time.monotonic()
         return sorted(order, key=lambda address: self._failed_until.get(address, 0.0) > now)
+
+    def _discard_late(self, late: _PooledConnection) -> None:
+        """Close a connection whose gateway did not answer by the deadline of a call."""
+        # A request may have only milliseconds left: that is no sign that the gateway hangs.
+        if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
+            late.drop()
+        else:
+            self._discard(late)
 
     def _discard(self, failed: _PooledConnection) -> None:
         """Close a connection that failed and all idle connections to the same gateway.
@@ -215,21 +229,20 @@ class _PooledConnection:
     def __init__(self, address: GatewayAddress, connect_seconds: float) -> None:
         self.address = address
         # autoconnect=False: the constructor would otherwise connect without our error handling.
-        self._connection = happybase.Connection(
+        self._connection = _Connection(
             address.host, address.port, timeout=1000 * connect_seconds, autoconnect=False
         )
         self._connection.open()
-        self._opened_at = self._used_at = time.monotonic()
+        self._opened_at = self.used_at = time.monotonic()
 
     def is_fresh(self, now: float) -> bool:
         """Return whether the gateway has probably not closed the connection."""
-        return now - self._used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
+        return now - self.used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
 
     def with_deadline(self, deadline: float) -> happybase.Connection:
-        """Return the connection with its socket timeout set to end at `deadline` (monotonic seconds)."""
-        self._used_at = time.monotonic()
-        # happybase sets a timeout at connect time only; the deadline differs from call to call.
-        self._connection.transport.sock.settimeout(max(deadline - self._used_at, 0.001))
+        """Return the connection, all of whose waits end at `deadline` (monotonic seconds)."""
+        self.used_at = time.monotonic()
+        self._connection.socket.deadline = deadline
         return self._connection
 
     def drop(self) -> None:
@@ -238,6 +251,37 @@ class _PooledConnection:
     def abandon(self) -> None:
         """Close the socket of this process only; `drop` would end the connection of the parent process."""
         self._connection.transport.sock.close()
+
+
+class _Connection(happybase.Connection):  # type: ignore[misc]
+    """A connection of happybase over a socket with a deadline."""
+
+    def _refresh_thrift_client(self) -> None:
+        # As in happybase 1.3, which has no parameter for the socket.
+        self.socket = _DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
+        self.transport = TBufferedTransport(self.socket)
+        self.client = TClient(Hbase, TBinaryProtocol(self.transport, decode_response=False))
+
+
+class _DeadlineSocket(TSocket):  # type: ignore[misc]
+    """A socket of thriftpy2 whose reads and writes end at `deadline` (monotonic seconds).
+
+    An operation makes several calls, and an answer comes in many pieces: a timeout for each would add up.
+    """
+
+    deadline = 0.0
+
+    def read(self, sz: int) -> bytes:
+        self._limit()
+        received: bytes = super().read(sz)
+        return received
+
+    def write(self, buf: bytes) -> None:
+        self._limit()
+        super().write(buf)
+
+    def _limit(self) -> None:
+        self.sock.settimeout(max(self.deadline - time.monotonic(), 0.001))
 
 
 def _reason(error: Exception) -> str:

@@ -44,7 +44,7 @@ class WriteLock:
             # After a timeout the background thread may still acquire the lock, so the file is abandoned.
             if not file.lock(deadline - time.monotonic()):
                 self._file = None
-                raise TimeoutError(f"other processes held the write lock for {timeout_seconds:g} s")
+                raise TimeoutError(f"other processes held the write lock for {timeout_seconds:.3g} s")
             self._last_progress = time.monotonic()
             try:
                 yield

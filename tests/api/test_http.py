@@ -123,6 +123,24 @@ class TestProblems:
         payload = fresh.get(path("ns1", "endpoints", "user_data", "fields", "lineage", **ALL))
         assert_problem(payload, 500)
 
+    def test_the_log_has_the_cause_of_a_500_under_its_request_id(
+        self, client: FlaskClient, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        client.application.add_url_rule("/fails", view_func=lambda: 1 / 0)
+        payload = client.get("/fails", headers={"X-Request-ID": "mine"})
+        assert "X-Request-ID mine" in assert_problem(payload, 500)["detail"]
+        assert "request mine" in caplog.text
+        assert "ZeroDivisionError" in caplog.text
+
+    def test_so_it_has_that_of_a_503(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        table = SqliteTable(str(tmp_path / "store.db"), busy_seconds=0.1)
+        client = create_app(LineageStore(table)).test_client()
+        with stored(tmp_path / "store.db.lock"):
+            payload = client.post(path("ns1", "lineage"), json=worked(), headers={"X-Request-ID": "mine"})
+        assert_problem(payload, 503)
+        assert "request mine: StoreUnavailable" in caplog.text
+        table.close()
+
 
 class TestEntityTags:
     """Strong tags on read answers, and `If-None-Match`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from fll_hbase import deadline
+from fll_hbase.errors import DeadlineExceeded
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.window import Direction
@@ -34,10 +36,31 @@ def walk(
     """Return all lineage within `level` hops of `start`, at most `level_max`.
 
     Each pair of datasets has the number of the hop, from 1, that reaches it. The walk ends when the field
-    pairs exceed `pairs_max`; the limits that cut the result are in `truncated_by`.
+    pairs exceed `pairs_max`, or at the deadline of the request; the limits that cut the result are in
+    `truncated_by`.
     """
     entries: list[LineageEntry] = []
     truncated_by: set[str] = set()
+    limits = {"level": level, "level_max": level_max, "pairs_max": pairs_max}
+    try:
+        _collect(entries, truncated_by, one_hop, start, direction, **limits)
+    except DeadlineExceeded:
+        truncated_by.add(deadline.limit())
+    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated_by)))
+
+
+def _collect(
+    entries: list[LineageEntry],
+    truncated_by: set[str],
+    one_hop: OneHop,
+    start: Dataset,
+    direction: Direction,
+    *,
+    level: int,
+    level_max: int,
+    pairs_max: int,
+) -> None:
+    """Add lineage and the limits that cut it, as `walk` describes. Raises DeadlineExceeded."""
     visited: set[Dataset] = set()
     frontier = {start}
     pairs = 0
@@ -47,10 +70,13 @@ def walk(
         for names, relations in one_hop(sorted(frontier)):
             # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
             visited.update(names)
+            # Here, because a hop whose contents are all cached never waits for the store.
+            deadline.check()
             for relation in relations.by_datasets.values():
                 pairs += len(relation.direct) + len(relation.indirect) + len(relation.dataset_wide)
                 if pairs > pairs_max:
-                    return DatasetLineageResult(tuple(entries), (*truncated_by, f"pairs_max={pairs_max}"))
+                    truncated_by.add(f"pairs_max={pairs_max}")
+                    return
                 entries.append(LineageEntry(relation, hop, direction))
                 neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
                 # Generated and dropped fields have no dataset on the other side.
@@ -63,7 +89,6 @@ def walk(
             break
     if frontier and level > level_max:
         truncated_by.add(f"level_max={level_max}")
-    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated_by)))
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase import deadline
+from fll_hbase.errors import DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 
@@ -46,24 +47,41 @@ class GroupCommit:
     def record(self, run: RunInput) -> CommitResult:
         """Commit one run and return its result.
 
-        Raises the error of the run, or StoreUnavailable if it is queued and no commit ends in STUCK_SECONDS.
+        Raises the error of the run, StoreUnavailable if it is queued and no commit ends in STUCK_SECONDS, and
+        DeadlineExceeded at the deadline of the request, whether or not a commit has begun.
         """
+        while True:
+            try:
+                return self._record_once(run)
+            except DeadlineExceeded:
+                # That of the thread that committed it may be over earlier: then once more with the own one.
+                deadline.check()
+
+    def _record_once(self, run: RunInput) -> CommitResult:
         request = _CommitRequest(run)
         with self._queue_lock:
             self._queue.append(request)
         # A turn commits the head of the queue, which may not include this request: then it takes another.
         while not request.done.is_set():
-            if self._commit_lock.acquire(timeout=STUCK_SECONDS):
+            if self._commit_lock.acquire(timeout=self._patience(request)):
                 try:
                     self._commit_next(request)
                 finally:
                     self._commit_lock.release()
             # Every wait ends (decision 10). A request in a commit has to wait: its outcome is not known yet.
             elif self._withdraw(request):
-                raise StoreUnavailable("write queue is full; retry")
+                raise deadline.unavailable("write queue is full; retry")
         if isinstance(request.result, CommitResult):
             return request.result
         raise request.result or AssertionError("a finished request has a result")
+
+    def _patience(self, request: _CommitRequest) -> float:
+        """Return how long to wait for the commit of another thread. Raises DeadlineExceeded."""
+        try:
+            return deadline.seconds_left(STUCK_SECONDS)
+        except DeadlineExceeded:
+            self._withdraw(request)
+            raise
 
     def _commit_next(self, request: _CommitRequest) -> None:
         """Commit the head of the queue, unless another thread has committed this request already."""
@@ -86,7 +104,7 @@ class GroupCommit:
             return self._record([request.run for request in group])
         except StoreUnavailable as error:
             # One exception per thread: raising a shared one would mix their tracebacks.
-            return [StoreUnavailable(str(error)) for _ in group]
+            return [type(error)(str(error)) for _ in group]
         except LineageError as error:
             if len(group) == 1:
                 return [error]

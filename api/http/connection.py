@@ -1,0 +1,246 @@
+"""One connection: the event loop receives its requests and sends its answers, however slow its client is."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+
+from waitress.buffers import OverflowableBuffer
+from waitress.channel import ClientDisconnected, HTTPChannel
+from waitress.task import Task
+
+from api import responses
+from api.http.tasks import (
+    ProblemTask,
+    Refusal,
+    RequestParser,
+    RequestTask,
+    cut_off,
+    internal_error,
+    no_room,
+    overloaded,
+    timed_out,
+)
+
+READ_BYTES = 2**16
+SEND_BYTES = 2**16
+"""Bytes of an answer that are collected before some are sent; what the client does not take is spooled."""
+
+IDLE_SECONDS = 75.0
+"""How long a connection may be silent: without a request, or without taking any of its answer."""
+
+HEAD_SECONDS, BODY_BYTES_PER_SECOND = 30.0, 1_000
+"""How long the head of a request may take, and the rate at which its body must arrive beyond that time."""
+
+LINGER_SECONDS = 2.0
+"""How long a refused request is read on: closing at once could take the answer back from the client."""
+
+_log = logging.getLogger(__name__)
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]
+    """A connection of waitress: `handle_` methods run in the event loop, `service` in a request thread."""
+
+    requests: list[RequestParser]
+    request: RequestParser | None
+    last_activity: float
+    will_close: bool
+    connected: bool
+    task_class = RequestTask
+    error_task_class = ProblemTask
+    parser_class = RequestParser
+    # The client sends nothing more: it has closed the connection, or its half.
+    input_ended = False
+    # Whether there was something to send when the event loop asked for the last time.
+    is_sending = False
+    # Until then what the client still sends is thrown away; 0 while requests are read.
+    linger_until = 0.0
+
+    def writable(self) -> bool:
+        """Return whether the event loop sends or closes."""
+        # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
+        # connection would wait for nothing any more.
+        self.is_sending = bool(self.total_outbufs_len)
+        return self.is_sending or self.will_close or self.close_when_flushed
+
+    def readable(self) -> bool:
+        """Return whether the event loop reads: also one request ahead, to notice that the client leaves."""
+        if self.linger_until:
+            return True
+        is_full = len(self.requests) > 1 or self.is_sending
+        return not (is_full or self.input_ended or self.will_close or self.close_when_flushed)
+
+    def handle_read(self) -> None:
+        """Read what there is."""
+        try:
+            data = self.socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.handle_close()
+            return
+        if self.linger_until:
+            if not data:
+                self.handle_close()
+        elif data:
+            self.last_activity = time.time()
+            self.received(data)
+        else:
+            self._end_input()
+
+    def handle_write(self) -> None:
+        """Send what there is, and close the connection after its last answer."""
+        with self.outbuf_lock:
+            self._send()
+            is_flushed = not self.total_outbufs_len
+        if self.will_close or not self.connected:
+            self.handle_close()
+        elif self.close_when_flushed and is_flushed:
+            self._close_gracefully()
+
+    def has_left(self) -> bool:
+        """Return whether the client has closed the connection, or its half: it waits for no answer."""
+        return self.input_ended or not self.connected
+
+    def refuse(self, detail: str) -> None:
+        """Answer the first request with a 503; it has not begun."""
+        self.requests[0].error = overloaded(detail, retry_after_seconds=self.server.retry_after_seconds)
+
+    def service(self) -> None:
+        """Answer the first request."""
+        request = self.requests[0]
+        task = (self.error_task_class if request.error else self.task_class)(self, request)
+        with self.outbuf_lock:
+            # A buffer for each answer: one that has grown into a file stays one until it is thrown away.
+            self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
+        try:
+            # Of a broken connection nothing is done; a client that only sends and leaves does not break it.
+            if self.connected:
+                task.service()
+            else:
+                task.close_on_finish = True
+        except ClientDisconnected:
+            task.close_on_finish = True
+        except Exception:  # noqa: BLE001 (whatever the app raises is a 500, and logged)
+            self._fail(task)
+        self._finish(task)
+
+    def write_soon(self, data: bytes) -> int:
+        """Add to the answer; never waits for the client."""
+        with self.outbuf_lock:
+            if not self.connected:
+                raise ClientDisconnected
+            self.outbufs[-1].append(data)
+            self.total_outbufs_len += len(data)
+            if self.total_outbufs_len >= SEND_BYTES and self.total_outbufs_len - len(data) < SEND_BYTES:
+                self._send()
+        return len(data)
+
+    def check_time(self, now: float) -> None:
+        """Close the connection if its client is silent for too long, refuse a request that takes too long."""
+        if self.requests:
+            return
+        if self.linger_until:
+            is_over = now > self.linger_until
+        else:
+            is_waiting = self.total_outbufs_len or self.request is None
+            is_over = is_waiting and time.time() - self.last_activity > IDLE_SECONDS
+        if is_over:
+            # At once: the socket of a client that takes nothing never becomes writable.
+            self.handle_close()
+        elif self.request is not None and _is_late(self.request, now):
+            self._refuse_unfinished(timed_out())
+
+    @property
+    def body_bytes(self) -> int:
+        """Return the bytes of the bodies that this connection keeps, of requests that are complete or not."""
+        requests = [*self.requests, *([self.request] if self.request else [])]
+        return sum(request.body_bytes_received for request in requests)
+
+    def refuse_body(self) -> None:
+        """Refuse the request that arrives, if there is one: there is no room for its body."""
+        if self.request is not None and not self.requests:
+            self._refuse_unfinished(no_room(retry_after_seconds=self.server.retry_after_seconds))
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether there is neither a request nor an answer."""
+        return not (self.requests or self.request or self.total_outbufs_len)
+
+    def _end_input(self) -> None:
+        self.input_ended = True
+        if self.request is not None and self.request.headers_finished and not self.requests:
+            self._refuse_unfinished(cut_off())
+        elif not self.requests:
+            self.close_when_flushed = True
+
+    def _refuse_unfinished(self, refusal: Refusal) -> None:
+        """Answer a request that is not complete."""
+        with self.requests_lock:
+            if self.request is None:
+                return
+            self.request.error = refusal
+            self.requests.append(self.request)
+            self.request = None
+        self.server.add_task(self)
+
+    def _fail(self, task: Task) -> None:
+        """Answer with a 500, unless some of another answer was written."""
+        sent = task.request.headers.get("X_REQUEST_ID", "")
+        request_id = responses.request_id(sent)
+        _log.exception("request %s: %s was not answered", request_id, task.request.path)
+        if not task.wrote_header:
+            task.request.error = internal_error(request_id)
+            task.request.headers["X_REQUEST_ID"] = request_id
+            self.error_task_class(self, task.request).service()
+        task.close_on_finish = True
+
+    def _finish(self, task: Task) -> None:
+        """Send the answer, as far as the client takes it now, and begin the next request."""
+        with self.outbuf_lock:
+            self._send()
+        task.request.close()
+        with self.requests_lock:
+            # Then the event loop does not read.
+            was_full = len(self.requests) > 1
+            if task.close_on_finish:
+                self.close_when_flushed = True
+                for request in self.requests[1:]:
+                    request.close()
+                self.requests = []
+            else:
+                self.requests.pop(0)
+                self.close_when_flushed = self.input_ended and not self.requests
+            following = bool(self.requests)
+        self.last_activity = time.time()
+        if following:
+            self.server.add_task(self)
+        # Not for every answer: to wake the event loop costs more than to send one.
+        if was_full or self.total_outbufs_len or self.close_when_flushed or not self.connected:
+            self.server.wake(self)
+
+    def _send(self) -> None:
+        """Send what the client takes; the caller has the lock."""
+        try:
+            if self.connected:
+                self._flush_some(do_close=False)
+        except OSError:
+            # Only the event loop may close it.
+            self.connected = False
+
+    def _close_gracefully(self) -> None:
+        if self.input_ended:
+            self.handle_close()
+            return
+        self.close_when_flushed = False
+        self.linger_until = time.monotonic() + LINGER_SECONDS
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.handle_close()
+
+
+def _is_late(request: RequestParser, now: float) -> bool:
+    seconds = HEAD_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND
+    return bool(now - request.began > seconds)

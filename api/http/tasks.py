@@ -1,0 +1,159 @@
+"""Requests as waitress parses them, and the tasks that answer them: by the app, or with a problem."""
+
+from __future__ import annotations
+
+import re
+import time
+from http import HTTPStatus
+from typing import Any
+
+from waitress.adjustments import Adjustments
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.task import ErrorTask, WSGITask
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
+
+from api import problems, responses
+from api.budget import CLIENT_LEFT, RECEIVED
+from fll_hbase.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
+from fll_hbase.json_types import Json
+
+CHUNK_LINE_BYTES_MAX = 16_384
+"""Longest line with the size of a chunk, and longest trailer, of a chunked body."""
+
+_BATCH_SUFFIX = "/lineage/batch"
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+
+
+class Refusal(Error):  # type: ignore[misc]
+    """A problem that answers a request without the app; `closes` ends the connection after it."""
+
+    def __init__(self, problem: Json, *, closes: bool, retry_after_seconds: int | None = None) -> None:
+        super().__init__(problem["detail"])
+        self.code = problem["status"]
+        self.reason = HTTPStatus(self.code).phrase
+        self.problem = problem
+        self.closes = closes
+        self.headers = [("Retry-After", str(retry_after_seconds))] if retry_after_seconds is not None else []
+
+
+def overloaded(detail: str, *, retry_after_seconds: int) -> Refusal:
+    """Return the answer to a request that was not begun; the connection stays open."""
+    body = problems.problem_body(Overloaded(detail))
+    return Refusal(body, closes=False, retry_after_seconds=retry_after_seconds)
+
+
+def no_room(*, retry_after_seconds: int) -> Refusal:
+    """Return the answer to a request that is not read on because too many bodies arrive at once."""
+    body = problems.problem_body(Overloaded("too many large requests arrive at once; try again later"))
+    return Refusal(body, closes=True, retry_after_seconds=retry_after_seconds)
+
+
+def cut_off() -> Refusal:
+    """Return the answer to a request whose client closed the connection before the end of the body."""
+    return _closing(UnreadableDocument([FieldError("", "the body broke off before its end")]))
+
+
+def timed_out() -> Refusal:
+    """Return the answer to a request that did not arrive in time."""
+    detail = "the request did not arrive in time; send it faster, or in parts"
+    return Refusal(problems.status_problem(HTTPStatus.REQUEST_TIMEOUT, detail), closes=True)
+
+
+class RequestParser(HTTPRequestParser):  # type: ignore[misc]
+    """A request while it is received: its head, and its body, in a temporary file if it is large.
+
+    The limits of the body are those of its route: a batch may be larger than a document.
+    """
+
+    adj: Adjustments
+    completed: bool
+
+    def __init__(self, adj: Adjustments) -> None:
+        super().__init__(adj)
+        self.began = time.monotonic()
+        self.received_at = 0.0
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether the request changes nothing."""
+        return getattr(self, "command", "") in ("GET", "HEAD", "OPTIONS")
+
+    def received(self, data: bytes) -> int:
+        """Take the bytes of this request from `data` and return how many they are."""
+        consumed: int = super().received(data)
+        if self.chunked and self.body_rcv is not None and not self.completed:
+            receiver = self.body_rcv
+            if max(len(receiver.control_line), len(receiver.trailer)) > CHUNK_LINE_BYTES_MAX:
+                self.error = BadRequest("a line of the chunked body is too long")
+                self.completed = True
+        return consumed
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Parse the head; the size of the body is checked afterwards, with the limit of the route."""
+        super().parse_header(header_plus)
+        if _CONTROL.search(self.request_uri):
+            raise ParsingError("the path contains a control character; percent-encode it")
+        limits = self.adj.body_limits
+        self.adj = limits.batch if self.path.endswith(_BATCH_SUFFIX) else limits.document
+
+
+class ProblemTask(ErrorTask):  # type: ignore[misc]
+    """Answers a request that the app does not get with a problem."""
+
+    def execute(self) -> None:
+        """Write the answer."""
+        error = self.request.error
+        refusal = error if isinstance(error, Refusal) else _refusal(self.request)
+        request_id = responses.request_id(self.request.headers.get("X_REQUEST_ID", ""))
+        body = responses.to_json(refusal.problem)
+        self.status = f"{refusal.code} {refusal.reason}"
+        self.response_headers += [
+            ("Content-Type", problems.MEDIA_TYPE),
+            ("X-Request-ID", request_id),
+            *refusal.headers,
+        ]
+        self.content_length = len(body)
+        if refusal.closes:
+            self.set_close_on_finish()
+        # The answer to HEAD has the length, but no body.
+        self.write(b"" if getattr(self.request, "command", "") == "HEAD" else body)
+
+
+def _refusal(request: RequestParser) -> Refusal:
+    """Return an error of waitress's parser as a problem."""
+    error = request.error
+    if isinstance(error, RequestEntityTooLarge):
+        return _closing(TooLarge("the body is larger than a body of this route may be; split it"))
+    if isinstance(error, BadRequest) and request.body_rcv is not None:
+        return _closing(UnreadableDocument([FieldError("", error.body)]))
+    return Refusal(problems.status_problem(HTTPStatus(error.code), error.body), closes=True)
+
+
+def _closing(error: LineageError) -> Refusal:
+    return Refusal(problems.problem_body(error), closes=True)
+
+
+def internal_error(request_id: str) -> Refusal:
+    """Return the answer to a request that the app failed to answer; the log has its cause."""
+    return Refusal(problems.internal_problem(request_id), closes=True)
+
+
+class RequestTask(WSGITask):  # type: ignore[misc]
+    """Answers a request by the app."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the WSGI environment."""
+        environ: dict[str, Any] = super().get_environment()
+        # werkzeug's own wrapper instead, so that answers are bytes, whatever they come from.
+        environ.pop("wsgi.file_wrapper", None)
+        environ["wsgi.multiprocess"] = True
+        environ[RECEIVED] = self.request.received_at
+        environ[CLIENT_LEFT] = self.channel.has_left
+        return environ
+
+    def build_response_header(self) -> bytes:
+        """Return status line and headers."""
+        if self.channel.server.is_stopping:
+            self.set_close_on_finish()
+        header: bytes = super().build_response_header()
+        return header

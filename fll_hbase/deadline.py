@@ -1,0 +1,107 @@
+"""The deadline of the current request: every wait below the API asks it for the time that is left.
+
+Each thread has its own. Without a request (command line, Spark, library) there is no deadline.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
+
+    `is_cancelled` returns whether nobody waits for the answer any more; it must be cheap.
+    """
+
+    seconds: float
+    deadline: float
+    is_cancelled: Callable[[], bool] = _never
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def limited(
+    seconds: float, *, began: float | None = None, is_cancelled: Callable[[], bool] = _never
+) -> Iterator[None]:
+    """Return a context in which this thread has `seconds` since `began` (monotonic, by default now)."""
+    deadline = (time.monotonic() if began is None else began) + seconds
+    with _set(Budget(seconds, deadline, is_cancelled)):
+        yield
+
+
+@contextmanager
+def renewed() -> Iterator[None]:
+    """Return a context with the whole budget again, for one part of a request that has many."""
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    with _set(replace(budget, deadline=time.monotonic() + budget.seconds)):
+        yield
+
+
+@contextmanager
+def _set(budget: Budget) -> Iterator[None]:
+    token = _current.set(budget)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def seconds_left(longest: float) -> float:
+    """Return how long a wait may take: `longest`, or less if the deadline is earlier; more than 0.
+
+    Raises DeadlineExceeded if it has passed or the request is cancelled.
+    """
+    check()
+    budget = _current.get()
+    # A wait of 0 would mean "do not wait" or "wait for ever", depending on what waits.
+    return longest if budget is None else min(longest, max(budget.deadline - time.monotonic(), 0.001))
+
+
+def is_over(*, in_seconds: float = 0.0) -> bool:
+    """Return whether the deadline passes within `in_seconds`, or the request is cancelled."""
+    budget = _current.get()
+    if budget is None:
+        return False
+    return budget.deadline <= time.monotonic() + in_seconds or budget.is_cancelled()
+
+
+def check() -> None:
+    """Raise DeadlineExceeded if the deadline has passed or the request is cancelled."""
+    if is_over():
+        raise DeadlineExceeded(_reason())
+
+
+def unavailable(reason: str) -> StoreUnavailable:
+    """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
+    return DeadlineExceeded(f"{_reason()} ({reason})") if is_over() else StoreUnavailable(reason)
+
+
+def limit() -> str:
+    """Return the budget as answers name the limit that truncated them: `request_seconds=10`."""
+    budget = _current.get()
+    return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
+
+
+def _reason() -> str:
+    budget = _current.get()
+    if budget is not None and budget.is_cancelled():
+        return "the client closed the connection"
+    seconds = f"{budget.seconds:g} s" if budget else "time"
+    return f"the {seconds} of this request are over; the outcome of a write is unknown, try again"

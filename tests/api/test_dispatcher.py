@@ -1,0 +1,236 @@
+"""Lanes of request threads: what runs, waits and is refused, and the readiness that never waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from api import readiness
+from api.http.dispatcher import WAITING_MAX, Dispatcher, Lane
+from api.readiness import Readiness
+from fll_hbase.errors import StoreUnavailable
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+SECONDS_MAX = 10.0
+LATER = 60.0
+"""A deadline that no test reaches, in seconds from now."""
+
+
+class Job:
+    """A request that begins and ends when the test says so."""
+
+    def __init__(self, log: list[str], name: str) -> None:
+        self.log, self.name = log, name
+        self.began, self.may_end, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.refusal = ""
+
+    def service(self) -> None:
+        self.log.append(self.name)
+        self.began.set()
+        if not self.refusal:
+            self.may_end.wait(SECONDS_MAX)
+        self.ended.set()
+
+    def refuse(self, detail: str) -> None:
+        self.refusal = detail
+
+    def end(self) -> None:
+        self.may_end.set()
+        assert self.ended.wait(SECONDS_MAX)
+
+
+class Requests:
+    """Requests to a dispatcher of four threads, of which a lane uses three."""
+
+    def __init__(self) -> None:
+        self.dispatcher = Dispatcher(threads=4, request_seconds=10)
+        self.dispatcher.start()
+        self.log: list[str] = []
+        self.jobs: list[Job] = []
+
+    def add(self, lane: Lane, name: str = "", *, seconds: float = LATER) -> Job:
+        job = Job(self.log, name)
+        self.jobs.append(job)
+        self.dispatcher.add(job, lane, deadline=time.monotonic() + seconds)
+        return job
+
+    def fill(self, lane: Lane) -> list[Job]:
+        """As many running requests as the lane may have."""
+        jobs = [self.add(lane) for _ in range(3)]
+        assert all(job.began.wait(SECONDS_MAX) for job in jobs)
+        return jobs
+
+
+@pytest.fixture
+def requests() -> Iterator[Requests]:
+    requests = Requests()
+    yield requests
+    for job in requests.jobs:
+        job.may_end.set()
+
+
+def test_each_lane_leaves_a_thread_to_the_other(requests: Requests) -> None:
+    reads, writes = requests.dispatcher.reads, requests.dispatcher.writes
+    running = requests.fill(writes)
+    waiting = requests.add(writes)
+    assert requests.add(reads).began.wait(SECONDS_MAX)
+    assert not waiting.began.is_set()
+    running[0].end()
+    assert waiting.began.wait(SECONDS_MAX)
+
+
+def test_requests_of_a_lane_begin_in_order(requests: Requests) -> None:
+    lane = requests.dispatcher.reads
+    running = requests.fill(lane)
+    names = [f"{number}" for number in range(20)]
+    for name in names:
+        requests.add(lane, name).may_end.set()
+    running[0].end()
+    assert requests.jobs[-1].ended.wait(SECONDS_MAX)
+    assert requests.log[3:] == names
+
+
+def test_a_request_that_would_wait_too_long_is_refused_at_once(requests: Requests) -> None:
+    lane = requests.dispatcher.writes
+    running = requests.fill(lane)
+    # The only measure while none of them ends is how long they have been running.
+    time.sleep(0.2)
+    assert not requests.add(lane, seconds=LATER).refusal
+    refused = requests.add(lane, seconds=0.1)
+    assert "1 requests wait already" in refused.refusal
+    assert refused.ended.wait(SECONDS_MAX), "answered although no request thread is free"
+    assert not requests.add(requests.dispatcher.reads, seconds=0.1).refusal, "the other lane has a thread"
+    running[0].end()
+
+
+def test_the_mean_time_of_a_lane_counts_as_well(requests: Requests) -> None:
+    lane = requests.dispatcher.reads
+    lane.mean_seconds = 30.0
+    running = requests.add(lane, seconds=1)
+    assert not running.refusal, "a free thread needs no estimate"
+    requests.add(lane)
+    requests.add(lane)
+    assert requests.add(lane, seconds=9).refusal
+    assert not requests.add(lane, seconds=11).refusal
+
+
+def test_a_batch_counts_as_one_request() -> None:
+    lane = Lane(threads_max=1)
+    lane.note(600.0, seconds_max=10)
+    assert lane.mean_seconds == pytest.approx(1.0)
+
+
+def test_as_many_wait_as_there_may(requests: Requests) -> None:
+    lane = requests.dispatcher.reads
+    requests.fill(lane)
+    assert not any(requests.add(lane).refusal for _ in range(WAITING_MAX))
+    assert requests.add(lane).refusal
+
+
+def test_a_request_is_refused_at_its_deadline_without_a_thread(requests: Requests) -> None:
+    lane = requests.dispatcher.writes
+    requests.fill(lane)
+    early, late = requests.add(lane, seconds=0.05), requests.add(lane, seconds=LATER)
+    time.sleep(0.1)
+    requests.dispatcher.refuse_late()
+    assert early.ended.wait(SECONDS_MAX)
+    assert "no thread became free" in early.refusal
+    assert not late.refusal
+
+
+def test_what_needs_no_store_is_answered_before_all_others(requests: Requests) -> None:
+    requests.fill(requests.dispatcher.reads)
+    requests.add(requests.dispatcher.writes)
+    health = Job(requests.log, "health")
+    health.may_end.set()
+    requests.dispatcher.add_immediate(health)
+    assert health.ended.wait(SECONDS_MAX)
+
+
+def test_a_request_that_fails_leaves_its_thread_to_others(requests: Requests) -> None:
+    class Failing(Job):
+        def service(self) -> None:
+            raise RuntimeError("a bug")
+
+    lane = requests.dispatcher.reads
+    for _ in range(10):
+        requests.dispatcher.add(Failing([], ""), lane, deadline=time.monotonic() + LATER)
+    assert requests.add(lane).began.wait(SECONDS_MAX)
+
+
+class TestReadiness:
+    """The last result of a check in the background."""
+
+    @contextmanager
+    def hanging(self) -> Iterator[Readiness]:
+        """A store that answers at first and hangs afterwards."""
+        calls, released = [], threading.Event()
+
+        def check() -> None:
+            calls.append(1)
+            if len(calls) > 1:
+                released.wait(SECONDS_MAX)
+
+        yield Readiness(check)
+        released.set()
+
+    def test_of_a_store_that_answers(self) -> None:
+        store = LineageStore(open_table("sqlite:///:memory:"))
+        Readiness(store.ready).require()
+        store.close()
+
+    def test_of_a_store_that_fails(self) -> None:
+        def fail() -> None:
+            raise StoreUnavailable("the disk is full")
+
+        checked = Readiness(fail)
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable, match="the disk is full"):
+                checked.require()
+
+    def test_of_a_store_that_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(readiness, "PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(readiness, "GRACE_SECONDS", 0.5)
+        with self.hanging() as checked:
+            checked.require()
+            assert not self.eventually(checked, is_ready=False)
+            called = time.monotonic()
+            with pytest.raises(StoreUnavailable, match="has not answered for"):
+                checked.require()
+            assert time.monotonic() - called < 1.0
+        assert self.eventually(checked, is_ready=True), "the store went on"
+
+    def eventually(self, checked: Readiness, *, is_ready: bool) -> bool:
+        """Wait until the store is ready, or until it is not; return which."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while time.monotonic() < deadline:
+            called = time.monotonic()
+            try:
+                checked.require()
+                result = True
+            except StoreUnavailable:
+                result = False
+            assert time.monotonic() - called < 1.0, "it never waits for the store"
+            if result == is_ready:
+                return result
+            time.sleep(0.01)
+        return not is_ready
+
+    def test_checks_end_when_no_caller_is_left(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(readiness, "PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(readiness, "WANTED_SECONDS", 0.05)
+        calls = []
+        checked = Readiness(lambda: calls.append(1))
+        checked.require()
+        deadline = time.monotonic() + SECONDS_MAX
+        while checked._is_running:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        count = len(calls)
+        checked.require()
+        assert len(calls) > count

@@ -1,0 +1,218 @@
+"""The event loop and the server in this process: idle connections cost nothing, failures are problems."""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from raw_http import Server, answer, head
+from waitress import wasyncore
+
+from api.http.event_loop import EventLoop
+from api.http.server import HttpServer
+from fll_hbase.config import Settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+IDLE = 300
+
+
+class Counted(wasyncore.dispatcher):  # type: ignore[misc]
+    """One end of a pair of sockets that counts how often the loop asks it."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        self.questions = 0
+        self.received = b""
+        near, self.far = socket.socketpair()
+        super().__init__(near, loop)
+        self.connected = True
+
+    def readable(self) -> bool:
+        self.questions += 1
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def handle_read(self) -> None:
+        self.received += self.recv(100)
+
+
+def test_idle_connections_are_not_examined() -> None:
+    loop = EventLoop()
+    idle, busy = [Counted(loop) for _ in range(IDLE)], Counted(loop)
+    loop.poll(0.0)
+    questions = sum(other.questions for other in idle)
+    for number in range(100):
+        busy.far.sendall(bytes([number]))
+        loop.poll(1.0)
+    assert busy.received == bytes(range(100))
+    assert sum(other.questions for other in idle) == questions
+    for other in [*idle, busy]:
+        other.far.close()
+    loop.poll(1.0)
+    loop.close()
+
+
+def test_a_closed_connection_is_forgotten() -> None:
+    loop = EventLoop()
+    first = Counted(loop)
+    loop.refresh(first)
+    first.close()
+    # The next one may get the descriptor of the first.
+    second = Counted(loop)
+    loop.poll(0.0)
+    second.far.sendall(b"x")
+    loop.poll(1.0)
+    assert second.received == b"x"
+    second.far.close()
+    loop.close()
+
+
+@contextmanager
+def serving(app: WSGIApplication, settings: Settings | None = None) -> Iterator[Server]:
+    """A server of this app in a thread."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    http = HttpServer(app, listener, settings or Settings(threads=2))
+    stopped = threading.Event()
+    thread = threading.Thread(target=http.serve, args=[lambda: not stopped.is_set()])
+    thread.start()
+    try:
+        yield Server(listener.getsockname()[1], Path("no log"))
+    finally:
+        stopped.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_an_app_that_fails_is_a_problem_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        raise RuntimeError("secret")
+
+    with serving(fail) as server, caplog.at_level(logging.ERROR):
+        payload = server.get("/x", X_Request_ID="mine")
+    assert (payload.problem["status"], payload.headers["x-request-id"]) == (500, "mine")
+    assert "X-Request-ID mine" in payload.problem["detail"]
+    assert "secret" not in payload.body.decode()
+    assert "request mine" in caplog.text
+    assert "secret" in caplog.text
+
+
+def test_an_app_that_fails_in_mid_answer_breaks_the_connection() -> None:
+    def fail(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Length", "10")])
+        yield b"12345"
+        raise RuntimeError("too late")
+
+    with serving(fail) as server, server.connected() as connection:
+        connection.sendall(head("GET", "/x", Connection="keep-alive"))
+        raw = b"".join(iter(lambda: connection.recv(1_000), b""))
+    assert raw.endswith(b"12345")
+
+
+def test_a_long_answer_in_many_pieces_arrives_as_it_was_sent() -> None:
+    pieces = [bytes([number % 256]) * 1_000 for number in range(5_000)]
+
+    def stream(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [])
+        return iter(pieces)
+
+    with serving(stream) as server:
+        assert server.get("/x").body == b"".join(pieces)
+        assert server.exchange("HEAD", "/x").status == 200
+
+
+def test_connections_beyond_the_limit_replace_silent_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hello(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Length", "5")])
+        return [b"hello"]
+
+    monkeypatch.setattr("api.http.server.CONNECTIONS_MAX", 5)
+    with serving(hello) as server:
+        silent = [server.connected() for _ in range(20)]
+        assert server.get("/x").body == b"hello"
+        ended = [connection for connection in silent if _has_ended(connection)]
+        assert len(ended) >= 15
+        for connection in silent:
+            connection.close()
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    connection.settimeout(0.1)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_a_stopping_server_answers_what_has_begun_and_closes() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        begun.set()
+        go_on.wait(10)
+        start_response("200 OK", [("Content-Length", "4")])
+        return [b"done"]
+
+    connections = []
+    with serving(slow) as server:
+        connection = server.connected()
+        connection.sendall(head("GET", "/x", Connection="keep-alive"))
+        assert begun.wait(10)
+        connections.append(connection)
+        threading.Timer(0.5, go_on.set).start()
+    payload = answer(connections[0])
+    assert (payload.body, payload.headers["connection"]) == (b"done", "close")
+    connections[0].close()
+
+
+def test_bodies_beyond_the_room_for_all_are_refused() -> None:
+    def count(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [])
+        return [b"%d" % len(environ["wsgi.input"].read())]
+
+    size = 2**20
+    settings = Settings(threads=2, batch_bytes_max=size)
+    with serving(count, settings) as server, ExitStack() as stack:
+        connections = [stack.enter_context(server.connected()) for _ in range(10)]
+        for connection in connections:
+            connection.sendall(head("POST", "/lineage/batch", Content_Length=str(size)) + b" " * (size - 1))
+        # Ten batches less a byte each, where four have room.
+        refused = [connection for connection in connections if _has_answer(connection)]
+        assert len(refused) == 6
+        for connection in refused:
+            payload = answer(connection)
+            assert payload.problem["type"].endswith(":overloaded")
+            assert payload.headers["retry-after"].isdigit()
+        for connection in connections:
+            if connection not in refused:
+                connection.sendall(b" ")
+                assert answer(connection).body == b"%d" % size
+
+
+def _has_answer(connection: socket.socket) -> bool:
+    return bool(select.select([connection], [], [], 1.0)[0])
+
+
+@pytest.mark.parametrize("rest", [b"", b"GET /x HT"])
+def test_slow_heads_are_refused(monkeypatch: pytest.MonkeyPatch, rest: bytes) -> None:
+    monkeypatch.setattr("api.http.connection.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("api.http.connection.IDLE_SECONDS", 0.3)
+
+    def never(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        raise AssertionError("no request was complete")
+
+    with serving(never) as server, server.connected() as connection:
+        connection.sendall(rest)
+        raw = b"".join(iter(lambda: connection.recv(1_000), b""))
+    assert raw.startswith(b"HTTP/1.0 408 Request Timeout") if rest else not raw

@@ -1,0 +1,272 @@
+"""The server: slow clients hold no thread, requests that cannot be answered in time are refused, health is.
+
+The real process has one worker with four threads, of which reads or writes use three at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from api_client import ALL, path, record_new
+from conftest import _fll, _free_port, _wait
+from documents import copying, encoded, run
+from raw_http import Answer, Server, answer, chunk, head
+from test_http import stored
+
+from api import create_app
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+THREADS, REQUEST_SECONDS = 4, 3
+SLOW_CLIENTS = 40
+SLACK_SECONDS = 2.5
+"""What a busy machine adds to any time; the server's own bounds are a tenth of it."""
+
+FIELDS = [f"{number} {'x' * 1_000}" for number in range(1_500)]
+"""So many and so long that an answer with each of them twice fits into no buffer of the system."""
+
+TARGET = path("ns1", "lineage")
+QUESTION = path("ns1", "endpoints", "a", "fields", "lineage", **ALL)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server") / "store.db"
+
+
+@pytest.fixture(scope="module")
+def server(store: Path) -> Iterator[Server]:
+    """`fll serve` with one small worker, over a store with one large run."""
+    table = open_table(f"sqlite:///{store}")
+    record_new(create_app(LineageStore(table)).test_client(), copying("a", "b", *FIELDS))
+    table.close()
+    port = _free_port()
+    environment = {
+        **os.environ,
+        "FLL_WORKERS": "1",
+        "FLL_THREADS": str(THREADS),
+        "FLL_REQUEST_SECONDS": str(REQUEST_SECONDS),
+    }
+    with store.with_suffix(".log").open("wb") as log:
+        command = [_fll(), "serve", "--store", f"sqlite:///{store}", "--port", str(port)]
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    served = Server(port, store.with_suffix(".log"))
+    try:
+        _wait(served, process)
+        yield served
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def answers_in_time(server: Server) -> None:
+    """Health, a question and a document are answered although others are slow."""
+    for target in ("/healthz", "/readyz", "/v3/namespaces"):
+        began = time.monotonic()
+        assert server.get(target).status == 200
+        assert time.monotonic() - began < SLACK_SECONDS, target
+    began = time.monotonic()
+    assert server.post(TARGET, encoded(copying("a", "c", "x", run=run("r2")))).status in (200, 201)
+    assert time.monotonic() - began < SLACK_SECONDS
+
+
+class TestSlowClients:
+    """More slow clients than threads, of every kind, and others are answered as before."""
+
+    def test_idle(self, server: Server) -> None:
+        with ExitStack() as stack:
+            for _ in range(SLOW_CLIENTS):
+                stack.enter_context(server.connected())
+            answers_in_time(server)
+
+    @pytest.mark.parametrize("sent", ["head", "body", "chunks"])
+    def test_a_byte_at_a_time(self, server: Server, sent: str) -> None:
+        body = encoded(copying("a", "d", "x", run=run("slow")))
+        requests = {
+            "head": head("GET", "/v3/namespaces"),
+            "body": head("POST", TARGET, Content_Length=str(len(body))) + body,
+            "chunks": head("POST", TARGET, Transfer_Encoding="chunked") + chunk(body) + chunk(b""),
+        }
+        request = requests[sent]
+        begun = len(request) - 30
+        with ExitStack() as stack:
+            connections = [stack.enter_context(server.connected()) for _ in range(SLOW_CLIENTS)]
+            for connection in connections:
+                connection.sendall(request[:begun])
+            for byte in request[begun:-1]:
+                for connection in connections:
+                    connection.sendall(bytes([byte]))
+            answers_in_time(server)
+            for connection in connections:
+                connection.sendall(request[-1:])
+            assert {answer(connection).status for connection in connections} <= {200, 201}
+
+    def test_answers_that_are_not_read(self, server: Server) -> None:
+        with ExitStack() as stack:
+            connections = [stack.enter_context(self._unread(server)) for _ in range(SLOW_CLIENTS)]
+            for connection in connections:
+                connection.sendall(head("GET", QUESTION))
+            answers_in_time(server)
+            first = answer(connections[0])
+            assert len(first.json[0]["fieldmap"]) == len(FIELDS), "read at last, it is complete"
+
+    @contextmanager
+    def _unread(self, server: Server) -> Iterator[socket.socket]:
+        """A connection whose client has room for next to nothing."""
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.settimeout(60)
+            connection.connect(("127.0.0.1", server.port))
+            yield connection
+
+
+class TestHangingStore:
+    """Another process has the write lock: writes are refused in time, reads and health go on."""
+
+    def test_every_answer_within_the_time_of_a_request(self, server: Server, store: Path) -> None:
+        bodies = [encoded(copying("a", "e", "x", run=run(f"h{number}"))) for number in range(SLOW_CLIENTS)]
+        for _ in range(2):
+            with stored(Path(f"{store}.lock")), ThreadPoolExecutor(SLOW_CLIENTS) as threads:
+                writes = [threads.submit(timed_post, server, body) for body in bodies]
+                while not all(write.done() for write in writes):
+                    for target in ("/healthz", "/readyz", "/v3/namespaces"):
+                        began = time.monotonic()
+                        assert server.get(target).status == 200, target
+                        assert time.monotonic() - began < SLACK_SECONDS, target
+            for write in writes:
+                refusal, seconds = write.result()
+                assert refusal.problem["status"] == 503
+                assert refusal.headers["retry-after"].isdigit()
+                assert seconds < REQUEST_SECONDS + SLACK_SECONDS
+            kinds = {write.result()[0].problem["type"].rpartition(":")[2] for write in writes}
+            assert kinds == {"store-away", "overloaded"}
+        answers_in_time(server)
+
+    def test_a_shorter_time_ends_also_while_waiting_for_a_thread(self, server: Server, store: Path) -> None:
+        body = encoded(copying("a", "e", "x", run=run("hurry")))
+        with stored(Path(f"{store}.lock")), ThreadPoolExecutor(THREADS) as threads:
+            for _ in range(THREADS):
+                threads.submit(timed_post, server, body)
+            time.sleep(0.2)
+            refusal, seconds = timed_post(server, body, Prefer="wait=1")
+        assert refusal.status == 503
+        assert seconds < 1 + SLACK_SECONDS / 2
+
+
+def timed_post(server: Server, body: bytes, **headers: str) -> tuple[Answer, float]:
+    began = time.monotonic()
+    return server.post(TARGET, body, **headers), time.monotonic() - began
+
+
+class TestRefusals:
+    """Requests that never reach the app are answered with problems, too."""
+
+    @pytest.mark.parametrize(
+        ("raw", "status"),
+        [
+            (b"GET / HT TP/1.1\r\n\r\n", 400),
+            (b"nonsense\r\n\r\n", 400),
+            (b"get / HTTP/1.1\r\n\r\n", 400),
+            (b"GET /\x01 HTTP/1.1\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+            (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+            (b"GET / HTTP/1.1\r\nX: " + b"x" * 2**17 + b"\r\n\r\n", 431),
+            (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 2**15, 400),
+        ],
+    )
+    def test_a_request_that_cannot_be_read(self, server: Server, raw: bytes, status: int) -> None:
+        with server.connected() as connection:
+            connection.sendall(raw)
+            payload = answer(connection)
+            assert payload.problem["status"] == payload.status == status
+            assert re.fullmatch(r"[0-9a-f]{32}", payload.headers["x-request-id"])
+            assert payload.headers["connection"] == "close"
+            assert connection.recv(1) == b""
+
+    def test_a_large_body_is_refused_while_it_is_sent(self, server: Server) -> None:
+        with server.connected() as connection:
+            size = 64 * 2**20
+            connection.sendall(head("POST", TARGET, Content_Length=str(size), X_Request_ID="mine"))
+            with contextlib.suppress(ConnectionError):
+                for _ in range(8):
+                    connection.sendall(b" " * 2**16)
+            payload = answer(connection)
+        assert (payload.status, payload.headers["x-request-id"]) == (413, "mine")
+
+
+class TestClientsThatLeave:
+    """A question without a client ends, and its connection costs nothing more."""
+
+    def test_a_question(self, server: Server) -> None:
+        with server.connected() as connection:
+            connection.sendall(head("GET", "/v3/namespaces", X_Request_ID="left-early"))
+            connection.shutdown(socket.SHUT_WR)
+            payload = answer(connection)
+        assert payload.status in (200, 503)
+        if payload.status == 503:
+            assert "the client closed the connection" in payload.problem["detail"]
+            assert "request left-early" in server.log.read_text()
+
+    def test_a_document_is_recorded(self, server: Server) -> None:
+        body = encoded(copying("left", "behind", "x", run=run("left")))
+        with server.connected() as connection:
+            connection.sendall(head("POST", TARGET, Content_Length=str(len(body))) + body)
+        deadline = time.monotonic() + 10
+        while server.get("/v3/runs/left").status != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def test_in_mid_body(self, server: Server) -> None:
+        for _ in range(SLOW_CLIENTS):
+            with server.connected() as connection:
+                connection.sendall(head("POST", TARGET, Content_Length="1000") + b"{")
+        answers_in_time(server)
+
+
+class TestConnections:
+    """Requests of one connection follow each other, sent ahead or not."""
+
+    def test_requests_sent_ahead_are_answered_in_order(self, server: Server) -> None:
+        ids = [f"id-{number}" for number in range(50)]
+        with server.connected() as connection:
+            requests = [head("GET", "/healthz", Connection="keep-alive", X_Request_ID=name) for name in ids]
+            connection.sendall(b"".join(requests) + head("GET", "/healthz", X_Request_ID="last"))
+            with connection.makefile("rb") as answers:
+                names = re.findall(rb"X-Request-Id: (\S+)", answers.read())
+        assert [name.decode() for name in names] == [*ids, "last"]
+
+    def test_many_requests_on_many_connections(self, server: Server) -> None:
+        def client(number: int) -> set[int]:
+            statuses = set()
+            with server.connected() as connection:
+                for turn in range(20):
+                    body = encoded(copying("a", "f", "x", run=run(f"k{number}-{turn}")))
+                    length = str(len(body))
+                    request = head("POST", TARGET, Connection="keep-alive", Content_Length=length)
+                    connection.sendall(request + body)
+                    statuses.add(answer(connection).status)
+                    connection.sendall(head("GET", "/v3/namespaces", Connection="keep-alive"))
+                    statuses.add(answer(connection).status)
+            return statuses
+
+        with ThreadPoolExecutor(12) as threads:
+            assert set().union(*threads.map(client, range(12))) == {200, 201}
+
+    def test_a_large_batch_and_its_large_answer(self, server: Server) -> None:
+        lines = [encoded(copying("a", "g", "x" * 2_000, run=run(f"b{number}"))) for number in range(4_000)]
+        payload = server.post(f"{TARGET}/batch?dryRun=true", b"".join(lines))
+        assert len(payload.body) > 2**23
+        assert [json.loads(line)["status"] for line in payload.body.splitlines()] == [200] * len(lines)

@@ -1,0 +1,275 @@
+"""The deadline of a request: it ends every wait, truncates a walk, and leaves what has none alone."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from fll_hbase import deadline
+from fll_hbase.errors import DeadlineExceeded, LineageError, NotFound, StoreUnavailable
+from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named, ingest
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.retry import RetryPolicy
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.group_commit import GroupCommit
+from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.tables import Table, open_table
+from fll_hbase.tables.sqlite import SqliteTable
+
+SECONDS = 0.3
+SLACK_SECONDS = 1.0
+"""What an answer may take beyond its deadline, on a busy machine."""
+
+EVER = Window(0, 2**62)
+HOPS = 6
+
+
+@pytest.fixture
+def chain() -> Iterator[LineageStore]:
+    """A store in which d0 leads to d1, d1 to d2, and so on."""
+    table = open_table("sqlite:///:memory:")
+    store = LineageStore(table)
+    ingest(store, [parsed(f"d{number}", f"d{number + 1}") for number in range(HOPS)])
+    yield store
+    store.close()
+
+
+def parsed(source: str, destination: str) -> ParsedDocument:
+    """A run that copies one field from a dataset to another."""
+    document = {
+        "run": {"application": "a", "type": "t", "program": "p", "run": source, "startTime": 1},
+        "operations": [
+            {"type": "READ", "name": "r", "source": {"name": source}, "outputs": ["x"]},
+            {
+                "type": "WRITE",
+                "name": "w",
+                "destination": {"name": destination},
+                "inputs": [{"origin": "r", "name": "x"}],
+            },
+        ],
+    }
+    reader = DocumentReader(columns=lambda _: None)
+    return reader.read(json.dumps(document).encode(), format_named("lineage"), namespace="ns", now_ms=1)
+
+
+def recorded_run(name: str) -> RecordedRun:
+    (run,) = parsed(name, "x").runs
+    assert isinstance(run, RecordedRun)
+    return run
+
+
+@contextmanager
+def silent_gateway() -> Iterator[str]:
+    """The URL of a gateway that accepts connections and answers none."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"hbase://127.0.0.1:{listening.getsockname()[1]}/t"
+
+
+@contextmanager
+def trickling_gateway() -> Iterator[str]:
+    """The URL of a gateway that answers one byte of a long message at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def trickle() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                # A reply of Thrift's strict binary protocol with a very long name.
+                for byte in b"\x80\x01\x00\x02" + (2**20).to_bytes(4) + b"x" * 1_000:
+                    try:
+                        connection.sendall(bytes([byte]))
+                    except OSError:
+                        return
+                    time.sleep(SECONDS / 10)
+
+        threading.Thread(target=trickle, daemon=True).start()
+        yield f"hbase://127.0.0.1:{listening.getsockname()[1]}/t"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """The lock file as a stopped writer has it."""
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def cancelled_after(checks: int) -> Callable[[], bool]:
+    """Return a function that is true from then on."""
+    numbers = count()
+    return lambda: next(numbers) >= checks
+
+
+@contextmanager
+def ends_in_time() -> Iterator[None]:
+    began = time.monotonic()
+    with (
+        deadline.limited(SECONDS),
+        pytest.raises(DeadlineExceeded, match=f"the {SECONDS:g} s of this request"),
+    ):
+        yield
+    assert SECONDS / 2 <= time.monotonic() - began < SECONDS + SLACK_SECONDS
+
+
+@pytest.mark.parametrize("gateway", [silent_gateway, trickling_gateway])
+def test_a_gateway_that_hangs(gateway: Callable[[], AbstractContextManager[str]]) -> None:
+    with gateway() as url:
+        table = open_table(url)
+        with ends_in_time():
+            table.get(b"row")
+        table.close()
+
+
+def test_connections_that_are_all_in_use() -> None:
+    with silent_gateway() as url:
+        table = open_table(url, connections_max=1, timeout_ms=3_000)
+
+        def use_the_connection() -> None:
+            with suppress(StoreUnavailable):
+                table.get(b"row")
+
+        other = threading.Thread(target=use_the_connection)
+        other.start()
+        time.sleep(0.1)
+        with ends_in_time():
+            table.get(b"row")
+        other.join()
+        table.close()
+
+
+def test_a_short_deadline_is_no_failure_of_the_gateway() -> None:
+    with silent_gateway() as url:
+        table: Table = open_table(url)
+        with ends_in_time():
+            table.get(b"row")
+        assert not table._pool._failed_until  # type: ignore[attr-defined]
+        table.close()
+
+
+def test_a_write_lock_that_another_process_has(tmp_path: Path) -> None:
+    table = SqliteTable(str(tmp_path / "store.db"))
+    with locked(tmp_path / "store.db.lock"), ends_in_time():
+        table.write([])
+    table.close()
+
+
+def test_a_scan_that_skips_everything(tmp_path: Path) -> None:
+    table = open_table(f"sqlite:///{tmp_path}/store.db")
+    store = LineageStore(table)
+    ingest(store, [parsed(f"d{number}", "x") for number in range(500)])
+    # The engine checks every so many instructions, of which each join of the table with itself takes more.
+    assert isinstance(table, SqliteTable)
+    with (
+        deadline.limited(SECONDS),
+        pytest.raises(DeadlineExceeded),
+        table._errors(),
+        table._reader() as reader,
+    ):
+        reader.execute("SELECT count(*) FROM cells a, cells b, cells c WHERE a.stamp + b.stamp + c.stamp = 0")
+    assert table.get(b"never") == {}, "the connection is as good as before"
+    store.close()
+
+
+def test_a_deadline_that_has_passed_ends_before_the_store(chain: LineageStore) -> None:
+    with deadline.limited(0.0):
+        for question in (
+            lambda: chain.lineage(Dataset("ns", "d0"), EVER),
+            lambda: chain.record_one(recorded_run("late")),
+            lambda: chain.record([recorded_run("late")]),
+            chain.ready,
+        ):
+            with pytest.raises(DeadlineExceeded):
+                question()
+    with pytest.raises(NotFound):
+        chain.run("late")
+
+
+def test_a_walk_is_truncated_between_hops(chain: LineageStore) -> None:
+    start = Dataset("ns", "d0")
+    complete = chain.lineage(start, EVER, directions=(Direction.FORWARD,), level=HOPS)
+    assert not complete.truncated_by
+    lengths = set()
+    for checks in range(200):
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)):
+            try:
+                result = chain.lineage(start, EVER, directions=(Direction.FORWARD,), level=HOPS)
+            except DeadlineExceeded:
+                lengths.add(0)
+                continue
+        lengths.add(len(result.entries))
+        assert result.entries == complete.entries[: len(result.entries)]
+        assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
+    assert lengths == set(range(HOPS + 1)), "the walk ended after each number of hops"
+
+
+def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:
+    interrupted = 0
+    for checks in range(40):
+        table = open_table("sqlite:///:memory:")
+        store = LineageStore(table)
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)):
+            try:
+                store.record_one(recorded_run("d0"))
+            except DeadlineExceeded:
+                interrupted += 1
+        store.record_one(recorded_run("d0"))
+        (listed,) = store.runs(Dataset("ns", "d0"), EVER, limit=10).runs
+        assert listed.run.run == "d0"
+        store.close()
+    assert interrupted >= 10, "in all steps"
+
+
+def test_a_member_of_a_group_outlives_the_deadline_of_the_thread_that_commits() -> None:
+    table = open_table("sqlite:///:memory:")
+    store = LineageStore(table)
+    calls = count(1)
+
+    def record(runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
+        if next(calls) == 1:
+            raise DeadlineExceeded("that of the thread that commits")
+        return store.record(runs)
+
+    result = GroupCommit(record).record(recorded_run("d0"))
+    assert (result.run, next(calls)) == ("d0", 3)
+    store.close()
+
+
+def test_retries_do_not_wait_beyond_the_deadline() -> None:
+    attempts = 0
+
+    def operation() -> None:
+        nonlocal attempts
+        attempts += 1
+        raise StoreUnavailable("away")
+
+    policy = RetryPolicy(attempts_max=5, wait_first_seconds=30.0)
+    with deadline.limited(SECONDS), pytest.raises(StoreUnavailable, match="away"):
+        policy.retrying(StoreUnavailable)(operation)
+    assert attempts == 1
+
+
+def test_what_has_no_request_has_no_deadline() -> None:
+    deadline.check()
+    assert deadline.seconds_left(7.0) == 7.0
+    assert not deadline.is_over(in_seconds=1e9)
+    with deadline.renewed():
+        assert deadline.seconds_left(7.0) == 7.0
+
+
+def test_a_part_of_a_request_has_the_whole_time_again() -> None:
+    with deadline.limited(SECONDS, began=time.monotonic() - SECONDS):
+        assert deadline.is_over()
+        with deadline.renewed():
+            assert 0 < deadline.seconds_left(60) <= SECONDS
+        assert deadline.is_over()
