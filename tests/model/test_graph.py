@@ -343,9 +343,9 @@ def test_merging_stops_before_the_graph_that_exceeds_the_number_of_connections()
 
 
 def test_merging_takes_work_for_each_content() -> None:
-    few, many = versions(200), versions(5_000)
-    calls = count_calls(lambda: operation_graph.merge(few)) / 200
-    assert count_calls(lambda: operation_graph.merge(many)) / 5_000 < 1.5 * calls
+    small, large = versions(200), versions(5_000)
+    calls = count_calls(lambda: operation_graph.merge(small)) / 200
+    assert count_calls(lambda: operation_graph.merge(large)) / 5_000 < 1.5 * calls
 
 
 @given(operation_sets(), operation_sets())
