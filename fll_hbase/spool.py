@@ -233,8 +233,8 @@ def _check_marker(directory: Path, create: bool) -> None:
             f"{directory} is not a spool: there is no file {MARKER} in it; name a spool"
             + (", or a directory that is empty or absent" if create else "")
         )
-    found = marker.read_text(errors="replace")
-    if found != FORMAT:
+    content = marker.read_text(errors="replace")
+    if content != FORMAT:
         raise ConfigurationError(f"{marker} is {found[:80]!r}, not {FORMAT!r}: a spool of another release")
 
 

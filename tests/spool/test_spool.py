@@ -17,7 +17,7 @@ from fll_hbase.errors import ConfigurationError
 from fll_hbase.spool import FORMAT, MARKER, Spool, SpoolError, SpoolLimits, open_spool
 
 ROOMY = SpoolLimits(files_max=1_000, bytes_max=1_000_000)
-NOBODY = 65_534
+UNPRIVILEGED_USER = 65_534
 
 WRITER = """
 import sys
@@ -70,11 +70,11 @@ def test_it_can_be_opened_again_and_an_empty_directory_becomes_one(tmp_path: Pat
 
 def test_a_directory_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "photo.json").write_text("mine")
-    before = sorted(os.listdir(tmp_path))
+    names = sorted(os.listdir(tmp_path))
     for create in (True, False):
         with pytest.raises(ConfigurationError, match="is not a spool: there is no file fll-spool in it"):
             open_spool(tmp_path, ROOMY, create=create)
-    assert sorted(os.listdir(tmp_path)) == before
+    assert sorted(os.listdir(tmp_path)) == names
 
 
 def test_files_of_others_in_a_spool_are_neither_counted_nor_touched(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ from fll_hbase.spool import SpoolLimits, open_spool
 
 # Root may write everywhere.
 if os.geteuid() == 0:
-    os.setuid({NOBODY})
+    os.setuid({UNPRIVILEGED_USER})
 try:
     open_spool(sys.argv[1], SpoolLimits(9, 9))
 except LineageError as error:
