@@ -235,7 +235,7 @@ def _check_marker(directory: Path, create: bool) -> None:
         )
     content = marker.read_text(errors="replace")
     if content != FORMAT:
-        raise ConfigurationError(f"{marker} is {found[:80]!r}, not {FORMAT!r}: a spool of another release")
+        raise ConfigurationError(f"{marker} is {content[:80]!r}, not {FORMAT!r}: a spool of another release")
 
 
 def _is_empty(directory: Path) -> bool:
