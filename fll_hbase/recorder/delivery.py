@@ -188,8 +188,10 @@ class Delivery:
         try:
             path = spool.write(document.line.raw + b"\n")
         except SpoolError as failure:
+            # Logged for the first run only, as everything is while the circuit is open.
+            is_reported = isinstance(cause, CircuitOpen) or (self._spool_failed and self._circuit.is_open)
             self._report_spool_failure(failure)
-            kind = CircuitOpen if isinstance(cause, CircuitOpen) else StoreUnavailable
+            kind = CircuitOpen if is_reported else StoreUnavailable
             raise kind(f"{cause}; {failure}" if cause else str(failure)) from failure
         self._spool_failed = False
         self._spooled += 1

@@ -179,6 +179,7 @@ def test_the_environment_names_the_spool_and_its_limits(
     assert isinstance(outcomes[3], NotRecorded)
     assert "is full: 3 of 3 files" in str(outcomes[3].error)
     assert run_ids(tmp_path / "spool") == ["run-0", "run-1", "run-2"]
+    # Once from the spool; runs are not logged while the circuit is open.
     assert caplog.text.count("is full: 3 of 3 files") == 1
     assert "3 runs were not recorded" in caplog.text
 
