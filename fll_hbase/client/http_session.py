@@ -144,7 +144,9 @@ class HttpSession:
             # The timeouts bound single steps: not the resolver, nor an answer that comes byte by byte.
             return call_bounded(send, limit)
         except TimeoutError as error:
-            raise requests.Timeout(str(error)) from None
+            reason = str(error)
+        # Outside the clause: the text of the innermost cause is the one that is reported.
+        raise requests.Timeout(reason)
 
     def _displayed_url(self) -> str:
         """Return the URL of the server without user and password, for messages."""

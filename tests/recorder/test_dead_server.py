@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -132,6 +133,7 @@ def test_all_calls_wait_for_the_budget_in_all(server: object, caplog: pytest.Log
     opened, first, closed = messages
     assert "does not wait any more: runs are lost" in opened
     assert first.startswith("run 'run-0' was not recorded: http://")
+    assert re.search(r"refused|timed out|is busy: 503|not known", first)
     assert closed == "199 runs were not recorded while the server did not answer"
 
 
