@@ -33,5 +33,5 @@ def serve(*, store: str | None, host: str | None, port: int | None, workers: int
     from api import server
 
     settings = config.from_environment(store=store, host=host, port=port, workers=workers)
-    message = f"Serving {settings.store} at http://{settings.host}:{settings.port}/docs"
+    message = f"Serving {settings.store} at http://{settings.address}/docs"
     server.serve(settings, on_ready=lambda: print_err(message))

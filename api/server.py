@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -27,22 +28,25 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()
-    _check_address(settings.host, settings.port)
+    _check_address(settings)
     on_ready()
     _Server(settings).run()
 
 
-def _check_address(host: str, port: int) -> None:
+def _check_address(settings: Settings) -> None:
     """Raise LineageError unless a server can listen on the address."""
-    # gunicorn would log the error and retry for five seconds before it gives up.
+    # gunicorn would log the error and retry for five seconds before it gives up. The family is not that of
+    # the first address of a name: for localhost gunicorn listens on 127.0.0.1 in any case.
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        family, *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        socket.create_server((host, port), family=family).close()
+        socket.create_server((settings.host, settings.port), family=family).close()
     except OSError as error:
         # create_server appends the address in parentheses to the text of the system.
         reason = str(error.strerror).partition(" (")[0]
-        advice = "choose another port with --port or FLL_PORT, with make: PORT="
-        raise LineageError(f"cannot listen on {host}:{port}: {reason}; {advice}") from error
+        is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        name = "port" if is_port else "host"
+        advice = f"choose another {name} with --{name} or FLL_{name.upper()}, with make: {name.upper()}="
+        raise LineageError(f"cannot listen on {settings.address}: {reason}; {advice}") from error
 
 
 class _Server(BaseApplication):  # type: ignore[misc]
@@ -56,7 +60,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
         """Set the options of gunicorn."""
         settings = self.settings
         options: dict[str, Any] = {
-            "bind": f"{settings.host}:{settings.port}",
+            "bind": settings.address,
             # Each process would have an in-memory store of its own.
             "workers": 1 if settings.store == _IN_MEMORY else settings.workers,
             "worker_class": HttpWorker,

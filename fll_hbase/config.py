@@ -45,16 +45,36 @@ class Settings:
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
+    # Half of it is for the first call that fails: longer than HBase needs to move the regions of a server.
+    recorder_seconds: int = 60
+    spool: str = ""
+    # Files, too: a directory of very many is slow to list.
+    spool_files_max: int = 10_000
+    spool_bytes_max: int = 256 * 2**20
+
+    @property
+    def address(self) -> str:
+        """Return host and port as in a URL: an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 DEFAULTS = Settings()
 """The default settings; other modules read defaults from here and define none."""
 
 
+_BOUNDS = {
+    "port": (1, 65_535),
+    "workers": (1, None),
+    "threads": (1, None),
+    "store_connections_max": (1, None),
+}
+"""The smallest and greatest accepted value of settings for which 0 is not one."""
+
+
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
     """Return the settings of the `FLL_*` variables; overrides that are not None have priority.
 
-    Raises ConfigurationError for a value that is not a whole number or is negative.
+    Raises ConfigurationError for a value that is not a whole number, or is too small or too great.
     """
     variables = {field.name: PREFIX + field.name.upper() for field in fields(Settings)}
     values: dict[str, str | int] = {
@@ -72,6 +92,8 @@ def _convert(name: str, value: str | int) -> str | int:
         number = int(value)
     except ValueError as error:
         raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
-    if number < 0:
-        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is negative")
+    least, greatest = _BOUNDS.get(name, (0, None))
+    if number < least or (greatest is not None and number > greatest):
+        bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
+        raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not possible; set it to {bounds}")
     return number

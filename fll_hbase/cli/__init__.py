@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands import export, hbase, query, record, sample
+from fll_hbase.cli.commands import export, hbase, query, record, replay, sample
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
 
@@ -36,6 +36,7 @@ def main(ctx: click.Context) -> None:
 for _command in (
     *query.COMMANDS,
     record.record,
+    replay.replay,
     export.export,
     sample.sample,
     spark,

@@ -72,10 +72,13 @@ class LineageClient(ABC):
     """
 
     @abstractmethod
-    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+    def record(
+        self, documents: Sequence[LocatedDocument], *, wait_seconds: float | None = None
+    ) -> list[RecordResult | LineageError]:
         """Record a batch of documents; return for each, in order, its result or why it was refused.
 
-        Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
+        `wait_seconds` bounds each attempt to reach a server, in all of its steps; a store has timeouts of its
+        own. Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
         """
 
     @abstractmethod

@@ -7,11 +7,30 @@ from typing import Any
 
 import requests
 
-from fll_hbase.errors import PROBLEMS, FieldError, InputError, LineageError
+from fll_hbase.errors import (
+    PROBLEMS,
+    ChecksumConflict,
+    FieldError,
+    InputError,
+    LineageError,
+    StoreUnavailable,
+    TooLarge,
+)
+
+DOCUMENT_FAULTS = (InputError, TooLarge, ChecksumConflict)
+"""Faults of one document: sent again it would be refused again, and others need not be."""
 
 
 class Refused(LineageError):
     """The server refuses a request for a reason of its own: access, a proxy, an unknown route, a fault."""
+
+
+class Unanswered(StoreUnavailable):
+    """A server that does not answer, or is busy: another attempt may succeed after `retry_after_seconds`."""
+
+    def __init__(self, text: str, retry_after_seconds: float = 0.0) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(text)
 
 
 def error_from_response(response: requests.Response) -> LineageError:

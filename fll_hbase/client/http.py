@@ -20,14 +20,7 @@ from fll_hbase.client.base import (
 )
 from fll_hbase.client.http_session import HttpSession
 from fll_hbase.clock import now_ms
-from fll_hbase.errors import (
-    ChecksumConflict,
-    FieldError,
-    InputError,
-    LineageError,
-    TooLarge,
-    UnreadableDocument,
-)
+from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
@@ -49,8 +42,14 @@ class HttpClient(LineageClient):
     def __init__(self, url: str, *, timeout_seconds: float = 60.0) -> None:
         self._session = HttpSession(url, timeout_seconds=timeout_seconds)
 
-    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+    def record(
+        self, documents: Sequence[LocatedDocument], *, wait_seconds: float | None = None
+    ) -> list[RecordResult | LineageError]:
         """Send documents of the batch format in one request for each namespace, all others one by one."""
+        with self._session.limit(wait_seconds):
+            return self._record(documents)
+
+    def _record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
         # Requests are not in the order of the documents; `batch_documents` makes batches that allow it.
         results: dict[int, RecordResult | LineageError] = {}
         by_namespace: dict[str, list[int]] = {}
@@ -81,7 +80,7 @@ class HttpClient(LineageClient):
         try:
             return _result(self._session.post(*path, body=document.line.raw, params=params))
         # Faults of this document alone; any other error, such as refused access, concerns the others, too.
-        except (InputError, TooLarge, ChecksumConflict) as error:
+        except errors.DOCUMENT_FAULTS as error:
             return error
 
     def lineage(self, query: LineageQuery) -> Answer:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import requests
 
 from fll_hbase.client import errors
+from fll_hbase.client.bounded_call import call_bounded
+from fll_hbase.client.errors import Unanswered
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.retry import RetryPolicy
 
@@ -40,7 +45,17 @@ class HttpSession:
         self._url = url.rstrip("/")
         self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
         self._read_seconds = read_seconds
+        self._limit_seconds: float | None = None
         self._session = requests.Session()
+
+    @contextmanager
+    def limit(self, seconds: float | None) -> Iterator[None]:
+        """Return a context in which an attempt ends after `seconds` in all; None limits each step alone."""
+        self._limit_seconds = seconds
+        try:
+            yield
+        finally:
+            self._limit_seconds = None
 
     def get(self, *segments: str, params: Mapping[str, str]) -> requests.Response:
         """Send a GET; `segments` of the path are escaped here. Raises LineageError."""
@@ -80,8 +95,10 @@ class HttpSession:
             response = retrying(self._attempt, requests.Request(method, url, **members), line_count)
         except _Unanswered as error:
             attempts = retrying.statistics["attempt_number"]
-            raise StoreUnavailable(
-                f"{self._displayed_url()} {error} ({attempts} attempts); is it running? Trying again is safe"
+            count = f" ({attempts} attempts)" if attempts > 1 else ""
+            raise Unanswered(
+                f"{self._displayed_url()} {error}{count}; is it running? Trying again is safe",
+                error.retry_after_seconds,
             ) from error
         if response.status_code >= 300:
             raise errors.error_from_response(response)
@@ -117,9 +134,19 @@ class HttpSession:
         prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
         # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
         settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
-        timeout = (CONNECT_SECONDS, self._read_seconds)
+        limit = self._limit_seconds
+        timeout = min(CONNECT_SECONDS, limit or math.inf), min(self._read_seconds, limit or math.inf)
         # Following a 301 or 302, requests repeats a POST as a GET without its body: redirects are errors.
-        return self._session.send(prepared, timeout=timeout, allow_redirects=False, **settings)
+        send = partial(self._session.send, prepared, timeout=timeout, allow_redirects=False, **settings)
+        if limit is None:
+            return send()
+        try:
+            # The timeouts bound single steps: not the resolver, nor an answer that comes byte by byte.
+            return call_bounded(send, limit)
+        except TimeoutError as error:
+            reason = str(error)
+        # Outside the clause: the text of the innermost cause is the one that is reported.
+        raise requests.Timeout(reason)
 
     def _displayed_url(self) -> str:
         """Return the URL of the server without user and password, for messages."""

@@ -49,7 +49,9 @@ class LocalClient(LineageClient):
         self._clock = clock
         self._owned = owned
 
-    def record(self, documents: Sequence[LocatedDocument]) -> list[RecordResult | LineageError]:
+    def record(
+        self, documents: Sequence[LocatedDocument], *, wait_seconds: float | None = None
+    ) -> list[RecordResult | LineageError]:
         now = self._clock()
         return ingest(
             self._store,

@@ -7,25 +7,24 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from cachetools import LRUCache
 
-from fll_hbase.client import LineageClient, open_client
 from fll_hbase.errors import LineageError, StoreUnavailable
 from fll_hbase.ingest.batches import locate
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.json_types import Json
 from fll_hbase.recorder import payloads
+from fll_hbase.recorder.delivery import RUNS_REMEMBERED, CircuitOpen, Delivery
+from fll_hbase.recorder.operation_order import order_operations
 from fll_hbase.recorder.payloads import DestinationOperations
-from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded, to_recorded
+from fll_hbase.recorder.results import NotRecorded, Outcome, Recorded, Spooled
 from fll_hbase.recorder.stage_context import StageContext, merge_stage_contexts
 from fll_hbase.recorder.types import Destination, FieldOperation, Run
 from fll_hbase.store.lineage_store import LineageStore
-
-RUNS_REMEMBERED = 1000
-TIMEOUT_SECONDS = 60.0
 
 _log = logging.getLogger("fll_hbase.recorder")
 
@@ -41,9 +40,13 @@ class LineageRecorder:
     """Records field operations of runs. Threads may share it.
 
     `store_or_url` is an open LineageStore, the URL of a store (`sqlite:///…`) or of a server (`http://…`),
-    opened when first needed. `namespace` is the program's. Requests to a busy or unreachable server are
-    retried for `timeout_seconds` in all. By default a failure here does not fail the program: it is logged at
-    ERROR and returned. With `on_error=OnError.RAISE` it is logged and raised.
+    opened when first needed. `namespace` is the program's. By default a failure here does not fail the
+    program: it is logged at ERROR and returned. With `on_error=OnError.RAISE` it is logged and raised.
+
+    All calls of a recorder together wait at most `timeout_seconds` (default: FLL_RECORDER_SECONDS, else 60)
+    for a server that fails; once it failed, calls return at once, except for an attempt now and then. What
+    was not sent goes to the directory `spool` (default: FLL_SPOOL), which `fll replay` sends; without one it
+    is lost.
     """
 
     def __init__(
@@ -52,26 +55,26 @@ class LineageRecorder:
         *,
         namespace: str,
         on_error: OnError | Literal["warn", "raise"] = OnError.WARN,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float | None = None,
+        spool: str | Path | None = None,
     ) -> None:
-        self._store_or_url = store_or_url
         self._namespace = namespace
         self._on_error = OnError(on_error)
-        self._timeout_seconds = timeout_seconds
         self._lock = threading.Lock()
-        self._client: LineageClient | None = None
+        self._delivery = Delivery(store_or_url, budget_seconds=timeout_seconds, spool=spool)
         self._parts: LRUCache[str, dict[tuple[str, str], DestinationOperations]] = LRUCache(RUNS_REMEMBERED)
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation], *, run: Run) -> Outcome:
         """Record the operations of `run` for `destination`.
 
-        Operations apply in order; a field name refers to its latest producer. A run may record several
-        destinations one after the other: its lineage contains all of them, for the last 1,000 runs of a
-        recorder. Recording a destination again replaces its operations, and `run.with_state(...)` the run's
-        state. Never raises, unless `on_error` is RAISE: then a LineageError, or the exception of a bug.
+        Operations apply in order, those of a set in an order that fits their fields; a field name refers to
+        its latest producer. A run may record several destinations one after the other: its lineage contains
+        all of them, for the last 1,000 runs of a recorder. Recording a destination again replaces its
+        operations, and `run.with_state(...)` the run's state. Never raises, unless `on_error` is RAISE: then
+        a LineageError, or the exception of a bug.
         """
         return self._log_outcome(
-            run, lambda: self._record(DestinationOperations(destination, tuple(operations)), run)
+            run, lambda: self._record(DestinationOperations(destination, order_operations(operations)), run)
         )
 
     def record_pipeline(
@@ -90,11 +93,12 @@ class LineageRecorder:
         return self._log_outcome(run, lambda: self._record_pipeline(config, contexts, run, arguments or {}))
 
     def close(self) -> None:
-        """Close the client, but not a store passed to the constructor. The recorder can be used again."""
+        """Close the client, but not a store passed to the constructor. The recorder can be used again.
+
+        Waits for a call of another thread, but sends nothing itself; logs what was lost or went to the spool.
+        """
         with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
+            self._delivery.close()
 
     def __enter__(self) -> LineageRecorder:
         return self
@@ -104,7 +108,7 @@ class LineageRecorder:
     ) -> None:
         self.close()
 
-    def _log_outcome(self, run: Run, work: Callable[[], Recorded]) -> Outcome:
+    def _log_outcome(self, run: Run, work: Callable[[], Recorded | Spooled]) -> Outcome:
         """Run `work`; log its warnings or its failure, and return the outcome."""
         # Types are not checked before: an argument that is not a Run must lead to a log line too.
         run_id = str(getattr(run, "run", run))
@@ -112,20 +116,21 @@ class LineageRecorder:
         try:
             outcome = work()
         except LineageError as error:
-            _log.error("run %r was not recorded: %s", run_id, error)
+            # While the circuit is open only its changes are logged, which the delivery does.
+            level = logging.DEBUG if isinstance(error, CircuitOpen) else logging.ERROR
+            _log.log(level, "run %r was not recorded: %s", run_id, error)
             failure = error
         except Exception as error:  # noqa: BLE001 (a bug, here or in an argument, must not end the program)
             _log.exception("run %r was not recorded", run_id)
             failure = error
         else:
-            for warning in outcome.warnings:
-                _log.warning("run %r is recorded, but %s", run_id, warning)
+            _log_success(outcome)
             return outcome
         if self._on_error is OnError.RAISE:
             raise failure
         return NotRecorded(run_id, failure)
 
-    def _record(self, part: DestinationOperations, run: Run) -> Recorded:
+    def _record(self, part: DestinationOperations, run: Run) -> Recorded | Spooled:
         namespace = run.namespace or self._namespace
         dataset = part.destination.namespace, part.destination.name
         with self._lock:
@@ -135,7 +140,7 @@ class LineageRecorder:
             try:
                 # Sent under the lock, in this order: no document may replace one that has more parts.
                 parts = [*self._parts[run.run].values()]
-                return self._send(payloads.run_document(run, parts, namespace=namespace), namespace)
+                return self._send(run, payloads.run_document(run, parts, namespace=namespace), namespace)
             except StoreUnavailable:
                 # It may be stored: the next document of the run must contain this part too.
                 raise
@@ -150,20 +155,23 @@ class LineageRecorder:
         contexts: Iterable[StageContext],
         run: Run,
         arguments: Mapping[str, str],
-    ) -> Recorded:
+    ) -> Recorded | Spooled:
         namespace = run.namespace or self._namespace
         config = merge_stage_contexts(config, contexts)
         payload = payloads.pipeline_document(run, config, arguments, namespace=namespace)
         with self._lock:
-            return self._send(payload, namespace)
+            return self._send(run, payload, namespace)
 
-    def _send(self, payload: Json, namespace: str) -> Recorded:
-        """Record one document. Raises LineageError."""
-        if self._client is None:
-            # Not in the constructor, where an unavailable store would fail the program despite `on_error`.
-            self._client = open_client(self._store_or_url, timeout_seconds=self._timeout_seconds)
+    def _send(self, run: Run, payload: Json, namespace: str) -> Recorded | Spooled:
+        """Record one document, or put it into the spool. Raises LineageError."""
         document = locate(InputLine(1, json.dumps(payload).encode()), namespace=namespace)
-        (result,) = self._client.record([document])
-        if isinstance(result, LineageError):
-            raise result
-        return to_recorded(result)
+        return self._delivery.deliver(run.run, document)
+
+
+def _log_success(outcome: Recorded | Spooled) -> None:
+    if isinstance(outcome, Spooled):
+        level = logging.DEBUG if isinstance(outcome.error, CircuitOpen) else logging.WARNING
+        _log.log(level, "run %r is in the spool: %s: %s", outcome.run, outcome.path, outcome.error)
+        return
+    for warning in outcome.warnings:
+        _log.warning("run %r is recorded, but %s", outcome.run, warning)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
-from fll_hbase.errors import FieldError
+from fll_hbase.errors import FieldError, LineageError
 from fll_hbase.ingest import RecordResult
 
 
@@ -35,7 +36,19 @@ class NotRecorded:
     error: Exception
 
 
-Outcome: TypeAlias = Recorded | NotRecorded
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """A run whose document waits in the file `path` of the spool: durable, and recorded by `fll replay`.
+
+    `error` is why it was not sent.
+    """
+
+    run: str
+    path: Path
+    error: LineageError
+
+
+Outcome: TypeAlias = Recorded | Spooled | NotRecorded
 
 
 def to_recorded(result: RecordResult) -> Recorded:

@@ -13,6 +13,7 @@ from typing import Any
 from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Field
+from fll_hbase.recorder.operation_order import order_operations
 from fll_hbase.recorder.payloads import field_operation_to_dict, field_to_dict
 from fll_hbase.recorder.types import FieldOperation, Source, as_tuple
 
@@ -39,24 +40,30 @@ class StageContext:
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
-        self._operations: list[FieldOperation] = []
+        self._operations: list[Iterable[FieldOperation]] = []
         self._mutations: list[FieldMutation] = []
 
     def record_field_mutations(self, mutations: Iterable[FieldMutation]) -> None:
         """Add mutations; fields that no mutation or operation names pass unchanged."""
-        self._mutations += mutations
+        self._mutations += as_tuple(mutations)
 
     def record_operations(self, operations: Iterable[FieldOperation]) -> None:
         """Add operations; an input is a field, or `stage.field` if several stages lead to this one.
 
         An operation whose only input is a Source reads it, instead of what the config says the stage reads.
         """
-        self._operations += operations
+        # A set is ordered with the document, where a fault is reported as others are: here it would raise.
+        is_set = isinstance(operations, set | frozenset)
+        self._operations.append(frozenset(operations) if is_set else tuple(operations))
 
     def to_dict(self) -> Json:
         """Return operations and mutations as members of a stage in a pipeline config, without empty lists."""
         members = {
-            "operations": [_stage_operation(operation) for operation in self._operations],
+            "operations": [
+                _stage_operation(operation)
+                for group in self._operations
+                for operation in order_operations(group)
+            ],
             "fieldMutations": [_mutation_to_dict(mutation) for mutation in self._mutations],
         }
         return {member: items for member, items in members.items() if items}
@@ -71,7 +78,9 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     stages = [dict(stage) if isinstance(stage, Mapping) else stage for stage in config.get("stages", ())]
     by_name = {stage["name"]: stage for stage in stages if isinstance(stage, dict) and "name" in stage}
     unknown = []
-    for context in contexts:
+    # Contexts of a set in the order of their stages, since the contexts of one stage are appended in order.
+    ordered = sorted(contexts, key=_set_order) if isinstance(contexts, set | frozenset) else contexts
+    for context in ordered:
         if context.stage not in by_name:
             unknown.append(FieldError(f"contexts.{context.stage}", "no stage of the config has that name"))
             continue
@@ -82,6 +91,10 @@ def merge_stage_contexts(config: Mapping[str, Any], contexts: Iterable[StageCont
     if unknown:
         raise UnreadableDocument(unknown)
     return {**config, "stages": stages}
+
+
+def _set_order(context: StageContext) -> tuple[str, str]:
+    return context.stage, repr(context.to_dict())
 
 
 def _stage_operation(operation: FieldOperation) -> Json:

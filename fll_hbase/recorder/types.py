@@ -83,12 +83,14 @@ class Run:
 
 
 def as_tuple(items: Any) -> tuple[Any, ...]:
-    """Return items as a tuple; a single Source, Field or name becomes a tuple of one."""
+    """Return items as a tuple, those of a set sorted; one Source, Field or name becomes a tuple of one."""
     # A string is iterable: `outputs="body"` would become four fields.
     if isinstance(items, str | Field | Source):
         return (items,)
     try:
-        return tuple(items)
+        # The order of a set differs between processes, and with it the checksum would. As texts, since a set
+        # may have both names and Fields.
+        return tuple(sorted(items, key=repr) if isinstance(items, set | frozenset) else items)
     except TypeError:
         # Not raised here but reported by the reader, with the path of the member.
         return (items,)

@@ -48,18 +48,19 @@ def complaint(*arguments: str, code: int) -> str:
 
 
 @contextmanager
-def serving(store_url: str, home: Path) -> Iterator[str]:
+def serving(store_url: str, home: Path, *, host: str = "127.0.0.1") -> Iterator[str]:
     """The URL of a server over a store, for as long as it is needed."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as free:
+        free.bind((host, 0))
         port = str(free.getsockname()[1])
     environment = {**os.environ, "HOME": str(home)}
     environment.pop("XDG_RUNTIME_DIR", None)
-    command = [FLL, "serve", "--store", store_url, "--port", port, "--workers", "1"]
+    command = [FLL, "serve", "--store", store_url, "--host", host, "--port", port, "--workers", "1"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
-        url = f"http://127.0.0.1:{port}"
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         _wait(url, process, home / "server.log")
         yield url
     finally:

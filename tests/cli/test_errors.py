@@ -39,6 +39,7 @@ from cli.commands import FLL, complaint, fll
         ),
         (("sample", "--end", "soon"), "end: 'soon' is not a time"),
         (("serve", "--port", "0"), "0 is not in the range"),
+        (("serve", "--workers", "0"), "0 is not in the range"),
         (("serve", "--store", "nosql:///x"), "names no engine"),
     ],
 )
@@ -57,6 +58,49 @@ def test_a_port_in_use_is_reported_before_serving(tmp_path: Path) -> None:
         f"fll: cannot listen on 127.0.0.1:{port}: Address already in use; choose another port"
     )
     assert "PORT=" in line
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        (
+            "192.0.2.1",
+            "cannot listen on 192.0.2.1:8080: Cannot assign requested address; choose another host",
+        ),
+        (
+            "nowhere.invalid",
+            "cannot listen on nowhere.invalid:8080: Name or service not known; choose another",
+        ),
+    ],
+)
+def test_a_host_of_another_machine_is_reported_before_serving(
+    tmp_path: Path, host: str, message: str
+) -> None:
+    line = complaint("serve", "--store", f"sqlite:///{tmp_path}/store.db", "--host", host, code=1)
+    assert line.startswith(f"fll: {message}")
+    assert "--host or FLL_HOST" in line
+
+
+def test_a_port_of_an_ipv6_address_in_use_is_reported_before_serving(tmp_path: Path) -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        port = str(listener.getsockname()[1])
+        store = f"sqlite:///{tmp_path}/store.db"
+        line = complaint("serve", "--store", store, "--host", "::1", "--port", port, code=1)
+    assert line.startswith(f"fll: cannot listen on [::1]:{port}: Address already in use; choose another port")
+
+
+@pytest.mark.parametrize("setting", ["FLL_WORKERS", "FLL_THREADS", "FLL_STORE_CONNECTIONS_MAX"])
+def test_no_workers_or_threads_are_reported_before_serving(
+    monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, "0")
+    assert complaint("serve", code=2) == f"fll: {setting}='0' is not possible; set it to 1 or more"
+
+
+@pytest.mark.parametrize("port", ["0", "65536"])
+def test_a_port_out_of_range_is_reported_before_serving(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    monkeypatch.setenv("FLL_PORT", port)
+    assert complaint("serve", code=2) == f"fll: FLL_PORT='{port}' is not possible; set it to 1 to 65535"
 
 
 def test_each_time_that_cannot_be_read_is_reported(sampled: str) -> None:

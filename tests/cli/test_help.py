@@ -21,6 +21,7 @@ def test_the_commands_are_these() -> None:
         "find",
         "lineage",
         "record",
+        "replay",
         "runs",
         "sample",
         "serve",

@@ -1,0 +1,70 @@
+"""`fll replay`: record the documents that wait in a spool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.options import open_target, target_options
+from fll_hbase.cli.render.console import escape_control, print_err
+from fll_hbase.client import replay as spool_replay
+from fll_hbase.client.replay import ReplayedDocument
+from fll_hbase.errors import ConfigurationError, InputError, LineageError
+from fll_hbase.ingest import RecordOutcome, RecordResult
+from fll_hbase.spool import Spool, SpoolLimits, open_spool
+
+REFUSED = "refused"
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fll replay /var/spool/lineage --server http://localhost:8080
+""",
+)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@target_options
+def replay(*, directory: Path, store: str | None, server: str | None) -> None:
+    """Record the documents of the spool DIR, and remove each once it is acknowledged.
+
+    Recorders write to a spool what they cannot send. A document that is refused is reported with every error
+    and renamed to `….refused`. Interrupted, it can be run again; runs are stored once.
+    """
+    settings = config.from_environment(store=store)
+    limits = SpoolLimits(settings.spool_files_max, settings.spool_bytes_max)
+    spool = open_spool(directory, limits, create=False)
+    counts: Counter[str] = Counter()
+    with open_target(store, server, create=True) as client:
+        try:
+            for document in spool_replay.replay(spool, client, bytes_max=settings.document_bytes_max):
+                _count(document, counts)
+        except LineageError as error:
+            raise _incomplete(error, spool, counts) from error
+    click.echo(_summary(counts))
+    if counts[REFUSED]:
+        click.get_current_context().exit(FAILURE)
+
+
+def _count(document: ReplayedDocument, counts: Counter[str]) -> None:
+    if isinstance(document.result, RecordResult):
+        counts[document.result.outcome.value] += 1
+        return
+    counts[REFUSED] += 1
+    print_err(escape_control(f"{document.path}: {document.result}"))
+
+
+def _incomplete(error: LineageError, spool: Spool, counts: Counter[str]) -> LineageError:
+    """Return an error with the same exit code that also says what was done, and what to do."""
+    kind = ConfigurationError if isinstance(error, (ConfigurationError, InputError)) else LineageError
+    remaining = spool.documents()
+    first = f", the first is {remaining[0]}" if remaining else ""
+    return kind(f"{error}. So far: {_summary(counts)}; {len(remaining)} remain{first}. Run it again")
+
+
+def _summary(counts: Counter[str]) -> str:
+    words = [*(outcome.value for outcome in RecordOutcome), REFUSED]
+    return ", ".join(f"{counts[word]} {word}" for word in words)

@@ -1,0 +1,76 @@
+"""Circuit breaker of one job: bounds how long the job waits in all for a store or server that fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+PROBE_SECONDS = 5.0
+"""How long one attempt may wait while the circuit is open."""
+
+LIMIT_SECONDS_MIN = 0.1
+"""What an attempt may wait after the budget is spent: a server that answers at all answers in less."""
+
+PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 600.0
+"""Time between attempts while the circuit is open; it doubles with each that fails."""
+
+REFILL_SECONDS = 3600.0
+"""Time in which an empty budget is full again, so that jobs of months survive restarts of the server."""
+
+
+class Circuit:
+    """Decides whether a call may be made, and how long it may wait. Not safe for threads.
+
+    Half of the budget is for calls while the circuit is closed, the rest for single attempts while it is
+    open. A call that fails opens it, one that succeeds closes it. `clock` returns seconds.
+    """
+
+    def __init__(self, budget_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        # A day at most, since an infinite budget cannot be counted.
+        self._budget_seconds = min(max(budget_seconds, 0.0), 86_400.0)
+        self._clock = clock
+        self._left_seconds = self._budget_seconds
+        self._updated = clock()
+        self._is_open = False
+        self._pause_seconds = PAUSE_SECONDS_FIRST
+        self._next_attempt = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the latest call failed."""
+        return self._is_open
+
+    def blocked_seconds(self) -> float:
+        """Return how long no call may be made; 0 if one may."""
+        return max(self._next_attempt - self._clock(), 0.0) if self._is_open else 0.0
+
+    def limit_seconds(self) -> float:
+        """Return how long the next call may wait: for one attempt if the circuit is open, else in all."""
+        left = self._refill()
+        probe = max(min(PROBE_SECONDS, left / 2), LIMIT_SECONDS_MIN)
+        return probe if self._is_open else max(left - self._budget_seconds / 2, probe)
+
+    def add_failure(self, waited_seconds: float) -> None:
+        """Count a call that failed after `waited_seconds`; open the circuit, or leave it open for longer."""
+        self._spend(waited_seconds)
+        self._pause_seconds = (
+            min(2 * self._pause_seconds, PAUSE_SECONDS_MAX) if self._is_open else PAUSE_SECONDS_FIRST
+        )
+        self._is_open = True
+        self._next_attempt = self._clock() + self._pause_seconds
+
+    def add_success(self, waited_seconds: float) -> None:
+        """Count a call whose last attempt succeeded, after `waited_seconds` of others; close the circuit."""
+        self._spend(waited_seconds)
+        self._is_open = False
+
+    def _spend(self, seconds: float) -> None:
+        self._left_seconds = max(self._refill() - seconds, 0.0)
+
+    def _refill(self) -> float:
+        """Add what the time since the last update restored; return the seconds that are left."""
+        now = self._clock()
+        restored = (now - self._updated) * self._budget_seconds / REFILL_SECONDS
+        self._left_seconds = min(self._left_seconds + restored, self._budget_seconds)
+        self._updated = now
+        return self._left_seconds

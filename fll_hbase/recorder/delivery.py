@@ -1,0 +1,230 @@
+"""Delivery of a job's documents: sent in order while the server answers, else put into the spool."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import cached_property
+from pathlib import Path
+
+from cachetools import LRUCache
+
+from fll_hbase import config
+from fll_hbase.client import LineageClient, open_client
+from fll_hbase.client.errors import DOCUMENT_FAULTS, Unanswered
+from fll_hbase.clock import now_ms
+from fll_hbase.config import Settings
+from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.ingest import DocumentReader, RecordResult
+from fll_hbase.ingest.batches import LocatedDocument
+from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit
+from fll_hbase.recorder.results import Recorded, Spooled, to_recorded
+from fll_hbase.retry import RetryPolicy
+from fll_hbase.spool import Spool, SpoolError, SpoolLimits, open_spool
+from fll_hbase.store.lineage_store import LineageStore
+
+RUNS_REMEMBERED = 1000
+
+_log = logging.getLogger("fll_hbase.recorder")
+
+
+class CircuitOpen(StoreUnavailable):
+    """A document that was not sent, or with a single attempt only, because the server failed before."""
+
+
+class Delivery:
+    """Sends documents to a store or server; threads may share it, one at a time.
+
+    `budget_seconds`, else FLL_RECORDER_SECONDS, bounds how long all calls together wait for a server that
+    fails. `spool`, else FLL_SPOOL, is the directory of documents that were not sent; without one they are
+    lost.
+    """
+
+    def __init__(
+        self, store_or_url: LineageStore | str, *, budget_seconds: float | None, spool: str | Path | None
+    ) -> None:
+        self._store_or_url = store_or_url
+        self._budget_seconds = budget_seconds
+        self._spool_path = spool
+        self._client: LineageClient | None = None
+        # The file of each run whose latest document is in the spool.
+        self._files: LRUCache[str, Path] = LRUCache(RUNS_REMEMBERED)
+        self._spooled = self._lost = 0
+        self._spool_failed = False
+
+    def deliver(self, run: str, document: LocatedDocument) -> Recorded | Spooled:
+        """Record a document, or put it into the spool if the fault is not its own. Raises LineageError."""
+        # Opened first: an unusable spool is reported when the job starts, not when it is needed.
+        spool = self._spool
+        earlier = self._files.get(run)
+        if spool is not None and earlier is not None and earlier.exists():
+            return self._deliver_in_order(spool, run, document, earlier)
+        try:
+            return to_recorded(self._send(document))
+        except DOCUMENT_FAULTS:
+            raise
+        except LineageError as error:
+            if spool is None:
+                self._lost += isinstance(error, CircuitOpen)
+                raise
+            return Spooled(run, self._put(spool, run, document, error), error)
+
+    def close(self) -> None:
+        """Close the client, and report what was lost or waits in the spool."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        if self._lost:
+            _log.error("%d runs were not recorded while the server did not answer", self._lost)
+        if self._spooled:
+            advice = f"`fll replay {self._spool_directory}` records them"
+            _log.warning("%d documents went to the spool: %s", self._spooled, advice)
+        self._lost = 0
+
+    # Read on first use: an invalid setting must not fail the constructor of a recorder.
+    @cached_property
+    def _settings(self) -> Settings:
+        return config.from_environment()
+
+    @cached_property
+    def _circuit(self) -> Circuit:
+        seconds = self._budget_seconds
+        return Circuit(self._settings.recorder_seconds if seconds is None else seconds)
+
+    @cached_property
+    def _spool_directory(self) -> str:
+        return str(self._settings.spool if self._spool_path is None else self._spool_path)
+
+    @cached_property
+    def _spool(self) -> Spool | None:
+        """Open the spool, None without one. One that cannot be used is reported once, and the job goes on."""
+        settings = self._settings
+        if not self._spool_directory:
+            return None
+        try:
+            limits = SpoolLimits(settings.spool_files_max, settings.spool_bytes_max)
+            return open_spool(self._spool_directory, limits)
+        except LineageError as error:
+            _log.error("%s. This job has no spool: what cannot be sent is lost", error)
+            return None
+
+    def _send(self, document: LocatedDocument) -> RecordResult:
+        """Record a document within the budget. Raises LineageError."""
+        blocked_seconds = self._circuit.blocked_seconds()
+        if blocked_seconds:
+            raise CircuitOpen(f"the server did not answer; it is tried again in {blocked_seconds:.0f} s")
+        was_open = self._circuit.is_open
+        call = _Call(self._circuit.limit_seconds())
+        policy = RetryPolicy(timeout_seconds=call.limit_seconds, attempts_max=1 if was_open else None)
+        try:
+            (result,) = policy.retrying(Unanswered)(self._attempt, call, document)
+        except StoreUnavailable as error:
+            self._circuit.add_failure(call.seconds())
+            if was_open:
+                raise CircuitOpen(str(error)) from error
+            self._report_failure(error, call.seconds())
+            raise
+        self._circuit.add_success(call.failed_seconds)
+        if was_open:
+            self._report_recovery()
+        if isinstance(result, LineageError):
+            raise result
+        return result
+
+    def _attempt(self, call: _Call, document: LocatedDocument) -> list[RecordResult | LineageError]:
+        wait_seconds = call.begin_attempt()
+        if self._client is None:
+            # Not in the constructor, where an unavailable store would fail the program.
+            self._client = open_client(self._store_or_url, timeout_seconds=0.0)
+        return self._client.record([document], wait_seconds=wait_seconds)
+
+    def _report_failure(self, error: LineageError, seconds: float) -> None:
+        fate = f"go to the spool {self._spool_directory}" if self._spool else "are lost"
+        _log.warning(
+            "%s. This job waited %.1f s and does not wait any more: runs %s, and are not logged one by one,"
+            " until an attempt succeeds, of which there is one now and then",
+            error,
+            seconds,
+            fate,
+        )
+
+    def _report_recovery(self) -> None:
+        lost = f"; {self._lost} runs were not recorded meanwhile" if self._lost else ""
+        _log.warning("the server answers again%s", lost)
+        self._lost = 0
+
+    def _deliver_in_order(
+        self, spool: Spool, run: str, document: LocatedDocument, earlier: Path
+    ) -> Recorded | Spooled:
+        """Deliver a document of a run of which an earlier one, which it replaces, is in the spool."""
+        # Sent past the spool, it would later be replaced by the earlier one. So it goes into the spool first,
+        # and is sent only while no other process sends the spool.
+        path = self._put(spool, run, document)
+        try:
+            with spool.sending():
+                recorded = to_recorded(self._send(document))
+                spool.remove(path, earlier)
+                self._files.pop(run, None)
+                self._spooled -= 2
+                return recorded
+        except DOCUMENT_FAULTS:
+            spool.remove(path)
+            self._files[run] = earlier
+            self._spooled -= 1
+            raise
+        except LineageError as error:
+            spool.remove(earlier)
+            self._spooled -= 1
+            return Spooled(run, path, error)
+
+    def _put(
+        self, spool: Spool, run: str, document: LocatedDocument, cause: LineageError | None = None
+    ) -> Path:
+        """Put a document into the spool, `cause` being why it was not sent; return its file.
+
+        Raises the LineageError of a document that would be refused, StoreUnavailable if the spool fails.
+        """
+        _check(document)
+        try:
+            path = spool.write(document.line.raw + b"\n")
+        except SpoolError as failure:
+            # Logged for the first run only, as everything is while the circuit is open.
+            is_reported = isinstance(cause, CircuitOpen) or (self._spool_failed and self._circuit.is_open)
+            self._report_spool_failure(failure)
+            kind = CircuitOpen if is_reported else StoreUnavailable
+            raise kind(f"{cause}; {failure}" if cause else str(failure)) from failure
+        self._spool_failed = False
+        self._spooled += 1
+        self._files[run] = path
+        return path
+
+    def _report_spool_failure(self, failure: SpoolError) -> None:
+        self._lost += 1
+        if not self._spool_failed:
+            _log.error("%s. Runs that cannot be sent are lost until it can be used again", failure)
+        self._spool_failed = True
+
+
+class _Call:
+    """The time of one call: its limit, and what passed before its last attempt."""
+
+    def __init__(self, limit_seconds: float) -> None:
+        self.limit_seconds = limit_seconds
+        self.failed_seconds = 0.0
+        self._began = time.monotonic()
+
+    def seconds(self) -> float:
+        """Return the time since the call began."""
+        return time.monotonic() - self._began
+
+    def begin_attempt(self) -> float:
+        """Begin another attempt, all earlier ones having failed; return how long it may wait."""
+        self.failed_seconds = self.seconds()
+        return max(self.limit_seconds - self.failed_seconds, LIMIT_SECONDS_MIN)
+
+
+def _check(document: LocatedDocument) -> None:
+    """Raise the LineageError of a document that every server would refuse."""
+    # Before it goes to the spool: the program learns of it, and it replaces no valid document of its run.
+    reader = DocumentReader(columns=lambda _: None)
+    reader.read(document.line.raw, document.head, namespace=document.namespace or None, now_ms=now_ms())

@@ -1,0 +1,47 @@
+"""Order of operations that a program gives as a set: each after those whose outputs it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
+
+from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.model.datasets import Field
+from fll_hbase.recorder.types import FieldOperation
+
+
+def order_operations(operations: Iterable[FieldOperation]) -> tuple[FieldOperation, ...]:
+    """Return operations in their order; those of a set in an order that is the same in every process.
+
+    Raises UnreadableDocument for a set of which several operations output one field, or that has a cycle:
+    then the order says which output is used, and a set has none.
+    """
+    if not isinstance(operations, set | frozenset):
+        return tuple(operations)
+    ordered = sorted(operations, key=repr)
+    producers: dict[str, FieldOperation] = {}
+    for operation in ordered:
+        for name in {_name(field) for field in operation.outputs}:
+            if name in producers:
+                raise _unordered(f"several operations output {name!r}")
+            producers[name] = operation
+    graph = {
+        operation: [producers[name] for name in map(_name, operation.inputs) if name in producers]
+        for operation in ordered
+    }
+    try:
+        return tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise _unordered("operations use the outputs of each other") from error
+
+
+def _name(field: object) -> str:
+    """Return the name of a field; of anything else, such as a Source, a text that names no field."""
+    if isinstance(field, Field):
+        return field.name
+    return field if isinstance(field, str) else repr(field)
+
+
+def _unordered(reason: str) -> UnreadableDocument:
+    detail = f"a set has no order, but {reason}; give a list in the order in which they apply"
+    return UnreadableDocument([FieldError("operations", detail)])
