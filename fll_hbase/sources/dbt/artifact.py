@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fll_hbase.errors import FieldError
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.openlineage.json_access import members, text
 from fll_hbase.sources.validation import Validator, child_path
@@ -99,6 +98,4 @@ def _check_version(validator: Validator, metadata: dict[str, Any], kind: Artifac
     # Not refused: an upgrade of dbt must not stop recording.
     elif version > kind.version_max:
         newest = f"v{kind.version_max}"
-        validator.warnings.append(
-            FieldError(path, f"v{version} is newer than {newest}, and read like {newest}")
-        )
+        validator.warning(path, f"v{version} is newer than {newest}, and read like {newest}")
