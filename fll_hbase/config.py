@@ -30,6 +30,10 @@ class Settings:
     threads: int = 8
     document_bytes_max: int = 16 * 2**20
     batch_bytes_max: int = 512 * 2**20
+    batch_errors_max: int = 10_000
+    # Documents that repeat reach 250: a match of gzip has at most 258 bytes and costs one or more. Beyond are
+    # repetitions of a few bytes, up to 1,030, which lineage has not.
+    gzip_ratio_max: int = 300
     # Limits of one answer, so that no query can exhaust a process (decision 8).
     level_max: int = 32
     pairs_max: int = 250_000

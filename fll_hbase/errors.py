@@ -146,6 +146,12 @@ class TooLarge(LineageError):
     slug, title, status = "too-large", "Too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class BatchStopped(TooLarge):
+    """A batch with more errors or a larger answer than its bounds: the rest of it has no answer."""
+
+    slug, title = "batch-stopped", "Batch stopped"
+
+
 class NotFound(LineageError):
     """No recorded run mentions this dataset, field or run: check the spelling."""
 
@@ -192,6 +198,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         NotFound,
         ChecksumConflict,
         TooLarge,
+        BatchStopped,
         StoreUnavailable,
         CorruptRow,
     )

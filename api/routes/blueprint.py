@@ -72,7 +72,10 @@ def body() -> bytes:
 
     Raises TooLarge, UnreadableDocument and UnsupportedMediaType.
     """
-    return request_body.read_body(request, bytes_max=settings().document_bytes_max)
+    limits = settings()
+    return request_body.read_body(
+        request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max
+    )
 
 
 def ingest_batch(
