@@ -12,6 +12,7 @@ from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
 from api.path_params import (
+    ChecksumConverter,
     FieldConverter,
     NameConverter,
     NamespaceConverter,
@@ -31,6 +32,7 @@ _CONVERTERS = {
     "name": NameConverter,
     "field": FieldConverter,
     "run": RunConverter,
+    "checksum": ChecksumConverter,
     "urn": UrnConverter,
 }
 _BLUEPRINTS = (
@@ -98,16 +100,11 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 def _create_api(app: Flask) -> _Api:
     api = _Api(app)
     for converter in _CONVERTERS.values():
-        bytes_max = converter.bytes_max
-        # The default argument binds this converter's bound; a closure would see that of the last one.
-        api.register_converter(converter, lambda _, bytes_max=bytes_max: _name_shape(bytes_max))
+        # The default argument binds this converter; a closure would see the last one.
+        api.register_converter(converter, lambda _, converter=converter: converter.schema())
     # Before the routes: apispec names a schema that it first meets in a route after its class.
     for name, schema in _COMPONENTS.items():
         api.spec.components.schema(name, schema=schema)
     for blueprint in _BLUEPRINTS:
         api.register_blueprint(blueprint)
     return api
-
-
-def _name_shape(bytes_max: int) -> dict[str, object]:
-    return {"type": "string", "minLength": 1, "maxLength": bytes_max}

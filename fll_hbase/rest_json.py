@@ -203,10 +203,7 @@ def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
 
 
 def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: int = 0) -> Json:
-    """Return the result of a batch of `received` events; `refused` are problems by index in the batch.
-
-    The last problem stands for the last `unread` events, if any.
-    """
+    """Return the result of a batch of events; the last of the problems by index stands for `unread` ones."""
     failed = [
         {
             "index": number,

@@ -249,6 +249,19 @@ class LineageStore:
         return details
 
     @_retry_on_missing_content
+    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
+        """Return the committed state of one run, with its content. Raises NotFound."""
+        details = self.run(run)
+        return details, self._contents.content(details.committed.checksum)
+
+    def content(self, checksum: str) -> Content:
+        """Return a content by its checksum. Raises NotFound, also for one that no run has any more."""
+        try:
+            return self._contents.content(checksum)
+        except ContentMissing as error:
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run") from error
+
+    @_retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, in its order.
 

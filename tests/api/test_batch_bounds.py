@@ -1,4 +1,4 @@
-"""What a small body can cost is bounded: errors, blank lines, size of the answer, ratio of gzip."""
+"""The cost of a small body is bounded: errors, blank lines, the size of the answer, the ratio of gzip."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class TestTheDocument:
             message = {
                 item["name"] for item in payload[method].get("parameters", ()) if item["in"] == "query"
             }
-            query = re.sub(r"{[^}]*}", "x", route)
+            query = re.sub(r"{[^}]*}", "x", route.replace("{checksum}", "0" * 32))
             refused = client.open(f"{query}?no%20parameter=1", method=method)
             assert refused.status_code == 400
             detail = next(item["detail"] for item in refused.json["errors"] if item["at"] == "no parameter")
