@@ -26,7 +26,7 @@ _INDIRECT = {"description": "Include indirect dependencies"}
 
 
 class TimeParam(ma.fields.String):
-    """Epoch seconds, or a sum of `now` and durations; loaded as the text, which WindowParams converts."""
+    """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as the text, which WindowParams converts."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         try:
@@ -67,9 +67,10 @@ class WindowParams(NoParams):
     """A window on the start of runs, `start` included, `end` excluded; both are loaded as one `window`."""
 
     start = TimeParam(
-        load_default=None, metadata={"description": "Epoch seconds or `now-7d`; default `now-30d`"}
+        load_default=None,
+        metadata={"description": "Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`"},
     )
-    end = TimeParam(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
+    end = TimeParam(load_default=None, metadata={"description": "Likewise; default `now`"})
 
     # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)

@@ -42,7 +42,10 @@ RECORDED_NAMES = {
     "name": ["people", "user_data", "a/b"],
     "field": ["body", "first_name", "x"],
 }
-MOMENTS = {"start": ["0", "1", "now-7d", "1442863938"], "end": ["now", "now+1d", "1442863938.0005", "2"]}
+MOMENTS = {
+    "start": ["0", "1", "now-7d", "1442863938"],
+    "end": ["2100-01-01", "now+1d", "1442863938.0005"],
+}
 
 
 @pytest.fixture(scope="module")
