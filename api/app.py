@@ -8,6 +8,7 @@ import flask_smorest
 from flask import Flask
 
 from api import problems, responses
+from api.allowed_hosts import register_host_check
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
@@ -90,6 +91,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-datahub-counts": AspectCounters(),
     }
     responses.register_response_hooks(app)
+    register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).

@@ -52,10 +52,11 @@ def read_lines(
 
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
-    """Raise UnsupportedMediaType unless the body has no declared type, or one of the types in UTF-8."""
+    """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
+    # A missing type is refused, too: without it a page of another site can send a body unchecked (CORS).
     charset = request.mimetype_params.get("charset", "utf-8").lower()
-    if (request.mimetype and request.mimetype not in types) or charset not in ("utf-8", "utf8"):
-        content_type = request.headers.get("Content-Type", "")
+    if request.mimetype not in types or charset not in ("utf-8", "utf8"):
+        content_type = request.headers.get("Content-Type") or "without a Content-Type"
         raise UnsupportedMediaType(f"the body is {content_type}; send {' or '.join(types)} in UTF-8")
 
 

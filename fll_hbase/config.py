@@ -22,6 +22,8 @@ class Settings:
     # Loopback, because the API has no authentication (docs/operations.md, Security).
     host: str = "127.0.0.1"
     port: int = 8080
+    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operations.md).
+    allowed_hosts: str = ""
     # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000
     # At least `threads`: each thread uses one connection at a time.
