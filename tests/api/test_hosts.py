@@ -138,6 +138,7 @@ class TestContentType:
     def test_none_and_those_of_forms_are_415(self, path: str, types: dict[str, str]) -> None:
         problem = assert_problem(client_of().post(path, data=b"{}", headers=types), 415)
         assert "application/json" in problem["detail"]
+        assert ("has no Content-Type" in problem["detail"]) is (not types.get("Content-Type"))
 
 
 def test_a_real_server_refuses_a_page_elsewhere(server: Server) -> None:

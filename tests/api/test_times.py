@@ -310,6 +310,14 @@ class TestTheQueryString:
         for existing in ("start", "end", "level", "direction", "indirect", "failed"):
             assert existing in payload[name]
 
+    def test_the_first_thousand_errors_are_listed_and_the_others_counted(
+        self, thousands: FlaskClient
+    ) -> None:
+        answered = thousands.get(f"{path(*HIGH_LEVEL)}?{'&'.join('x' for _ in range(1_500))}")
+        errors = assert_problem(answered, 400)["errors"]
+        assert len(errors) == 1_001
+        assert errors[-1]["detail"] == "500 more are not listed; correct these first"
+
     def test_a_parameter_without_a_name_is_unknown(self, thousands: FlaskClient) -> None:
         assert list(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?=5"))) == [""]
 
