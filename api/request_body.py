@@ -57,8 +57,8 @@ def check_media_type(request: Request, types: tuple[str, ...]) -> None:
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if request.mimetype not in types or charset not in ("utf-8", "utf8"):
         content_type = request.headers.get("Content-Type")
-        found = f"is {content_type}" if content_type else "has no Content-Type"
-        raise UnsupportedMediaType(f"the body {found}; send {' or '.join(types)} in UTF-8")
+        fault = f"is {content_type}" if content_type else "has no Content-Type"
+        raise UnsupportedMediaType(f"the body {fault}; send {' or '.join(types)} in UTF-8")
 
 
 def discard_rest(request: Request, *, bytes_max: int) -> None:
