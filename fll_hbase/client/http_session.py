@@ -63,12 +63,16 @@ class HttpSession:
         may have been recorded.
         """
         answers: list[dict[str, Any]] = []
+        size = len(lines)
         while len(answers) < len(lines):
-            part = self._post_lines(segments, lines[len(answers) :])
-            stopped = part.pop() if _is_stopped(part) else None
-            # Without an answer to any line the next request would end in the same way.
-            if stopped is not None and not part:
-                raise errors.error_from_problem(stopped)
+            part = self._post_lines(segments, lines[len(answers) : len(answers) + size])
+            if _is_stopped(part):
+                stopped = part.pop()
+                # Without an answer to any line the next request would end in the same way.
+                if not part:
+                    raise errors.error_from_problem(stopped)
+                # No more than the server reads at a time, or the rest would be sent again and again.
+                size = len(part)
             answers += part
         return answers
 

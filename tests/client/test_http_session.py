@@ -187,9 +187,11 @@ def test_a_batch_that_was_not_answered_whole_is_sent_again(first: bytes) -> None
 
 def test_what_a_server_leaves_unread_is_sent_again() -> None:
     stopped = line(413, type=KIND + "batch-stopped", detail="10 errors")
-    with serving(Reply(200, line(201) + line(400) + stopped), Reply(200, line(201))) as server:
-        assert [answer["status"] for answer in batch(server.url, [b"1", b"2", b"3"])] == [201, 400, 201]
-    assert [body for _, body in server.requests] == [b"1\n2\n3\n", b"3\n"]
+    replies = [Reply(200, line(201) + line(400) + stopped), Reply(200, line(201) * 2), Reply(200, line(200))]
+    with serving(*replies) as server:
+        answers = batch(server.url, [b"1", b"2", b"3", b"4", b"5"])
+    assert [answer["status"] for answer in answers] == [201, 400, 201, 201, 200]
+    assert [body for _, body in server.requests] == [b"1\n2\n3\n4\n5\n", b"3\n4\n", b"5\n"]
 
 
 def test_a_server_that_reads_nothing_is_reported() -> None:
