@@ -145,3 +145,12 @@ def test_a_real_server_refuses_a_page_elsewhere(server: Server) -> None:
     assert server.get("/v3/namespaces", Host="evil.example").problem["status"] == 421
     assert server.post(ROUTE, b"{}", Origin="http://evil.example").problem["status"] == 403
     assert server.get("/healthz", Host=f"127.0.0.1:{server.port}").status == 200
+
+
+def test_every_route_documents_421_and_every_change_403() -> None:
+    document = client_of().get("/openapi.json").json
+    for path_item in document["paths"].values():
+        for method, operation in path_item.items():
+            if method in ("get", "post", "patch", "delete"):
+                assert "421" in operation["responses"]
+                assert method == "get" or "requestBody" not in operation or "403" in operation["responses"]
