@@ -8,11 +8,13 @@ import flask_smorest
 from flask import Flask
 
 from api import problems, responses
+from api.allowed_hosts import register_host_check
 from api.budget import RequestBudget
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
 from api.path_params import (
+    ChecksumConverter,
     FieldConverter,
     NameConverter,
     NamespaceConverter,
@@ -33,6 +35,7 @@ _CONVERTERS = {
     "name": NameConverter,
     "field": FieldConverter,
     "run": RunConverter,
+    "checksum": ChecksumConverter,
     "urn": UrnConverter,
 }
 _BLUEPRINTS = (
@@ -91,6 +94,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-datahub-counts": AspectCounters(),
     }
     responses.register_response_hooks(app)
+    register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
@@ -102,16 +106,11 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
 def _create_api(app: Flask) -> _Api:
     api = _Api(app)
     for converter in _CONVERTERS.values():
-        bytes_max = converter.bytes_max
-        # The default argument binds this converter's bound; a closure would see that of the last one.
-        api.register_converter(converter, lambda _, bytes_max=bytes_max: _name_shape(bytes_max))
+        # The default argument binds this converter; a closure would see the last one.
+        api.register_converter(converter, lambda _, converter=converter: converter.schema())
     # Before the routes: apispec names a schema that it first meets in a route after its class.
     for name, schema in _COMPONENTS.items():
         api.spec.components.schema(name, schema=schema)
     for blueprint in _BLUEPRINTS:
         api.register_blueprint(blueprint)
     return api
-
-
-def _name_shape(bytes_max: int) -> dict[str, object]:
-    return {"type": "string", "minLength": 1, "maxLength": bytes_max}

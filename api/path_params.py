@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 # urllib keeps a broken escape as text, so that `%zz` and `%25zz` would be the same name.
+_CHECKSUM = re.compile("[0-9a-f]{32}", re.ASCII)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -70,6 +71,11 @@ class NameConverter(BaseConverter):
     label = "name"
     bytes_max = NAME_BYTES_MAX
 
+    @classmethod
+    def schema(cls) -> dict[str, object]:
+        """Return the schema of the parameter in the OpenAPI document."""
+        return {"type": "string", "minLength": 1, "maxLength": cls.bytes_max}
+
     def to_python(self, value: str) -> str:
         """Return the name in a segment. Raises InvalidName if it is empty, too long or cannot be decoded."""
         try:
@@ -105,6 +111,25 @@ class FieldConverter(NameConverter):
     """The path segment of a field."""
 
     label = "field"
+
+
+class ChecksumConverter(NameConverter):
+    """The path segment of a checksum."""
+
+    label = "checksum"
+
+    @classmethod
+    def schema(cls) -> dict[str, object]:
+        """Return the schema of a checksum."""
+        return {"type": "string", "pattern": f"^{_CHECKSUM.pattern}$"}
+
+    def to_python(self, value: str) -> str:
+        """Return the checksum in a segment. Raises InvalidName if it is none."""
+        checksum = super().to_python(value)
+        if not _CHECKSUM.fullmatch(checksum):
+            detail = f"{checksum[:100]!r} is not a checksum: 32 hex digits, 0-9 and a-f"
+            raise InvalidName([FieldError(self.label, detail)])
+        return checksum
 
 
 class UrnConverter(NameConverter):

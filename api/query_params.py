@@ -16,7 +16,7 @@ from webargs.flaskparser import FlaskParser
 
 from api.path_params import decode_percent
 from fll_hbase import clock, time_window
-from fll_hbase.errors import FieldError, InvalidQuery
+from fll_hbase.errors import ErrorList, FieldError, InvalidQuery
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import BOTH
 
@@ -26,7 +26,7 @@ _INDIRECT = {"description": "Include indirect dependencies"}
 
 
 class TimeParam(ma.fields.String):
-    """Epoch seconds, or a sum of `now` and durations; loaded as the text, which WindowParams converts."""
+    """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as the text, which WindowParams converts."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         try:
@@ -67,9 +67,10 @@ class WindowParams(NoParams):
     """A window on the start of runs, `start` included, `end` excluded; both are loaded as one `window`."""
 
     start = TimeParam(
-        load_default=None, metadata={"description": "Epoch seconds or `now-7d`; default `now-30d`"}
+        load_default=None,
+        metadata={"description": "Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`"},
     )
-    end = TimeParam(load_default=None, metadata={"description": "Epoch seconds or `now`; default `now`"})
+    end = TimeParam(load_default=None, metadata={"description": "Likewise; default `now`"})
 
     # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)
@@ -185,16 +186,18 @@ class QueryParser(FlaskParser):
         raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
 
 
-def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], list[FieldError]]:
+def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], ErrorList]:
     """Return the decoded parameters with one of the names, and an error for each of the other pairs.
 
     Errors are an unknown name, a broken escape or invalid UTF-8, and each repetition of a name, of which the
     first value is returned. A name without `=` has the value "". The empty text has neither.
     """
-    errors: list[FieldError] = []
+    errors = ErrorList()
     params: dict[str, str] = {}
     valid_names = f"parameters here: {', '.join(sorted(names)) or 'none'}"
     for pair in filter(None, raw.split("&")):
+        if errors.is_full:
+            break
         name, _, value = pair.partition("=")
         try:
             name, value = (decode_percent(_to_ascii(text).replace("+", " ")) for text in (name, value))

@@ -14,17 +14,19 @@ from fll_hbase.ingest import ndjson
 from fll_hbase.ingest.ndjson import GZIP_ERRORS, InputLine
 
 JSON_TYPES = ("application/json",)
+_DISCARDED_BYTES = 2**18
 NDJSON_TYPES = ("application/x-ndjson", "application/jsonl", "application/json")
 
 
-def read_body(request: Request, *, bytes_max: int) -> bytes:
+def read_body(request: Request, *, bytes_max: int, ratio_max: int) -> bytes:
     """Return the whole body, decompressed.
 
-    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, UnreadableDocument for broken gzip
+    Raises TooLarge for more than `bytes_max` bytes, sent or decompressed, or gzip of more than `ratio_max`
+    times its size, UnreadableDocument for broken gzip
     or a broken connection, and UnsupportedMediaType for a Content-Type that is not JSON in UTF-8 or a
     Content-Encoding other than gzip.
     """
-    body = _open_body(request, JSON_TYPES, bytes_max)
+    body = _open_body(request, JSON_TYPES, bytes_max, ratio_max)
     try:
         # One byte more than allowed shows the excess: 16 MiB of gzip can decompress to 16 GiB.
         raw = body.read(bytes_max + 1)
@@ -36,26 +38,43 @@ def read_body(request: Request, *, bytes_max: int) -> bytes:
     return raw
 
 
-def read_lines(request: Request, *, line_bytes_max: int, bytes_max: int) -> Iterator[InputLine]:
+def read_lines(
+    request: Request, *, line_bytes_max: int, bytes_max: int, ratio_max: int
+) -> Iterator[InputLine]:
     """Yield the lines of the body that are not blank, decompressed, each with its number or an error.
 
-    A line may have `line_bytes_max` bytes, all together `bytes_max`. Raises TooLarge before the first line if
-    Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type that is neither JSON nor
-    NDJSON in UTF-8 or a Content-Encoding other than gzip.
+    A line may have `line_bytes_max` bytes, all together `bytes_max`, gzip `ratio_max` times its size.
+    Raises TooLarge before the first line if Content-Length is above `bytes_max`, UnsupportedMediaType for a
+    Content-Type that is neither JSON nor NDJSON in UTF-8 or a Content-Encoding other than gzip.
     """
-    body = _open_body(request, NDJSON_TYPES, bytes_max)
+    body = _open_body(request, NDJSON_TYPES, bytes_max, ratio_max)
     return ndjson.read_lines(body, line_bytes_max=line_bytes_max, bytes_max=bytes_max)
 
 
 def check_media_type(request: Request, types: tuple[str, ...]) -> None:
-    """Raise UnsupportedMediaType unless the body has no declared type, or one of the types in UTF-8."""
+    """Raise UnsupportedMediaType unless the declared type of the body is one of the types, in UTF-8."""
+    # A missing type is refused, too: without it a page of another site can send a body unchecked (CORS).
     charset = request.mimetype_params.get("charset", "utf-8").lower()
-    if (request.mimetype and request.mimetype not in types) or charset not in ("utf-8", "utf8"):
-        content_type = request.headers.get("Content-Type", "")
-        raise UnsupportedMediaType(f"the body is {content_type}; send {' or '.join(types)} in UTF-8")
+    if request.mimetype not in types or charset not in ("utf-8", "utf8"):
+        content_type = request.headers.get("Content-Type")
+        fault = f"is {content_type}" if content_type else "has no Content-Type"
+        raise UnsupportedMediaType(f"the body {fault}; send {' or '.join(types)} in UTF-8")
 
 
-def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> BinaryIO:
+def discard_rest(request: Request, *, bytes_max: int) -> None:
+    """Read what is left of a body, at most `bytes_max` bytes as sent, and forget it.
+
+    A client that sends its whole body before it reads would never see an answer that comes earlier.
+    """
+    try:
+        while bytes_max > 0 and (data := request.stream.read(_DISCARDED_BYTES)):
+            bytes_max -= len(data)
+    except (OSError, HTTPException, ParseException):
+        # The client left, or broke off: the answer is written anyway, and the connection ends.
+        return
+
+
+def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_max: int) -> BinaryIO:
     """Return the body as a decompressed stream, which raises UnreadableDocument if the connection breaks.
 
     Raises TooLarge if Content-Length is above `bytes_max`, and UnsupportedMediaType for a Content-Type not in
@@ -79,4 +98,4 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int) -> Bina
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
     # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).
-    return ndjson.open_stream(read, gzipped="gzip" in encoding)
+    return ndjson.open_stream(read, gzipped="gzip" in encoding, ratio_max=ratio_max)

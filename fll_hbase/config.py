@@ -22,6 +22,8 @@ class Settings:
     # Loopback, because the API has no authentication (docs/operations.md, Security).
     host: str = "127.0.0.1"
     port: int = 8080
+    # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operations.md).
+    allowed_hosts: str = ""
     # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
     store_timeout_ms: int = 10_000
     # At least `threads`: each thread uses one connection at a time.
@@ -32,6 +34,10 @@ class Settings:
     request_seconds: int = 10
     document_bytes_max: int = 16 * 2**20
     batch_bytes_max: int = 512 * 2**20
+    batch_errors_max: int = 10_000
+    # Documents that repeat reach 250: a match of gzip has at most 258 bytes and costs one or more. Beyond are
+    # repetitions of a few bytes, up to 1,030, which lineage has not.
+    gzip_ratio_max: int = 300
     # Limits of one answer, so that no query can exhaust a process (decision 8).
     level_max: int = 32
     pairs_max: int = 250_000

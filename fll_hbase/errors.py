@@ -11,13 +11,84 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True, order=True)
 class FieldError:
-    """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" is all of it."""
+    """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" is all of it.
+
+    `count` is how many errors it stands for: more than one at the end of an ErrorList that is not complete.
+    """
 
     path: str
     detail: str
+    count: int = 1
 
     def __str__(self) -> str:
         return f"{self.path}: {self.detail}" if self.path else self.detail
+
+
+ERRORS_LISTED_MAX = 1_000
+"""Errors or warnings of one document that are listed one by one; a last one counts the others."""
+
+# Bounds the time of reading a document that is nonsense: beyond it, parsing its JSON is most of the work.
+ERRORS_COUNTED_MAX = 10_000
+
+# A path or detail contains names of the document, and a document is mostly one name if its sender wants that.
+TEXT_CHARACTERS_MAX = 2_000
+
+
+class ErrorList:
+    """The errors or warnings of one document: the first 1,000, with texts cut to size, and how many others.
+
+    Iteration yields the listed errors, then one that counts the others if there are any. The memory is
+    bounded, whatever is added: this is the only bound of errors, for every source, route and job.
+    """
+
+    __slots__ = ("_count", "_listed")
+
+    def __init__(self, errors: Iterable[FieldError] = ()) -> None:
+        self._listed: list[FieldError] = []
+        self._count = 0
+        self.extend(errors)
+
+    def append(self, error: FieldError) -> None:
+        """Add an error; beyond the listed ones it is only counted."""
+        self._count += error.count
+        # One more than the maximum: a single error is listed itself, not counted as `1 more`.
+        if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
+            self._listed.append(_shorten(error))
+
+    def extend(self, errors: Iterable[FieldError]) -> None:
+        """Add errors until the list is full; a lazy iterable is not read beyond."""
+        for error in errors:
+            self.append(error)
+            if self.is_full:
+                return
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many errors that further ones need not even be counted."""
+        return self._count >= ERRORS_COUNTED_MAX
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[FieldError]:
+        if self._count == len(self._listed):
+            yield from self._listed
+            return
+        listed = self._listed[:ERRORS_LISTED_MAX]
+        yield from listed
+        others = self._count - len(listed)
+        number = f"at least {others:,}" if self.is_full else f"{others:,}"
+        yield FieldError("", f"{number} more are not listed; correct these first", others)
+
+
+def _shorten(error: FieldError) -> FieldError:
+    if len(error.path) <= TEXT_CHARACTERS_MAX and len(error.detail) <= TEXT_CHARACTERS_MAX:
+        return error
+    path, detail = (
+        text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
+        for text in (error.path, error.detail)
+    )
+    return FieldError(path, detail)
 
 
 class LineageError(Exception):
@@ -36,13 +107,21 @@ class LineageError(Exception):
 
 
 class InputError(LineageError):
-    """Invalid input: correct every error in `errors` and send it again. Nothing was stored."""
+    """Invalid input: correct every error in `errors` and send it again. Nothing was stored.
+
+    `errors` are those of an ErrorList: of more than 1,000, the last one stands for the others.
+    """
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
-        self.errors = tuple(errors)
+        self.errors = tuple(errors if isinstance(errors, ErrorList) else ErrorList(errors))
         super().__init__("; ".join(str(error) for error in self.errors))
+
+    @property
+    def count(self) -> int:
+        """Return the number of errors, including those that are not listed."""
+        return sum(error.count for error in self.errors)
 
 
 class UnreadableDocument(InputError):
@@ -65,6 +144,12 @@ class TooLarge(LineageError):
     """A value that is larger than the limit of a key, cell, document or request: split it."""
 
     slug, title, status = "too-large", "Too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class BatchStopped(TooLarge):
+    """A batch with more errors or a larger answer than its bounds: the rest of it has no answer."""
+
+    slug, title = "batch-stopped", "Batch stopped"
 
 
 class NotFound(LineageError):
@@ -124,6 +209,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         NotFound,
         ChecksumConflict,
         TooLarge,
+        BatchStopped,
         StoreUnavailable,
         Overloaded,
         CorruptRow,

@@ -202,8 +202,8 @@ def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
     return {"recorded": bool(metadata), "endpoints": [_dataset(item.dataset) for item in metadata]}
 
 
-def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
-    """Return the result of a batch of `received` events; `refused` are problems by index in the batch."""
+def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: int = 0) -> Json:
+    """Return the result of a batch of events; the last of the problems by index stands for `unread` ones."""
     failed = [
         {
             "index": number,
@@ -214,19 +214,20 @@ def event_batch_summary(received: int, refused: Mapping[int, Json]) -> Json:
         for number, problem in refused.items()
     ]
     retriable = sum(event["retriable"] for event in failed)
-    accepted = received - len(failed)
+    failures = len(failed) + max(0, unread - 1)
+    accepted = received - failures
     # The shape of OpenLineage's batch API, in snake case; `accepted` and `refused` are additions.
     return {
         "status": "success" if not failed else "partial_success" if accepted else "failure",
         "summary": {
             "received": received,
             "successful": accepted,
-            "failed": len(failed),
+            "failed": failures,
             "retriable": retriable,
-            "non_retriable": len(failed) - retriable,
+            "non_retriable": failures - retriable,
         },
         "accepted": accepted,
-        "refused": len(failed),
+        "refused": failures,
         "failed_events": failed,
     }
 

@@ -1,8 +1,9 @@
-"""Time windows of queries: conversion of epoch seconds and `now` arithmetic to milliseconds."""
+"""Time windows of queries: conversion of epoch seconds, ISO 8601 and `now` arithmetic to milliseconds."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
 
@@ -13,9 +14,17 @@ DEFAULT_START, DEFAULT_END = "now-30d", "now"
 
 # Bounded lengths: arithmetic on numbers of many digits is slow, and int() refuses more than 4,300.
 _SECONDS = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
-_NOW = re.compile(r"now((?:[+-][0-9]{1,18}[smhd])*)", re.ASCII)
-_STEP = re.compile(r"([+-])([0-9]+)([smhd])", re.ASCII)
-_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_NOW = re.compile(r"now((?:[+-][0-9]{1,18}[smhdw])*)", re.ASCII)
+_STEP = re.compile(r"([+-])([0-9]+)([smhdw])", re.ASCII)
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+# The extended format of ISO 8601; the fraction is apart, because datetime has microseconds only.
+_ISO = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:T(?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?P<fraction>(?<=:[0-9]{2}:[0-9]{2})\.[0-9]{1,64})?"
+    r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?)?",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
@@ -33,10 +42,19 @@ def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
             errors.append(FieldError(name, str(error)))
     # Exact times, before rounding: an `end` that is less than a millisecond too early is an error too.
     if not errors and times[0] > times[1]:
-        errors.append(FieldError("start", "is after end"))
+        errors.append(_order_error(start or DEFAULT_START, end or DEFAULT_END))
     if errors:
         raise InvalidQuery(errors)
     return Window(_milliseconds(times[0]), _milliseconds(times[1]))
+
+
+def _order_error(start: str, end: str) -> FieldError:
+    """Return the error of a start after the end, at the one of them that has not its default."""
+    if end != DEFAULT_END and start == DEFAULT_START:
+        return FieldError("end", f"is before the default start, {DEFAULT_START}; give `start`, too")
+    if end == DEFAULT_END:
+        return FieldError("start", f"is after the default end, {DEFAULT_END}; give `end`, too")
+    return FieldError("start", "is after end")
 
 
 def parse_seconds(text: str, *, now_ms: int) -> Fraction:
@@ -44,17 +62,39 @@ def parse_seconds(text: str, *, now_ms: int) -> Fraction:
     if _SECONDS.fullmatch(text):
         # A fraction, because a float has too few digits for the milliseconds of late starts.
         return Fraction(text)
-    match = _NOW.fullmatch(text)
-    if match is None:
-        detail = "is not a time: give epoch seconds, `now`, or a sum such as `now-1d+30m` (units s m h d)"
-        # Cut: the text may be as long as a request line.
-        raise ValueError(f"{text[:100]!r} {detail}")
-    seconds = Fraction(now_ms, 1000)
-    for sign, count, unit in _STEP.findall(match[1]):
-        seconds += int(sign + count) * _UNIT_SECONDS[unit]
+    if match := _ISO.fullmatch(text):
+        seconds = _iso_seconds(match)
+    elif match := _NOW.fullmatch(text):
+        seconds = Fraction(now_ms, 1000)
+        for sign, count, unit in _STEP.findall(match[1]):
+            seconds += int(sign + count) * _UNIT_SECONDS[unit]
+    else:
+        raise ValueError(_not_a_time(text))
     if seconds < 0:
         raise ValueError(f"{text!r} is before 1970")
     return seconds
+
+
+def _iso_seconds(match: re.Match[str]) -> Fraction:
+    """Return a date, which is its midnight in UTC, or a time with a zone. Raises ValueError."""
+    if match["time"] and not match["zone"]:
+        raise ValueError(f"{match[0]!r} is a time of day, which needs a zone: `Z`, or an offset as in +01:00")
+    try:
+        time = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{match['zone'] or 'Z'}")
+    except ValueError as error:
+        raise ValueError(f"{match[0]!r} is no date or time of the calendar: {error}") from error
+    elapsed = time - _EPOCH
+    return elapsed.days * 86_400 + elapsed.seconds + Fraction(f"0{match['fraction'] or ''}")
+
+
+def _not_a_time(text: str) -> str:
+    # The text is cut: it may be as long as a request line.
+    detail = (
+        f"{text[:100]!r} is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or"
+        " `2026-11-01T06:00:00Z`, `now`, or a sum such as `now-1d+30m` (units s m h d w)"
+    )
+    # In a query string a plus is a blank (WHATWG URL, 5.1).
+    return f"{detail}; in a URL, `+` is written `%2B`" if " " in text else detail
 
 
 def _milliseconds(seconds: Fraction) -> int:

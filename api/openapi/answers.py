@@ -307,8 +307,27 @@ class EventOfRunSchema(ma.Schema):
     eventType = fields.String(required=True)
 
 
+class EndPointOfContentSchema(EndPointSchema):
+    """A dataset that a content writes (backward), reads (forward), or both."""
+
+    direction = fields.String(required=True, validate=validate.OneOf(["backward", "forward", "both"]))
+
+
+class ContentSchema(ma.Schema):
+    """The operations that all runs with one checksum performed, as they are recorded, by name."""
+
+    checksum = fields.String(required=True)
+    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
+    operations = fields.List(fields.Dict(), required=True)
+
+
 class RunDetailsSchema(RunOfProgramSchema):
     """One run with everything recorded of it; further members are facts from its source."""
+
+    endpoints = fields.List(fields.Nested(EndPointOfContentSchema), required=True)
+    operations = fields.List(
+        fields.Dict(), required=True, metadata={"description": "As the content of its checksum has them"}
+    )
 
     parentJob = fields.Nested(JobReferenceSchema)
     root = fields.Nested(JobReferenceSchema)

@@ -25,10 +25,12 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 _PROBLEMS = {
     400: "The query or document is invalid",
+    403: "A page of another origin asks for a change",
     404: "No recorded run mentions it",
     409: "Two contents have the same checksum",
     413: "Too large",
     415: "Unsupported media type",
+    421: "The server does not answer for this host; see FLL_ALLOWED_HOSTS",
     422: "Well-formed, but not lineage",
     503: "The store does not answer; retry after the time given",
 }
@@ -43,7 +45,8 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
         """Return a decorator that documents the statuses of the problems that a route answers with."""
 
         def decorate(view: View) -> View:
-            for status in statuses:
+            # Every route checks the Host, and routes with a body the Origin, too (api/allowed_hosts.py).
+            for status in (*statuses, *((403, 421) if 415 in statuses else (421,))):
                 view = self.alt_response(
                     status, schema=ProblemSchema, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
                 )(view)
@@ -76,7 +79,10 @@ def body() -> bytes:
 
     Raises TooLarge, UnreadableDocument and UnsupportedMediaType.
     """
-    return request_body.read_body(request, bytes_max=settings().document_bytes_max)
+    limits = settings()
+    return request_body.read_body(
+        request, bytes_max=limits.document_bytes_max, ratio_max=limits.gzip_ratio_max
+    )
 
 
 def ingest_batch(

@@ -139,7 +139,7 @@ def upsert(query: dict[str, Any], entity: str) -> Response:
 @blueprint.route("/openapi/v3/entity/<name:entity>/<urn:urn>", methods=["DELETE"])
 @blueprint.arguments(OpenApiParams(), location="query")
 @blueprint.response(200, IngestedSchema, description="Counted; nothing is undone")
-@blueprint.problems(400)
+@blueprint.problems(400, 403)
 def delete(query: dict[str, Any], entity: str, urn: str) -> Response:
     """Count the deletion of an entity; windows before it still return its lineage."""
     entities = [] if query["dry_run"] else _count_removal(urn)

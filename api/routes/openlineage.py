@@ -9,10 +9,11 @@ from flask import Response
 from api import problems, responses
 from api.openapi.answers import EventRecordedSchema, EventsRecordedSchema
 from api.query_params import NoParams, RecordParams, now_ms
-from api.routes.blueprint import Blueprint, body, ingest_batch, reader, store
+from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
 from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
 from fll_hbase.ingest import ParsedDocument, format_named, ingest, preview
+from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
 from fll_hbase.sources import openlineage
@@ -76,20 +77,26 @@ def record_event(query: dict[str, Any]) -> Response:
 def record_events(query: dict[str, Any]) -> Response:
     """Record an array of events; an event that is refused does not stop the others.
 
-    With `dryRun=true` nothing is stored, and the answer lists the events that would be refused.
+    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last failed event then stands for
+    all from its index on. With `dryRun=true` nothing is stored, and the answer lists the events that would
+    be refused.
     """
     events = openlineage.parse(body())
     if not isinstance(events, list):
         detail = f"must be an array of events; send a single event to {PATH}"
         raise UnreadableDocument([FieldError("", detail)])
-    documents = [_try_parse(event) for event in events]
+    budget = ErrorBudget(settings().batch_errors_max)
+    documents = list(budget.take(_try_parse(event) for event in events))
     results = documents if query["dry_run"] else ingest_batch(documents)
     refused = {
         index: problems.problem_body(result)
         for index, result in enumerate(results)
         if isinstance(result, LineageError)
     }
-    return responses.json_response(rest_json.event_batch_summary(len(events), refused))
+    unread = len(events) - len(documents)
+    if unread:
+        refused[len(documents)] = problems.problem_body(budget.stopped(f"event {len(documents)}"))
+    return responses.json_response(rest_json.event_batch_summary(len(events), refused, unread=unread))
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:

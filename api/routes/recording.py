@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from flask import Response, request
 
 from api import problems, request_body, responses
+from api.batch_answer import NDJSON, BatchAnswer
 from api.openapi.answers import RecordedRunsSchema, RecordedSchema
 from api.openapi.documents import REQUESTS, RequestShape
 from api.query_params import RecordParams, now_ms
 from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
-from fll_hbase.errors import LineageError
+from fll_hbase.errors import BatchStopped, LineageError
 from fll_hbase.ingest import (
     FORMATS,
     DocumentFormat,
@@ -26,14 +26,12 @@ from fll_hbase.ingest import (
     preview,
 )
 from fll_hbase.ingest.batches import split_batches
+from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.json_types import Json
 
-# Bounds of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded,
-# and of whose answer at most 8 MiB are in memory, the rest in a temporary file.
+# A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
-SPOOLED_BYTES_MAX = 2**23
-NDJSON = "application/x-ndjson"
 NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
@@ -54,24 +52,39 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     """Record many runs, one document per line; an invalid line does not stop the others.
 
     A run whose line is answered with 201 or 200 is durable. The answer begins after the last line was read.
+    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last line of the answer is then a
+    problem of type `batch-stopped`, which names the line to go on with.
     """
     limits = settings()
     lines = request_body.read_lines(
-        request, line_bytes_max=limits.document_bytes_max, bytes_max=limits.batch_bytes_max
+        request,
+        line_bytes_max=limits.document_bytes_max,
+        bytes_max=limits.batch_bytes_max,
+        ratio_max=limits.gzip_ratio_max,
     )
-    # The answer is spooled: a client may send the whole body before it reads, and would deadlock a stream.
-    size_bytes = 0
-    answer = tempfile.SpooledTemporaryFile(SPOOLED_BYTES_MAX)  # noqa: SIM115 (the response closes it)
+    answer = BatchAnswer(bytes_max=limits.batch_bytes_max)
+    stopped = _answer_lines(lines, answer, namespace, dry_run=query["dry_run"])
+    if stopped is not None:
+        answer.write(problems.problem_body(stopped))
+        request_body.discard_rest(request, bytes_max=limits.batch_bytes_max)
+    return answer.response()
+
+
+def _answer_lines(
+    lines: Iterator[InputLine], answer: BatchAnswer, namespace: str, *, dry_run: bool
+) -> BatchStopped | None:
+    """Write an answer for each line; return the error if a bound leaves lines without an answer."""
+    budget = ErrorBudget(settings().batch_errors_max)
     for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
-        documents = [_read_line(line, namespace) for line in batch]
-        answers = _preview_batch(documents) if query["dry_run"] else _record_batch(documents)
-        size_bytes += sum(answer.write(responses.to_json(line) + b"\n") for line in answers)
-    answer.seek(0)
-    if size_bytes <= SPOOLED_BYTES_MAX:
-        # A body in memory can be compressed; a streamed one is sent without compression.
-        return Response(answer.read(), mimetype=NDJSON)
-    headers = {"Content-Length": str(size_bytes)}
-    return Response(answer, mimetype=NDJSON, headers=headers, direct_passthrough=True)
+        documents = list(budget.take(_read_line(line, namespace) for line in batch))
+        answers = _preview_batch(documents) if dry_run else _record_batch(documents, budget)
+        for line, line_answer in zip(batch, answers, strict=False):
+            if answer.is_full:
+                return answer.stopped(line.number)
+            answer.write(line_answer)
+        if len(documents) < len(batch):
+            return budget.stopped(f"line {batch[len(documents)].number}")
+    return None
 
 
 def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError:
@@ -80,8 +93,10 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
     return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
 
 
-def _record_batch(documents: list[ParsedDocument | LineageError]) -> Iterator[Json]:
-    for result in ingest_batch(documents):
+def _record_batch(documents: list[ParsedDocument | LineageError], budget: ErrorBudget) -> Iterator[Json]:
+    results = ingest_batch(documents)
+    budget.count_new(documents, results)
+    for result in results:
         if isinstance(result, LineageError):
             yield problems.problem_body(result)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response
 
 from api import responses
-from api.openapi.answers import OpenLineageEventSchema, RunDetailsSchema, RunsSchema
+from api.openapi.answers import ContentSchema, OpenLineageEventSchema, RunDetailsSchema, RunsSchema
 from api.query_params import (
     NoParams,
     RunsParams,
@@ -19,7 +19,7 @@ from api.query_params import (
 )
 from api.routes.blueprint import store
 from api.routes.catalogue import blueprint, page_limit
-from fll_hbase import openlineage_export, rest_json
+from fll_hbase import content_json, openlineage_export, rest_json
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
@@ -61,8 +61,23 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, RunDetailsSchema, description="Includes the run's OpenLineage events, if any")
 @blueprint.problems(400, 404, 503)
 def run(query: dict[str, Any], run: str) -> Response:
-    """Return everything that is recorded of one run."""
-    return responses.json_response(rest_json.run_details(store().run(run), now_ms=now_ms()))
+    """Return everything that is recorded of one run: its datasets, its operations and where they are from."""
+    details, content = store().run_with_content(run)
+    body = rest_json.run_details(details, now_ms=now_ms())
+    body |= content_json.content_members(content.operations)
+    return responses.json_response(body)
+
+
+@blueprint.route("/v3/contents/<checksum:checksum>")
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.response(200, ContentSchema, description="Never changes: it may be cached for ever")
+@blueprint.problems(400, 404, 503)
+def content(query: dict[str, Any], checksum: str) -> Response:
+    """Return the operations of one content, which all runs with this checksum performed."""
+    response = responses.json_response(content_json.content(checksum, store().content(checksum).operations))
+    # A year, the most that caches count with; `immutable`: a reload does not ask either (RFC 8246).
+    response.headers["Cache-Control"] = "max-age=31536000, immutable"
+    return response
 
 
 def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:

@@ -27,7 +27,7 @@ def main(ctx: click.Context) -> None:
     """Field lineage: which runs produced each field, and from what, in exactly the window of the query.
 
     Commands use a store (--store, default: FLL_STORE) or a server (--server).
-    Times are epoch seconds or sums such as `now-7d`; START is included, END is not.
+    Times are epoch seconds, ISO 8601 or sums such as `now-7d`; START is included, END is not.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

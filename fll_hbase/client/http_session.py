@@ -17,7 +17,7 @@ import requests
 from fll_hbase.client import errors
 from fll_hbase.client.bounded_call import call_bounded
 from fll_hbase.client.errors import Unanswered
-from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.errors import BatchStopped, ConfigurationError, StoreUnavailable
 from fll_hbase.retry import RetryPolicy
 
 CONNECT_SECONDS = 5.0
@@ -73,9 +73,25 @@ class HttpSession:
     def post_lines(self, *segments: str, lines: Sequence[bytes]) -> list[dict[str, Any]]:
         """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
 
-        Raises LineageError if the response does not cover every line, StoreUnavailable if the store was
-        unavailable for any of them: then any may have been recorded.
+        What a server leaves unread after too many errors is sent again. Raises LineageError if the response
+        does not cover every line, StoreUnavailable if the store was unavailable for any of them: then any
+        may have been recorded.
         """
+        answers: list[dict[str, Any]] = []
+        size = len(lines)
+        while len(answers) < len(lines):
+            part = self._post_lines(segments, lines[len(answers) : len(answers) + size])
+            if _is_stopped(part):
+                stopped = part.pop()
+                # Without an answer to any line the next request would end in the same way.
+                if not part:
+                    raise errors.error_from_problem(stopped)
+                # No more than the server reads at a time, or the rest would be sent again and again.
+                size = len(part)
+            answers += part
+        return answers
+
+    def _post_lines(self, segments: Sequence[str], lines: Sequence[bytes]) -> list[dict[str, Any]]:
         # Lines keep their own ends, and the last line of a file may have none: two would become one line.
         body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
         headers = {"Content-Type": "application/x-ndjson"}
@@ -168,11 +184,16 @@ def _check_line_count(response: requests.Response, count: int) -> None:
     answers = _json_lines(response)
     if len(answers) > count:
         raise errors.unexpected_response(response)
-    if len(answers) < count:
+    if len(answers) < count and not _is_stopped(answers):
         raise _Unanswered(f"answered {len(answers)} of {count} lines")
     busy = [answer for answer in answers if answer.get("status") in BUSY]
     if busy:
         raise _Unanswered(f"is busy: {busy[0].get('detail', '')}")
+
+
+def _is_stopped(answers: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the last line says that the server left the rest of a batch unread."""
+    return bool(answers) and str(answers[-1].get("type", "")).endswith(f":{BatchStopped.slug}")
 
 
 def _json_lines(response: requests.Response) -> list[dict[str, Any]]:

@@ -17,6 +17,12 @@ GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**16
 _SKIPPED_BYTES = 2**18
 
+BLANK_LINES_MAX = 10_000
+"""Blank lines of one input, beyond one for each other line."""
+
+RATIO_FREE_BYTES = 2**20
+"""Bytes that gzip may decompress to whatever the ratio is: a short text of one letter is no attack."""
+
 # A truncated file, damaged data, and a wrong header or checksum: gzip has no common class for them.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -58,23 +64,53 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     yield from _without_blank(chain([first], lines))
 
 
-def open_stream(read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False) -> BinaryIO:
-    """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`."""
-    raw = io.BufferedReader(_RawStream(read, head), _BUFFER_BYTES)
-    return gzip.GzipFile(fileobj=raw, mode="rb") if gzipped else raw  # type: ignore[return-value]
+def open_stream(
+    read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False, ratio_max: int | None = None
+) -> BinaryIO:
+    """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
+
+    If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
+    """
+    source = _RawStream(read, head)
+    raw = io.BufferedReader(source, _BUFFER_BYTES)
+    if not gzipped:
+        return raw
+    decompressed = _RawStream(gzip.GzipFile(fileobj=raw, mode="rb").read1)
+    if ratio_max is not None:
+        decompressed.on_read = lambda: _check_ratio(decompressed.size_bytes, source.size_bytes, ratio_max)
+    return io.BufferedReader(decompressed, _BUFFER_BYTES)
+
+
+def _check_ratio(size_bytes: int, compressed_bytes: int, ratio_max: int) -> None:
+    if size_bytes > RATIO_FREE_BYTES + ratio_max * compressed_bytes:
+        raise TooLarge(
+            f"the body decompresses to more than {ratio_max} times its size (FLL_GZIP_RATIO_MAX);"
+            " send it without gzip"
+        )
 
 
 def read_lines(body: BinaryIO, *, line_bytes_max: int, bytes_max: int | None = None) -> Iterator[InputLine]:
     """Yield the lines that are not blank; a line that cannot be read has its error instead of bytes.
 
-    A line of more than `line_bytes_max` bytes is skipped. After more than `bytes_max` bytes in all, broken
-    gzip or a broken connection (UnreadableDocument, raised by `body`), that error is the last line.
+    A line of more than `line_bytes_max` bytes is skipped. After more than `bytes_max` bytes in all, more
+    than BLANK_LINES_MAX blank lines, broken gzip, or a broken connection (UnreadableDocument) or too high a
+    ratio (TooLarge), raised by `body`, that error is the last line.
     """
     return _without_blank(_read_all_lines(body, line_bytes_max, bytes_max))
 
 
 def _without_blank(lines: Iterator[InputLine]) -> Iterator[InputLine]:
-    return (line for line in lines if line.error or line.raw.strip())
+    spare = BLANK_LINES_MAX
+    for line in lines:
+        if line.error or line.raw.strip():
+            spare += 1
+            yield line
+        elif spare > 0:
+            spare -= 1
+        else:
+            detail = f"more than {BLANK_LINES_MAX} blank lines; this line and those after it were not read"
+            yield _refused(line.number, detail)
+            return
 
 
 def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) -> Iterator[InputLine]:
@@ -94,7 +130,7 @@ def _read_all_lines(body: BinaryIO, line_bytes_max: int, bytes_max: int | None) 
             yield InputLine(number, b"", too_large(line_bytes_max)) if too_long else InputLine(number, raw)
     except GZIP_ERRORS as error:
         yield _refused(number + 1, f"broken gzip: {error}; this line and those after it were not read")
-    except UnreadableDocument as error:
+    except (UnreadableDocument, TooLarge) as error:
         yield InputLine(number + 1, b"", error)
 
 
@@ -144,11 +180,16 @@ def _refused(number: int, detail: str) -> InputLine:
 
 
 class _RawStream(io.RawIOBase):
-    """The raw stream that io.BufferedReader needs, over a function `read(size)`."""
+    """The raw stream that io.BufferedReader needs, over a function `read(size)`.
 
-    def __init__(self, read: Callable[[int], bytes], head: bytes) -> None:
+    `size_bytes` were read so far; `on_read` is called after each read, and may raise.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], head: bytes = b"") -> None:
         self._read = read
         self._head = head
+        self.size_bytes = 0
+        self.on_read: Callable[[], None] = lambda: None
 
     def readable(self) -> bool:
         return True
@@ -158,4 +199,7 @@ class _RawStream(io.RawIOBase):
         data = self._head or self._read(len(buffer))
         self._head = data[len(buffer) :] if self._head else b""
         buffer[: len(data)] = data[: len(buffer)]
-        return min(len(data), len(buffer))
+        size_bytes = min(len(data), len(buffer))
+        self.size_bytes += size_bytes
+        self.on_read()
+        return size_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fll_hbase.errors import FieldError, InvalidLineage
+from fll_hbase.errors import ErrorList, FieldError, InvalidLineage
 from fll_hbase.model import topology
 from fll_hbase.model.checksum import checksum
 from fll_hbase.model.datasets import Dataset, Field
@@ -42,7 +42,7 @@ def build_lineage_lenient(operations: Sequence[Operation]) -> FieldLineageInfo:
 
 def _build(operations: Sequence[Operation], found_errors: Iterator[FieldError]) -> FieldLineageInfo:
     # All errors at once, and before anything is built: sorting and sets require existing origins, no cycle.
-    if errors := tuple(found_errors):
+    if errors := ErrorList(found_errors):
         raise InvalidLineage(errors)
     # Graph cells contain positions in the sorted operation names (docs/row-keys.md, column `o:n`).
     ordered = tuple(sorted(operations, key=lambda operation: operation.name))

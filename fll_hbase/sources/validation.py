@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from fll_hbase.errors import FieldError
+from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
 
 # Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096
@@ -20,12 +20,23 @@ class Validator:
     """Checks members of parsed JSON. An invalid member adds an error; the method returns a placeholder."""
 
     def __init__(self) -> None:
-        self.errors: list[FieldError] = []
-        self.warnings: list[FieldError] = []
+        self.errors = ErrorList()
+        self.warnings = ErrorList()
 
     def error(self, path: str, detail: str) -> None:
-        """Add an error at a JSON path."""
-        self.errors.append(FieldError(path, detail))
+        """Add an error at a JSON path. Raises UnreadableDocument with all errors if they are too many."""
+        self.add(FieldError(path, detail))
+
+    def add(self, error: FieldError) -> None:
+        """Add an error; raises like `error`."""
+        self.errors.append(error)
+        # The rest of such a document is not worth reading: it may have millions of errors.
+        if self.errors.is_full:
+            raise UnreadableDocument(self.errors)
+
+    def warning(self, path: str, detail: str) -> None:
+        """Add a warning at a JSON path."""
+        self.warnings.append(FieldError(path, detail))
 
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
         """Return a JSON object with all its members, {} for another value, which is an error.
@@ -36,8 +47,8 @@ class Validator:
             self.error(path, f"must be an object, is {_json_type(value)}")
             return {}
         for name in value:
-            if name not in member_names:
-                self.warnings.append(FieldError(child_path(path, name), "unknown member, ignored"))
+            if name not in member_names and not self.warnings.is_full:
+                self.warning(child_path(path, name), "unknown member, ignored")
         return value
 
     def items(self, holder: dict[str, Any], name: str, path: str, *, required: bool = False) -> list[Any]:

@@ -21,7 +21,7 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
-from fll_hbase.store.read.content_cache import Content, retry_on_missing_content
+from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
 from fll_hbase.store.read.traversal import HopLineage, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
@@ -249,6 +249,19 @@ class LineageStore:
         if details is None:
             raise NotFound(f"run {run!r} not found; list the runs of a dataset to see their ids")
         return details
+
+    @retry_on_missing_content
+    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
+        """Return the committed state of one run, with its content. Raises NotFound."""
+        details = self.run(run)
+        return details, self._contents.content(details.committed.checksum)
+
+    def content(self, checksum: str) -> Content:
+        """Return a content by its checksum. Raises NotFound, also for one that no run has any more."""
+        try:
+            return self._contents.content(checksum)
+        except ContentMissing as error:
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run") from error
 
     @retry_on_missing_content
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:

@@ -6,6 +6,7 @@ cells; a put is durable when the gateway answers, so `sync` makes no difference.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -148,7 +151,7 @@ class HbaseTable:
                 lambda connection: operation(connection.table(self._name), *args, **options)
             )
         except HBaseServerError as error:
-            raise _translate_error(error, self._name) from error
+            raise translate_error(error, self._name) from error
 
     def _check(self) -> None:
         fixes = hbase_schema.required_fixes(_describe_families(self._pool, self._name))
@@ -170,7 +173,7 @@ def _describe_families(pool: ThriftPool, name: str) -> dict[str, Family]:
             raise ConfigurationError(
                 f"HBase has no table {name!r}; create it with `fll table create`"
             ) from error
-        raise _translate_error(error, name) from error
+        raise translate_error(error, name) from error
     return {
         family.decode(): Family(
             name=family.decode(),
@@ -273,8 +276,10 @@ def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:
         yield call_rows
 
 
-def _translate_error(error: HBaseServerError, name: str) -> TooLarge | StoreUnavailable:
-    """Translate an exception of HBase into one of ours."""
+def translate_error(error: HBaseServerError, name: str) -> TooLarge | StoreUnavailable:
+    """Translate an exception of HBase into one of ours, without its text, which the log has."""
+    # The text names Java classes, hosts and paths: our errors are answers to clients of the API.
     if "KeyValue size too large" in str(error):
-        return TooLarge(f"a cell is larger than HBase accepts ({error}); see hbase.client.keyvalue.maxsize")
-    return StoreUnavailable(f"HBase does not serve table {name!r}: {error}; try again")
+        return TooLarge("a cell is larger than HBase accepts; see hbase.client.keyvalue.maxsize")
+    _log.warning("table %s: %s", name, error)
+    return StoreUnavailable(f"HBase does not serve table {name!r}; try again, and see the log for its reason")

@@ -26,7 +26,7 @@ from documents import Json, copying, encoded, first_design, run, worked
 from flask.testing import FlaskClient
 from raw_http import Server, answer, chunk, head
 
-from api.routes.recording import SPOOLED_BYTES_MAX
+from api.batch_answer import SPOOLED_BYTES_MAX
 
 ROUTE = "lineage/batch"
 NDJSON = "application/x-ndjson"
@@ -210,9 +210,9 @@ def test_many_lines_are_answered_in_order(client: FlaskClient) -> None:
     assert len(runs_stored(client)) == 1000, "a page of the list"
 
 
-def test_answers_longer_than_memory_should_hold_come_whole(client: FlaskClient) -> None:
+def test_answers_longer_than_memory_should_hold_come_whole(make_client: MakeClient) -> None:
     count = 50_000
-    answered = send(client, b"[]\n" * count, ROUTE)
+    answered = send(make_client(batch_errors_max=count), b"[]\n" * count, ROUTE)
     assert answered.content_length == len(answered.data) > SPOOLED_BYTES_MAX
     assert answered.data.count(b"\n") == count
     assert set(answered.data.splitlines()) == {answered.data.splitlines()[0]}

@@ -82,7 +82,7 @@ class TestProblems:
             ("GET", path("ns1", "endpoints", "a", "fields", "lineage", start="x"), 400),
             ("GET", path("ns1", "lineage"), 405),
             ("DELETE", "/v3/namespaces", 405),
-            ("POST", path("ns1", "lineage"), 400),
+            ("POST", path("ns1", "lineage"), 415),
             ("GET", "/docs/nothing.js", 404),
         ],
     )

@@ -42,7 +42,10 @@ RECORDED_NAMES = {
     "name": ["people", "user_data", "a/b"],
     "field": ["body", "first_name", "x"],
 }
-MOMENTS = {"start": ["0", "1", "now-7d", "1442863938"], "end": ["now", "now+1d", "1442863938.0005", "2"]}
+MOMENTS = {
+    "start": ["0", "1", "now-7d", "1442863938"],
+    "end": ["2100-01-01", "now+1d", "1442863938.0005"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +129,7 @@ class TestTheDocument:
             message = {
                 item["name"] for item in payload[method].get("parameters", ()) if item["in"] == "query"
             }
-            query = re.sub(r"{[^}]*}", "x", route)
+            query = re.sub(r"{[^}]*}", "x", route.replace("{checksum}", "0" * 32))
             refused = client.open(f"{query}?no%20parameter=1", method=method)
             assert refused.status_code == 400
             detail = next(item["detail"] for item in refused.json["errors"] if item["at"] == "no parameter")

@@ -97,6 +97,8 @@ def test_the_last_millisecond_that_there_is(client: FlaskClient) -> None:
         (30 * SECOND, "now-2m", "now-1m", False),
         (2 * HOUR, "now-3h", "now-1h", True),
         (3 * DAY, "now-4d", "now", True),
+        (13 * DAY, "now-2w", "now-1w", True),
+        (6 * DAY, "now-2w", "now-1w", False),
         (3 * DAY, "now-2d", "now", False),
         (36 * HOUR, "now-1d-13h", "now-1d-11h", True),
         (36 * HOUR, "now-1d-11h", "now", False),
@@ -112,6 +114,28 @@ def test_the_last_millisecond_that_there_is(client: FlaskClient) -> None:
 )
 def test_sums_of_now(client: FlaskClient, age: int, start: str, end: str, inside: bool) -> None:
     start_ms = int(time.time() * 1000) - age * 1000
+    record_new(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
+    assert starts_in(client, start, end) == ([start_ms] if inside else [])
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "inside"),
+    [
+        ("2023-11-14", "2023-11-15", True),
+        ("2023-11-13", "2023-11-14", False),
+        ("2023-11-14T22:13:20.123Z", "2023-11-14T22:13:20.124Z", True),
+        ("2023-11-14T22:13:20.1230000000001Z", "2023-11-15", False),
+        ("2023-11-14", "2023-11-14T22:13:20.1230000000001Z", True),
+        ("2023-11-14", "2023-11-14T22:13:20.123Z", False),
+        ("2023-11-14T22:13Z", "2023-11-14T22:14Z", True),
+        ("2023-11-14T23:13:20+01:00", "2023-11-14T17:13:21-05:00", True),
+        ("2023-11-15T03:43:21+05:30", "now", False),
+        ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z", True),
+        ("1970-01-01T01:00:00+01:00", "1700000000.124", True),
+    ],
+)
+def test_iso_8601(client: FlaskClient, start: str, end: str, inside: bool) -> None:
+    start_ms = 1_700_000_000_123
     record_new(client, copying("a", "b", "x", run=run(start_ms=start_ms)))
     assert starts_in(client, start, end) == ([start_ms] if inside else [])
 
@@ -152,7 +176,13 @@ def test_start_after_end_is_400(thousands: FlaskClient, route: tuple[str, ...]) 
 
 
 def test_an_end_alone_is_measured_from_the_default_start(thousands: FlaskClient) -> None:
-    assert set(errors_by_path(thousands.get(path(*HIGH_LEVEL, end="5")))) == {"start"}
+    (error,) = errors_by_path(thousands.get(path(*HIGH_LEVEL, end="5"))).items()
+    assert error == ("end", "is before the default start, now-30d; give `start`, too")
+
+
+def test_a_start_alone_is_measured_from_the_default_end(thousands: FlaskClient) -> None:
+    (error,) = errors_by_path(thousands.get(path(*HIGH_LEVEL, start="now+1h"))).items()
+    assert error == ("start", "is after the default end, now; give `end`, too")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +217,8 @@ def test_an_end_alone_is_measured_from_the_default_start(thousands: FlaskClient)
         "now-6",
         "now-h",
         "now-6H",
-        "now-6w",
+        "now-6y",
+        "now-6W",
         "now-1.5h",
         "now--6h",
         "now-6h30m",
@@ -199,8 +230,30 @@ def test_an_end_alone_is_measured_from_the_default_start(thousands: FlaskClient)
         "5-1d",
         "now-999999999d",
         "now-1d-40000d",
-        "2015-09-21",
-        "2015-09-21T00:00:00Z",
+        "2015-09-21T00:00:00",
+        "2015-09-21T00:00",
+        "2015-09-21 00:00:00Z",
+        "2015-09-21t00:00:00z",
+        "2015-09-21T00Z",
+        "2015-09-21T00:00.5Z",
+        "2015-09-21T00:00:00,5Z",
+        "2015-09-21T00:00:00.Z",
+        "2015-09-21T24:00:00Z",
+        "2015-09-21T00:00:60Z",
+        "2015-09-21T00:00:00+0100",
+        "2015-09-21T00:00:00+01",
+        "2015-09-21T00:00:00+24:00",
+        "2015-09-21Z",
+        "2015-9-21",
+        "20150921T000000Z",
+        "2015-W39-1",
+        "2015-264",
+        "2015-02-29",
+        "2015-13-01",
+        "0000-01-01",
+        "1969-12-31",
+        "1970-01-01T00:59:59+01:00",
+        "٢٠١٥-09-21",
         "5\n",
         "now\n",
         "5\x00",
@@ -227,6 +280,11 @@ class TestTheQueryString:
         assert set(errors_by_path(thousands.get(f"{target}?start=0&end=now+1d"))) == {"end"}
         assert set(errors_by_path(thousands.get(f"{target}?start=0&end=now%201d"))) == {"end"}
 
+    @pytest.mark.parametrize("end", ["now+1d", "2026-11-01T06:00:00+01:00"])
+    def test_a_blank_in_place_of_a_plus_is_explained(self, thousands: FlaskClient, end: str) -> None:
+        (detail,) = errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?start=0&end={end}")).values()
+        assert detail.endswith("in a URL, `+` is written `%2B`")
+
     @pytest.mark.parametrize("query", ["start=%6Eow-1d", "%73tart=now-1d", "start=now%2D1d&end=now%2b1d"])
     def test_escapes_of_letters_that_need_none(self, thousands: FlaskClient, query: str) -> None:
         assert thousands.get(f"{path(*HIGH_LEVEL)}?{query}").status_code == 200
@@ -251,6 +309,14 @@ class TestTheQueryString:
         assert list(payload) == [name]
         for existing in ("start", "end", "level", "direction", "indirect", "failed"):
             assert existing in payload[name]
+
+    def test_the_first_thousand_errors_are_listed_and_the_others_counted(
+        self, thousands: FlaskClient
+    ) -> None:
+        answered = thousands.get(f"{path(*HIGH_LEVEL)}?{'&'.join('x' for _ in range(1_500))}")
+        errors = assert_problem(answered, 400)["errors"]
+        assert len(errors) == 1_001
+        assert errors[-1]["detail"] == "500 more are not listed; correct these first"
 
     def test_a_parameter_without_a_name_is_unknown(self, thousands: FlaskClient) -> None:
         assert list(errors_by_path(thousands.get(f"{path(*HIGH_LEVEL)}?=5"))) == [""]

@@ -100,6 +100,17 @@ def test_the_number_of_printed_warnings_is_bounded(target: tuple[str, str], name
     assert lines[WARNINGS_MAX:] == ["line 101: warning: there are others, which are not printed"]
 
 
+def test_the_number_of_printed_errors_is_bounded(
+    target: tuple[str, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLL_BATCH_ERRORS_MAX", "3")
+    result = record(b"{\n" * 50 + ndjson(document(name)), *target)
+    assert result.stdout == COUNTS.format(1, 0, 0, 50)
+    *refused, last = result.stderr.splitlines()
+    assert [line.partition(":")[0] for line in refused] == ["line 1", "line 2", "line 3"]
+    assert last == "further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)"
+
+
 def test_the_option_is_the_namespace_of_documents_without_one(target: tuple[str, str], name: str) -> None:
     nameless = document(name)
     del nameless["namespace"]

@@ -14,6 +14,7 @@ from client.scripted_server import Reply, serving
 from fll_hbase.client.errors import Refused
 from fll_hbase.client.http_session import HttpSession
 from fll_hbase.errors import (
+    BatchStopped,
     ChecksumConflict,
     ConfigurationError,
     CorruptRow,
@@ -182,6 +183,21 @@ def test_a_batch_that_was_not_answered_whole_is_sent_again(first: bytes) -> None
     with serving(Reply(200, first), Reply(200, line(200) + line(201))) as server:
         assert [answer["status"] for answer in batch(server.url, [b"1", b"2"])] == [200, 201]
     assert len(server.requests) == 2
+
+
+def test_what_a_server_leaves_unread_is_sent_again() -> None:
+    stopped = line(413, type=KIND + "batch-stopped", detail="10 errors")
+    replies = [Reply(200, line(201) + line(400) + stopped), Reply(200, line(201) * 2), Reply(200, line(200))]
+    with serving(*replies) as server:
+        answers = batch(server.url, [b"1", b"2", b"3", b"4", b"5"])
+    assert [answer["status"] for answer in answers] == [201, 400, 201, 201, 200]
+    assert [body for _, body in server.requests] == [b"1\n2\n3\n4\n5\n", b"3\n4\n", b"5\n"]
+
+
+def test_a_server_that_reads_nothing_is_reported() -> None:
+    stopped = line(413, type=KIND + "batch-stopped", detail="0 errors")
+    with serving(Reply(200, stopped)) as server, pytest.raises(BatchStopped, match="0 errors"):
+        batch(server.url, [b"1", b"2"])
 
 
 @pytest.mark.parametrize("body", [line(201) * 2, b"<html>", b"[]", b"{}", b"7"])

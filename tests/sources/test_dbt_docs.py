@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fll_hbase.errors import ERRORS_LISTED_MAX
 from fll_hbase.sources.dbt.adapters import FIXED_NAMESPACES, adapters
 from fll_hbase.sources.dbt.artifact import CATALOG, MANIFEST, RUN_RESULTS, ArtifactKind
-from fll_hbase.sources.dbt.document import MEMBERS, WARNINGS_MAX
+from fll_hbase.sources.dbt.document import MEMBERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sources" / "dbt.md").read_text(encoding="utf-8")
 
@@ -39,4 +40,4 @@ def test_namespaces_of_adapters() -> None:
 
 
 def test_the_bound_of_warnings() -> None:
-    assert f"At most {WARNINGS_MAX} warnings" in PAGE
+    assert f"At most {ERRORS_LISTED_MAX:,} warnings" in PAGE

@@ -13,13 +13,14 @@ from contextlib import closing, contextmanager, suppress
 import happybase
 import pytest
 from engines import Hbase
+from Hbase_thrift import IOError as HbaseIOError
 from thrift_calls import count_thrift_calls
 
-from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
+from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.tables import Put, Scan, hbase_url, open_table
 from fll_hbase.tables.base import Table
-from fll_hbase.tables.hbase import SCANS_PER_CALL
-from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS
+from fll_hbase.tables.hbase import SCANS_PER_CALL, translate_error
+from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS, HBaseServerError
 
 from .gates import Gate
 
@@ -94,17 +95,39 @@ class TestTheTable:
                 table.write([[put(b"a")]])
             assert f"alter '{target.table}', {fixes}" in str(caught.value)
 
-    def test_one_that_is_removed_under_way_and_made_again(self, hbase: Hbase) -> None:
+    def test_one_that_is_removed_under_way_and_made_again(
+        self, hbase: Hbase, caplog: pytest.LogCaptureFixture
+    ) -> None:
         url = hbase.fresh()
         with opened(url) as table:
             table.write([[put(b"a")]])
             hbase.drop(url)
             with pytest.raises(StoreUnavailable) as caught:
                 table.get(b"a")
-            assert "TableNotFoundException" in str(caught.value)
+            assert str(caught.value).endswith("try again, and see the log for its reason")
+            assert "TableNotFoundException" in caplog.text
             hbase.make(url)
             table.write([[put(b"b")]])
             assert value(table, b"b") == b"1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"org.apache.hadoop.hbase.ipc.CallTimeoutException: Call to rs1/10.0.0.7:16020", StoreUnavailable),
+        (b"java.lang.IllegalArgumentException: KeyValue size too large", TooLarge),
+    ],
+)
+def test_java_classes_and_hosts_stay_in_the_log(
+    text: bytes, expected: type[LineageError], caplog: pytest.LogCaptureFixture
+) -> None:
+    fault = HBaseServerError(HbaseIOError(message=text + b"\n\tat org.apache.hadoop.hbase.ipc.RpcServer"))
+    error = translate_error(fault, "lineage")
+    assert type(error) is expected
+    for internal in ("Exception", "org.", "java.", "10.0.0.7"):
+        assert internal not in str(error)
+    assert ("CallTimeoutException: Call to rs1/10.0.0.7" in caplog.text) is (expected is StoreUnavailable)
+    assert "RpcServer" not in caplog.text
 
 
 class TestSizes:

@@ -16,7 +16,7 @@ from fll_hbase.cli.errors import FAILURE
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, target_options
 from fll_hbase.cli.render.console import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import FileRun, run_options
-from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.ingest import RecordOutcome, RecordResult
 from fll_hbase.ingest.batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
@@ -70,7 +70,7 @@ def record(
 
     A file contains one JSON document, OpenLineage event or DataHub proposal, or one a line (NDJSON), gzipped
     or not; with --sql it is a script, with --pipeline a pipeline config, which is recorded as one run.
-    A document that is refused is reported with its line and every error, and the others are recorded.
+    A document that is refused is reported with its line and its errors, and the others are recorded.
     Recording a file again is safe.
     """
     context = click.get_current_context()
@@ -81,12 +81,12 @@ def record(
         raise click.UsageError("--dataset-namespace needs --dbt.", context)
     if dbt_target is None and file is None:
         raise click.UsageError("Missing argument 'FILE'.", context)
-    bytes_max = config.from_environment(store=store).document_bytes_max
+    settings = config.from_environment(store=store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
     else:
-        lines = _read_lines(file, file_run, bytes_max=bytes_max)
-    report = _Report()
+        lines = _read_lines(file, file_run, bytes_max=settings.document_bytes_max)
+    report = _Report(settings.batch_errors_max)
     with open_target(store, server, create=True) as client, progress_bar(_size_bytes(file)) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             try:
@@ -118,9 +118,10 @@ def _read_dbt(target: Path, dataset_namespace: str) -> Iterator[InputLine]:
 
 
 class _Report:
-    """Counts of the documents so far; prints refusals, and each warning once."""
+    """Counts of the documents so far; prints refusals up to `errors_max` errors, and each warning once."""
 
-    def __init__(self) -> None:
+    def __init__(self, errors_max: int) -> None:
+        self._errors_left = errors_max
         self._counts: Counter[str] = Counter()
         self._warnings: set[str] = set()
 
@@ -133,11 +134,19 @@ class _Report:
         line = document.line.number
         if isinstance(result, LineageError):
             self._counts[REFUSED] += 1
-            bar.print(f"line {line}: refused: {result}")
+            self._refuse(f"line {line}: refused", result, bar)
             return
         self._counts[result.outcome.value] += 1
         for warning in map(str, result.warnings):
             self._warn(f"line {line}: warning", warning, bar)
+
+    def _refuse(self, prefix: str, error: LineageError, bar: ProgressBar) -> None:
+        if self._errors_left <= 0:
+            return
+        self._errors_left -= len(error.errors) if isinstance(error, InputError) else 1
+        bar.print(f"{prefix}: {error}")
+        if self._errors_left <= 0:
+            bar.print("further refused documents are counted, not printed (FLL_BATCH_ERRORS_MAX)")
 
     def _warn(self, prefix: str, warning: str, bar: ProgressBar) -> None:
         # The set grows to one more than the maximum, which marks that the last line was printed.

@@ -21,19 +21,17 @@ class StageOrder:
     following: dict[str, tuple[str, ...]]
 
 
-def find_errors(pipeline: Pipeline) -> list[FieldError]:
-    """Return an error for each part of the config that is not a valid pipeline, none for a valid one.
+def find_errors(pipeline: Pipeline) -> Iterator[FieldError]:
+    """Yield an error for each part of the config that is not a valid pipeline, none for a valid one.
 
     Errors are a repeated name of a stage, or of an operation in a stage; a connection from or to an unknown
     stage; a cycle; and no stage that reads, or none that writes. A stage without connections is valid.
     """
-    return [
-        *_repeated_names(pipeline),
-        *_repeated_operations(pipeline),
-        *_unknown_stages(pipeline),
-        *_cycles(pipeline),
-        *_missing_ends(pipeline),
-    ]
+    yield from _repeated_names(pipeline)
+    yield from _repeated_operations(pipeline)
+    yield from _unknown_stages(pipeline)
+    yield from _cycles(pipeline)
+    yield from _missing_ends(pipeline)
 
 
 def stage_order(pipeline: Pipeline) -> StageOrder:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
+from fll_hbase.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.operations import Operation
 from fll_hbase.sources.cdap.config import Pipeline, read_pipeline
@@ -35,22 +35,21 @@ def read_document(document: object, *, namespace: str | None) -> Reading:
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
     macros = Macros(_read_arguments(validator, members))
-    head_warnings = tuple(validator.warnings)
     if "config" not in members:
         raise UnreadableDocument([*validator.errors, FieldError("config", "missing")])
     pipeline = read_pipeline(validator, members["config"], namespace=namespace, macros=macros)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    if errors := find_errors(pipeline):
+    if errors := ErrorList(find_errors(pipeline)):
         raise InvalidLineage(errors)
     operations, warnings = _flatten(pipeline)
-    config_warnings = validator.warnings[len(head_warnings) :]
+    validator.warnings.extend(warnings)
     # Not lenient: flattening adds implied READs and WRITEs, and `find_errors` refuses a config without ends.
     info = lineage.build_lineage(operations)
-    return Reading(run, ReadOperations(info, (*config_warnings, *warnings)), head_warnings)
+    return Reading(run, ReadOperations(info, ()), tuple(validator.warnings))
 
 
-def _flatten(pipeline: Pipeline) -> tuple[list[Operation], list[FieldError]]:
+def _flatten(pipeline: Pipeline) -> tuple[list[Operation], ErrorList]:
     """Return the operations of a pipeline without errors, and warnings; raises TooLarge."""
     state = FlattenState(stage_order(pipeline))
     for stage in state.order.stages:

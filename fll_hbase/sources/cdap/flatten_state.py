@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from fll_hbase.errors import FieldError, TooLarge
+from fll_hbase.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform
 from fll_hbase.model.unique_names import UniqueNames
@@ -131,7 +131,7 @@ class FlattenState:
         fields = sum(len(schema.types) for schema in schemas.values())
         fields += sum(len(operation.outputs) for stage in order.stages for operation in stage.operations)
         self.order = order
-        self.warnings: list[FieldError] = []
+        self.warnings = ErrorList()
         self.limit = WorkLimit(IMPLIED_INPUTS_MAX + fields)
         self._operations: list[Operation] = []
         self._names = UniqueNames()

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.errors import FieldError
 from fll_hbase.sources.cdap import record_schema
 from fll_hbase.sources.cdap.record_schema import FIELD_CHARS_MIN, InvalidSchema, Schema, TooManyFields
 from fll_hbase.sources.validation import Validator
@@ -162,7 +161,7 @@ class MacroValues:
         return None
 
     def _warn(self, path: str, detail: str) -> None:
-        self._validator.warnings.append(FieldError(path, detail))
+        self._validator.warning(path, detail)
 
 
 def _describe_unresolved(keys: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence
 from fll_hbase.sources import strict_json
@@ -177,7 +177,7 @@ def _read_mutation(validator: Validator, item: object, path: str) -> Iterator[St
         validator.error(path, "a delete has an input field and no output field")
     if not outputs and mutation != DELETE:
         detail = f"{mutation!r} names no output field; nothing is recorded of it"
-        validator.warnings.append(FieldError(path, detail))
+        validator.warning(path, detail)
         return
     yield StageOperation(
         Kind.TRANSFORM,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from fll_hbase.errors import FieldError
-from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import Validator, child_path
 
 _SCHEMA_VERSION = re.compile(r"/dbt/([a-z-]+)/v([0-9]{1,6})\.json")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +62,6 @@ def read_artifact(validator: Validator, document: dict[str, Any], kind: Artifact
     return Artifact(data, metadata, text(validator, metadata, "invocation_id", path), generated_at_ms)
 
 
-def read_time_ms(validator: Validator, holder: dict[str, Any], name: str, path: str) -> int:
-    """Return an ISO 8601 time in ms since 1970, rounded down; without a zone it is UTC. 0 with an error."""
-    value = text(validator, holder, name, path, required=True)
-    try:
-        time = datetime.fromisoformat(value)
-        elapsed = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
-    except (ValueError, OverflowError):
-        # `?` is the placeholder of the validator, which has reported the error.
-        if value != "?":
-            validator.error(
-                child_path(path, name), f"{value[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z"
-            )
-        return 0
-    # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
-    time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
-    if not 0 <= time_ms < START_LIMIT_MS:
-        validator.error(child_path(path, name), f"{value[:100]!r} is before 1970")
-    return max(time_ms, 0)
-
-
 def _check_version(validator: Validator, metadata: dict[str, Any], kind: ArtifactKind, path: str) -> None:
     url = text(validator, metadata, "dbt_schema_version", path, required=True)
     path = child_path(path, "dbt_schema_version")
@@ -99,6 +76,4 @@ def _check_version(validator: Validator, metadata: dict[str, Any], kind: Artifac
     # Not refused: an upgrade of dbt must not stop recording.
     elif version > kind.version_max:
         newest = f"v{kind.version_max}"
-        validator.warnings.append(
-            FieldError(path, f"v{version} is newer than {newest}, and read like {newest}")
-        )
+        validator.warning(path, f"v{version} is newer than {newest}, and read like {newest}")

@@ -23,8 +23,6 @@ from fll_hbase.sources.dbt.runs import build_runs, count_warning, read_invocatio
 from fll_hbase.sources.native.document import read_namespace
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
-# Bounds an answer: a project has thousands of models, and each may have warnings.
-WARNINGS_MAX = 200
 NO_CATALOG = "missing: columns of seeds and sources may not be known; see `dbt docs generate --no-compile`"
 
 MEMBERS = (MANIFEST.member, CATALOG.member, RUN_RESULTS.member, "namespace", DATASET_NAMESPACE)
@@ -74,7 +72,7 @@ def read(document: object, *, namespace: str | None, columns: sql.FieldLookup) -
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     metadata = tuple(_metadata(project, artifacts.catalog))
-    return ParsedArtifacts(runs, metadata, _bound(validator.warnings))
+    return ParsedArtifacts(runs, metadata, tuple(validator.warnings))
 
 
 def _read_document(validator: Validator, document: object, namespace: str | None) -> _Document:
@@ -94,7 +92,7 @@ def _read_document(validator: Validator, document: object, namespace: str | None
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     if not catalog:
-        validator.warnings.append(FieldError(CATALOG.member, NO_CATALOG))
+        validator.warning(CATALOG.member, NO_CATALOG)
     if manifest.ignored:
         validator.warnings.append(count_warning(MANIFEST.member, "ignored", manifest.ignored))
     return _Document(namespace, dataset_namespace, manifest, catalog, run_results)
@@ -107,7 +105,7 @@ def _dataset_namespace(validator: Validator, members: dict[str, Any], adapter: s
     if given or adapter in FIXED_NAMESPACES:
         return given or FIXED_NAMESPACES[adapter]
     detail = f"missing: datasets are in namespace {namespace!r}; OpenLineage has them in one such as {adapter}://host:port"
-    validator.warnings.append(FieldError(DATASET_NAMESPACE, detail))
+    validator.warning(DATASET_NAMESPACE, detail)
     return namespace
 
 
@@ -115,9 +113,7 @@ def _dialect(validator: Validator, adapter: str) -> str:
     dialect = dialect_of(adapter)
     if dialect is None:
         path = f"{MANIFEST.member}.metadata.adapter_type"
-        validator.warnings.append(
-            FieldError(path, f"{adapter[:100]!r} has no dialect here: read as standard SQL")
-        )
+        validator.warning(path, f"{adapter[:100]!r} has no dialect here: read as standard SQL")
     return STANDARD_SQL if dialect is None else dialect
 
 
@@ -131,11 +127,3 @@ def _metadata(project: Project, catalog: Mapping[str, tuple[Field, ...]]) -> Ite
             aliases = (Dataset(project.namespace, node.relation),)
         if (node.is_built or node.type == "source") and (fields or node.description or aliases):
             yield DatasetMetadata(project.dataset(node), fields, node.description, aliases)
-
-
-def _bound(warnings: list[FieldError]) -> tuple[FieldError, ...]:
-    """Return at most WARNINGS_MAX warnings, and one more with the number of those left out."""
-    if len(warnings) <= WARNINGS_MAX:
-        return tuple(warnings)
-    more = FieldError("", f"{len(warnings) - WARNINGS_MAX} more warnings are left out")
-    return (*warnings[:WARNINGS_MAX], more)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fll_hbase.model.runs import State
-from fll_hbase.sources.dbt.artifact import RUN_RESULTS, Artifact, read_time_ms
+from fll_hbase.sources.dbt.artifact import RUN_RESULTS, Artifact
 from fll_hbase.sources.openlineage.json_access import list_items, members, text
+from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 _BUILDS_NOTHING = frozenset({"compile", "docs", "generate", "list", "ls", "parse", "show"})

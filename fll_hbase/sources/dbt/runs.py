@@ -38,7 +38,7 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
             detail = (
                 f"`dbt {run_results.command}` builds nothing: taken as built when the manifest was written"
             )
-            validator.warnings.append(FieldError(RUN_RESULTS.member, detail))
+            validator.warning(RUN_RESULTS.member, detail)
         return Invocation(
             id=manifest.artifact.invocation_id,
             path=MANIFEST.member,
@@ -48,7 +48,7 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
     # `dbt docs generate` without `--no-compile` overwrites the manifest of the build.
     if run_results.artifact.invocation_id != manifest.artifact.invocation_id:
         detail = "is another than that of the run results: the SQL may be of another build"
-        validator.warnings.append(FieldError(f"{MANIFEST.member}.metadata.invocation_id", detail))
+        validator.warning(f"{MANIFEST.member}.metadata.invocation_id", detail)
     for result in run_results.results.values():
         if result.unique_id not in manifest.nodes:
             validator.error(result.path, f"{result.unique_id!r} is no node of the manifest")
@@ -94,7 +94,7 @@ def build_runs(
         # The results have the SQL that was executed; the manifest may be of a later compilation.
         code = result.code or node.code
         operations = node_operations(project, node, code)
-        validator.warnings += operations.warnings
+        validator.warnings.extend(operations.warnings)
         run = ProgramRun(
             namespace=namespace,
             application=manifest.project or node.package,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
+from fll_hbase.errors import ErrorList, FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Field
 from fll_hbase.model.lineage import FieldLineageInfo
@@ -48,7 +49,7 @@ class Reading:
     @property
     def warnings(self) -> tuple[FieldError, ...]:
         """All warnings, those about the head first."""
-        return self.head_warnings + self.operations.warnings
+        return tuple(ErrorList((*self.head_warnings, *self.operations.warnings)))
 
 
 def read(document: object, *, namespace: str | None, operations: ReadOperations | None = None) -> Reading:
@@ -67,7 +68,7 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
     try:
         operations = operations or read_operations(members, namespace)
     except UnreadableDocument as error:
-        raise UnreadableDocument([*validator.errors, *error.errors]) from error
+        raise UnreadableDocument(chain(validator.errors, error.errors)) from error
     except InvalidLineage:
         # Errors of shape in the head take precedence: an answer lists errors of one kind.
         if not validator.errors:
@@ -87,7 +88,7 @@ def read_operations(
     validator = Validator()
     data = validator.items(members, "operations", "", required=True)
     operations: list[Operation]
-    invalid: list[FieldError] = []
+    invalid = ErrorList()
     if "destination" in members:
         operations, invalid = name_based_form.read(validator, data, members["destination"], namespace)
     else:
@@ -98,9 +99,10 @@ def read_operations(
         # Lineage is checked in well-formed operations only: placeholders would cause false errors.
         raise UnreadableDocument(validator.errors)
     if invalid:
-        raise InvalidLineage([*invalid, *lineage.find_errors(operations)])
+        raise InvalidLineage(chain(invalid, lineage.find_errors(operations)))
     info = build(operations)
-    return ReadOperations(info, (*validator.warnings, *lineage.undeclared_inputs(operations)))
+    validator.warnings.extend(lineage.undeclared_inputs(operations))
+    return ReadOperations(info, tuple(validator.warnings))
 
 
 def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.errors import FieldError
+from fll_hbase.errors import ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
@@ -19,7 +19,7 @@ from fll_hbase.sources.validation import Validator, child_path, items_with_path
 
 def read(
     validator: Validator, items: list[Any], destination: object, namespace: str
-) -> tuple[list[Operation], list[FieldError]]:
+) -> tuple[list[Operation], ErrorList]:
     """Return operations with origins, including Reads and the Write, and errors for unresolved inputs."""
     holder = {"destination": destination}
     target, description = read_dataset(validator, holder, "destination", "", namespace, also=("fields",))
@@ -36,7 +36,7 @@ class _Flow:
     """State while operations are read in order: origin of each field name, and live fields in order."""
 
     operations: list[Operation] = field(default_factory=list)
-    invalid: list[FieldError] = field(default_factory=list)
+    invalid: ErrorList = field(default_factory=ErrorList)
     origins: dict[str, str] = field(default_factory=dict)
     # A dict, because a set has no order: it is the order of the inputs of the WRITE.
     alive: dict[str, None] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -13,15 +12,14 @@ from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, IncomingEvent
-from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
 from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 KINDS = {kind.value for kind in EventType}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     data = members(validator, document, "")
     if validator.errors:
         raise UnreadableDocument(validator.errors)
-    time_ms = _time_ms(validator, data)
+    time_ms = read_time_ms(validator, data, "eventTime", "")
     producer = text(validator, data, "producer", "")
     datasets = DatasetCollector(validator, rules or NameRules(), producer=producer)
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None
@@ -147,26 +145,3 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
     return IncomingEvent(
         f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}", event.event, event.bodies
     )
-
-
-def _time_ms(validator: Validator, data: dict[str, Any]) -> int:
-    """Return the member `eventTime`, ISO 8601, in ms since 1970, rounded down; without a zone it is UTC.
-
-    0 with an error in `validator` if it is missing, not a time, or before 1970.
-    """
-    given = text(validator, data, "eventTime", "", required=True)
-    if "eventTime" not in data or not isinstance(data["eventTime"], str):
-        return 0
-    try:
-        time = datetime.fromisoformat(given)
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        elapsed = time - _EPOCH
-    except (ValueError, OverflowError):
-        if data["eventTime"]:
-            validator.error("eventTime", f"{given[:100]!r} is not a time such as 2026-01-31T09:30:00.000Z")
-        return 0
-    # In integers: `timestamp() * 1000` is a float and can be one millisecond off.
-    time_ms = (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
-    if not 0 <= time_ms < START_LIMIT_MS:
-        validator.error("eventTime", f"{given[:100]!r} is before 1970")
-    return max(time_ms, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -101,7 +101,7 @@ def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> Expor
         faults = error.errors
     path = child_path(RUN, EXPORTED_RUN)
     for fault in faults:
-        validator.error(child_path(path, fault.path), fault.detail)
+        validator.add(replace(fault, path=child_path(path, fault.path)))
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -47,7 +48,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
         script = parse_script(sql, dialect) if "sql" in members else None
     except UnreadableDocument as error:
         # All errors of a document are reported together.
-        raise UnreadableDocument([*validator.errors, *error.errors]) from error
+        raise UnreadableDocument(chain(validator.errors, error.errors)) from error
     if validator.errors or script is None:
         raise UnreadableDocument(validator.errors)
     state = ScriptState(script, TableSchemas(namespace, schema, columns))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from fll_hbase.errors import FieldError
+from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.sql.parser import Script
 from fll_hbase.sources.sql.provenance import (
@@ -19,9 +19,6 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.table_schemas import TableSchemas
-
-# Bounds an answer: a generated script can have thousands of statements.
-WARNINGS_MAX = 100
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
@@ -58,17 +55,20 @@ class ScriptState:
     database: str = ""
     variables: set[str] = field(default_factory=set)
     source_text: SourceText = field(init=False)
-    _warnings: dict[str, None] = field(default_factory=dict)
+    _warned: set[str] = field(default_factory=set)
+    _warnings: ErrorList = field(default_factory=ErrorList)
 
     def __post_init__(self) -> None:
         self.source_text = SourceText(self.script.sql, self.script.tokens)
 
     def warn(self, detail: str) -> None:
-        """Add a warning once; after WARNINGS_MAX a last one says that more were left out."""
-        if len(self._warnings) < WARNINGS_MAX:
-            self._warnings[detail] = None
-        elif len(self._warnings) == WARNINGS_MAX:
-            self._warnings["there is more that could not be resolved; it is not reported"] = None
+        """Add a warning once; one that is counted but not listed may be counted again."""
+        if detail in self._warned:
+            return
+        # Bounded like the list: a generated script can have any number of them.
+        if len(self._warned) <= ERRORS_LISTED_MAX:
+            self._warned.add(detail)
+        self._warnings.append(FieldError("sql", detail))
 
     def write(self, write: TableWrite) -> None:
         """Add a write; a write into a temporary table extends its columns instead."""
@@ -90,7 +90,7 @@ class ScriptState:
     @property
     def warnings(self) -> tuple[FieldError, ...]:
         """Warnings so far, each at the member `sql` of the document."""
-        return tuple(FieldError("sql", detail) for detail in self._warnings)
+        return tuple(self._warnings)
 
     @property
     def dialect_name(self) -> str:

@@ -16,13 +16,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, StringType, StructType
 
 from fll_hbase import clock
-from fll_hbase.errors import ConfigurationError, FieldError, InputError
+from fll_hbase.errors import ConfigurationError, ErrorList, FieldError, InputError
 from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
 from fll_hbase.spark.settings import job_settings
 from fll_hbase.spark.worker_ingest import REJECTED, Target, ingest_batches
 
 OPTIONS = ("store", "namespace")
-ERRORS_MAX = 100
 SHOWN_BYTES = 60
 
 
@@ -51,9 +50,11 @@ class WriteTarget:
         counts: Counter[str] = Counter()
         for outcomes in ingest_batches(self._lines(batches), target=self.target):
             rows = outcomes.to_pylist()
-            errors = [error for row in rows if row["outcome"] == REJECTED for error in _row_errors(row)]
+            errors = ErrorList(
+                error for row in rows if row["outcome"] == REJECTED for error in _row_errors(row)
+            )
             if errors:
-                raise InputError(_limit(errors))
+                raise InputError(errors)
             counts.update({row["outcome"]: row["count"] for row in rows})
         return TaskResult(counts["recorded"], counts["replaced"], counts["repeated"])
 
@@ -120,11 +121,3 @@ def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:
     path = f"row {outcome[POSITION]} of partition {outcome[BLOCK]}, {shown!r}"
     texts = outcome["faults"]
     return [FieldError(path, str(text)) for text in (texts if isinstance(texts, list) else ())]
-
-
-def _limit(errors: list[FieldError]) -> list[FieldError]:
-    """Return at most ERRORS_MAX errors, and one more with the number of the others."""
-    more = len(errors) - ERRORS_MAX
-    if more <= 0:
-        return errors
-    return [*errors[:ERRORS_MAX], FieldError("", f"and {more} more in the same batch")]

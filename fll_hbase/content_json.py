@@ -1,0 +1,37 @@
+"""Contents as JSON of the REST contract: their datasets and their operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fll_hbase.json_types import Json
+from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Operation, Read, Write
+from fll_hbase.model.window import Direction
+
+
+def content(checksum: str, operations: Sequence[Operation]) -> Json:
+    """Return a content: its checksum, its datasets and its operations, sorted by name."""
+    return {"checksum": checksum, **content_members(operations)}
+
+
+def content_members(operations: Sequence[Operation]) -> Json:
+    """Return the datasets that operations read and write, sorted, and the operations as they are recorded."""
+    read = {operation.source for operation in operations if isinstance(operation, Read)}
+    written = {operation.destination for operation in operations if isinstance(operation, Write)}
+    return {
+        "endpoints": [_endpoint(dataset, read, written) for dataset in sorted(read | written)],
+        "operations": [operation_to_dict(operation) for operation in operations],
+    }
+
+
+def _endpoint(dataset: Dataset, read: set[Dataset], written: set[Dataset]) -> Json:
+    # As in lists of runs: backward is what a run wrote, forward what it read.
+    direction = Direction.FORWARD.value if dataset in read else Direction.BACKWARD.value
+    both = dataset in read and dataset in written
+    return {
+        "namespace": dataset.namespace,
+        "name": dataset.name,
+        "direction": "both" if both else direction,
+    }
