@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from flask import Request
-from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, UnsupportedMediaType
 
 from fll_hbase.errors import FieldError, TooLarge, UnreadableDocument
@@ -69,7 +68,7 @@ def discard_rest(request: Request, *, bytes_max: int) -> None:
     try:
         while bytes_max > 0 and (data := request.stream.read(_DISCARDED_BYTES)):
             bytes_max -= len(data)
-    except (OSError, HTTPException, ParseException):
+    except (OSError, HTTPException):
         # The client left, or broke off: the answer is written anyway, and the connection ends.
         return
 
@@ -92,9 +91,9 @@ def _open_body(request: Request, types: tuple[str, ...], bytes_max: int, ratio_m
     def read(size_bytes: int) -> bytes:
         try:
             return request.stream.read(size_bytes)
-        # An early end is werkzeug's ClientDisconnected; broken chunks are gunicorn's ParseException,
+        # An early end is werkzeug's ClientDisconnected,
         # which Flask would answer with a 500 although the client is at fault.
-        except (OSError, HTTPException, ParseException) as error:
+        except (OSError, HTTPException) as error:
             raise UnreadableDocument([FieldError("", f"the body broke off: {error}")]) from error
 
     # `x-gzip` is an alias of `gzip` (RFC 9110, 8.4.1.3).

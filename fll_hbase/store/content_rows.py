@@ -17,7 +17,7 @@ from fll_hbase.model import checksum as checksums
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import operations_by_field
-from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
+from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
 from fll_hbase.model.window import Direction
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.field_map_codec import FORM, encode_field_map
@@ -186,11 +186,28 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
             row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
         )
     yield Put(row, layout.VERSION, FORM.encode())
-    yield checked_put(row, layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]))
-    yield checked_put(row, layout.DESTINATIONS, _json([[e.namespace, e.name] for e in info.destinations]))
-    yield checked_put(row, layout.FIELD_MAP, encode_field_map(info.field_map))
-    yield checked_put(row, layout.OPERATION_NAMES, _json([operation.name for operation in info.operations]))
+    for column, value, label in (
+        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "the list of all sources"),
+        (
+            layout.DESTINATIONS,
+            _json([[e.namespace, e.name] for e in info.destinations]),
+            "the list of all destinations",
+        ),
+        (layout.FIELD_MAP, encode_field_map(info.field_map), _widest(info.operations)),
+        (
+            layout.OPERATION_NAMES,
+            _json([operation.name for operation in info.operations]),
+            "the list of all operations",
+        ),
+    ):
+        yield checked_put(row, column, value, label)
     yield from _graph_puts(row, info, size)
+
+
+def _widest(operations: Sequence[Operation]) -> str:
+    """Return the description of the operation with most fields, which should be divided first."""
+    widest = max(operations, key=lambda operation: len(inputs_of(operation)) + len(outputs_of(operation)))
+    return f"operation {widest.name!r} with the fields of all others"
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:

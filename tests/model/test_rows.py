@@ -412,7 +412,14 @@ def test_a_cell_of_the_greatest_size_is_stored() -> None:
 
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
     reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
-    with pytest.raises(TooLarge, match=r"d:s is \d+ bytes long"):
+    with pytest.raises(TooLarge, match=r"the list of all sources is \d+ bytes long"):
+        content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
+
+
+def test_a_field_map_that_no_cell_holds_is_refused_by_the_widest_operation() -> None:
+    outputs = [tuple(Field(f"{n}" + "f" * 2**20 + str(number)) for number in range(4 + n)) for n in range(2)]
+    reads = [Read(f"r{n}", "", A, "", fields) for n, fields in enumerate(outputs)]
+    with pytest.raises(TooLarge, match=r"operation 'r1' with the fields of all others is \d+ bytes long"):
         content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
 
 
