@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
-from itertools import chain
 from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
@@ -27,7 +26,6 @@ from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-U = TypeVar("U")
 P = ParamSpec("P")
 
 KEYS_PER_CALL = 1_000
@@ -51,8 +49,8 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
-        # A quarter of the connections, so that one large request leaves some for others.
-        self._threads = max(connections_max // 4, 1)
+        # A quarter of the connections, so that one query with many scans leaves some for others.
+        self._scan_threads = max(connections_max // 4, 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
@@ -61,13 +59,11 @@ class HbaseTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         names = _thrift_columns(columns) or None
-        distinct = list(dict.fromkeys(keys))
-
-        def read(chunk: Sequence[bytes]) -> list[tuple[bytes, Row]]:
-            answer = self._call(happybase.Table.rows, list(chunk), columns=names, include_timestamp=True)
-            return [(key, _to_row(cells)) for key, cells in answer]
-
-        return dict(chain.from_iterable(self._in_parallel(read, _split(distinct, KEYS_PER_CALL))))
+        rows: dict[bytes, Row] = {}
+        for chunk in _split(list(dict.fromkeys(keys)), KEYS_PER_CALL):
+            answer = self._call(happybase.Table.rows, chunk, columns=names, include_timestamp=True)
+            rows.update((key, _to_row(cells)) for key, cells in answer)
+        return rows
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
@@ -86,7 +82,16 @@ class HbaseTable:
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
-        return [*chain.from_iterable(self._in_parallel(self._scan_each, _split(scans, SCANS_PER_CALL)))]
+        calls = _split(scans, SCANS_PER_CALL)
+        if len(calls) <= 1:
+            return self._scan_each(scans)
+        # Threads of this call only: they need no care after a fork, and start faster than one scan.
+        with ThreadPoolExecutor(min(len(calls), self._scan_threads)) as executor:
+            futures = [executor.submit(copy_context().run, self._scan_each, call) for call in calls]
+            try:
+                return [rows for future in futures for rows in future.result()]
+            finally:
+                executor.shutdown(cancel_futures=True)
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
@@ -96,7 +101,8 @@ class HbaseTable:
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         # One batch after the other: a reader that sees a later batch must see all earlier ones.
         for batch in batches:
-            self._in_parallel(lambda rows: self._call(_put, rows), list(_split_batch(batch)))
+            for call_rows in _split_batch(batch):
+                self._call(_put, call_rows)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         for begin in range(0, len(cells), CALL_CELLS):
@@ -128,18 +134,6 @@ class HbaseTable:
         pages = self._call(thrift_scans.read_pages, list(sent.values())) if sent else []
         by_number = dict(zip(sent, pages, strict=True))
         return [by_number.get(number, []) for number in range(len(scans))]
-
-    def _in_parallel(self, call: Callable[[T], U], arguments: Sequence[T]) -> list[U]:
-        """Make calls on a few connections at a time; return their results in order, or raise an error."""
-        if len(arguments) <= 1:
-            return [call(argument) for argument in arguments]
-        # Threads of these calls only: they need no care after a fork, and start faster than one call.
-        with ThreadPoolExecutor(min(len(arguments), self._threads)) as executor:
-            futures = [executor.submit(copy_context().run, call, argument) for argument in arguments]
-            try:
-                return [future.result() for future in futures]
-            finally:
-                executor.shutdown(cancel_futures=True)
 
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs
