@@ -47,6 +47,8 @@ class Settings:
     name_rules: str = ""
 
 
+_POSITIVE = frozenset({"request_seconds", "threads"})
+
 DEFAULTS = Settings()
 """The default settings; other modules read defaults from here and define none."""
 
@@ -74,4 +76,6 @@ def _convert(name: str, value: str | int) -> str | int:
         raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not a whole number") from error
     if number < 0:
         raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is negative")
+    if number == 0 and name in _POSITIVE:
+        raise ConfigurationError(f"{PREFIX}{name.upper()}=0 would answer no request; it must be at least 1")
     return number
