@@ -67,9 +67,9 @@ class Settings:
 DEFAULTS = Settings()
 """The default settings; other modules read defaults from here and define none."""
 
-
 _BOUNDS = {
     "port": (1, 65_535),
+    "request_seconds": (1, None),
     "workers": (1, None),
     "threads": (1, None),
     "store_connections_max": (1, None),

@@ -165,8 +165,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     @property
     def is_idle(self) -> bool:
-        """Return whether there is neither a request nor an answer."""
-        return not (self.requests or self.request or self.total_outbufs_len)
+        """Return whether there is no answer, and no request of which at least the head has arrived."""
+        has_head = self.request is not None and self.request.headers_finished
+        return not (self.requests or has_head or self.total_outbufs_len)
 
     def _end_input(self) -> None:
         self.input_ended = True

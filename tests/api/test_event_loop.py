@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import os
 import select
 import socket
+import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from gunicorn.glogging import Logger
 from raw_http import Server, answer, head
 from waitress import wasyncore
 
 from api.http.event_loop import EventLoop
-from api.http.server import HttpServer
+from api.http.server import GRACEFUL_SECONDS, HttpServer
+from api.http.worker import HttpWorker
+from api.server import _Server
 from fll_hbase.config import Settings
 
 if TYPE_CHECKING:
@@ -174,6 +182,37 @@ def test_a_stopping_server_answers_what_has_begun_and_closes() -> None:
     payload = answer(connections[0])
     assert (payload.body, payload.headers["connection"]) == (b"done", "close")
     connections[0].close()
+
+
+def test_a_stopping_server_does_not_wait_for_slow_heads() -> None:
+    def never(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        raise AssertionError("no request was complete")
+
+    with ExitStack() as stack:
+        with serving(never) as server:
+            slow = stack.enter_context(server.connected())
+            slow.sendall(b"GET /x HT")
+            idle = stack.enter_context(server.connected())
+            began = time.monotonic()
+        assert time.monotonic() - began < GRACEFUL_SECONDS / 2
+        assert _has_ended(slow)
+        assert _has_ended(idle)
+
+
+def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_path: Path) -> None:
+    supervisor = _Server(Settings(store=f"sqlite:///{tmp_path}/store.db"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sockets = [SimpleNamespace(sock=listener)]
+        worker = HttpWorker(0, os.getppid(), sockets, supervisor, 30, supervisor.cfg, Logger(supervisor.cfg))
+        worker.wsgi = supervisor.load()
+        worker.alive = False
+        interval = sys.getswitchinterval()
+        try:
+            worker.run()
+            assert gc.get_freeze_count() > len(gc.get_objects())
+        finally:
+            gc.unfreeze()
+            sys.setswitchinterval(interval)
 
 
 def test_bodies_beyond_the_room_for_all_are_refused() -> None:

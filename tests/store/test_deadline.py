@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from fll_hbase import deadline
-from fll_hbase.errors import DeadlineExceeded, LineageError, NotFound, StoreUnavailable
+from fll_hbase.config import from_environment
+from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, NotFound, StoreUnavailable
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named, ingest
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.runs import RecordedRun
@@ -273,3 +274,10 @@ def test_a_part_of_a_request_has_the_whole_time_again() -> None:
         with deadline.renewed():
             assert 0 < deadline.seconds_left(60) <= SECONDS
         assert deadline.is_over()
+
+
+@pytest.mark.parametrize("name", ["FLL_REQUEST_SECONDS", "FLL_THREADS"])
+def test_a_setting_with_which_no_request_would_be_answered(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}=.0. is not possible; set it to 1 or more"):
+        from_environment({name: "0"})
+    assert from_environment({name: "1"})
