@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import embedded, hbase, openlineage, sources, spark
+from bench import embedded, hbase, openlineage, sources, spark, wide
 from bench.core_wakers import cores_awake
 
 ENGINES = {
@@ -12,6 +12,7 @@ ENGINES = {
     "hbase": hbase.bench,
     "openlineage": openlineage.bench,
     "sources": sources.bench,
+    "wide": wide.bench,
     "spark": spark.bench,
 }
 

@@ -85,7 +85,7 @@ def test_a_table_that_would_lose_lineage_is_reported_with_its_correction(hbase: 
 def test_none(hbase: Hbase) -> None:
     url = hbase.url("never_made")
     for command in (("table", "describe"), ("find", "x"), ("serve", "--port", "1")):
-        assert "`fll table create` makes it" in complaint(*command, "--store", url, code=2)
+        assert "create it with `fll table create`" in complaint(*command, "--store", url, code=2)
 
 
 def test_no_gateway() -> None:
