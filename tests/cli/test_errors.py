@@ -106,7 +106,7 @@ def test_a_port_out_of_range_is_reported_before_serving(monkeypatch: pytest.Monk
 def test_each_time_that_cannot_be_read_is_reported(sampled: str) -> None:
     line = complaint("runs", "a", "b", "--start", "x", "--end", "-5", "--store", sampled, code=2)
     assert line.startswith(
-        "fll: start: 'x' is not a time: give epoch seconds, `now`, or a sum such as `now-1d+30m`"
+        "fll: start: 'x' is not a time: give epoch seconds, ISO 8601 such as `2026-11-01` or"
     )
     assert "; end: '-5' is not a time" in line
 
