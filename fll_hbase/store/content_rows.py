@@ -206,8 +206,11 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
 
 def _widest(operations: Sequence[Operation]) -> str:
     """Return the description of the operation with most fields, which should be divided first."""
-    widest = max(operations, key=lambda operation: len(inputs_of(operation)) + len(outputs_of(operation)))
-    return f"operation {widest.name!r} with the fields of all others"
+    # Operations of events may be none.
+    sizes = {
+        operation.name: len(inputs_of(operation)) + len(outputs_of(operation)) for operation in operations
+    }
+    return f"operation {max(sizes, key=sizes.__getitem__, default='')!r} with the fields of all others"
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:

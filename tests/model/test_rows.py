@@ -416,6 +416,11 @@ def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
         content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
 
 
+def test_a_content_of_no_operations_has_a_row() -> None:
+    info = lineage.build_lineage_lenient([])
+    assert decode_field_map(data_row(info)) == info.field_map
+
+
 def test_a_field_map_that_no_cell_holds_is_refused_by_the_widest_operation() -> None:
     outputs = [tuple(Field(f"{n}" + "f" * 2**20 + str(number)) for number in range(4 + n)) for n in range(2)]
     reads = [Read(f"r{n}", "", A, "", fields) for n, fields in enumerate(outputs)]
