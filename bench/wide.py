@@ -69,12 +69,12 @@ def copy(fields: int) -> list[Json]:
 
 def rename(fields: int) -> list[Json]:
     """Each field by an operation of its own, in another order."""
-    return _each(fields, lambda names, n: [names[7 * n % fields]])
+    return _derive_fields(fields, lambda names, n: [names[7 * n % fields]])
 
 
 def sums(fields: int) -> list[Json]:
     """Each field from two."""
-    return _each(fields, lambda names, n: [names[n], names[(n + fields // 3) % fields]])
+    return _derive_fields(fields, lambda names, n: [names[n], names[(n + fields // 3) % fields]])
 
 
 def all_to_all(fields: int) -> list[Json]:
@@ -88,7 +88,7 @@ def all_to_all(fields: int) -> list[Json]:
     ]
 
 
-def _each(fields: int, inputs: Callable[[list[str], int], list[str]]) -> list[Json]:
+def _derive_fields(fields: int, inputs: Callable[[list[str], int], list[str]]) -> list[Json]:
     names = _names(fields)
     transforms = [
         {
