@@ -70,7 +70,10 @@ class WindowParams(NoParams):
         load_default=None,
         metadata={"description": "Epoch seconds, `2026-11-01T06:00:00Z` or `now-7d`; default `now-30d`"},
     )
-    end = TimeParam(load_default=None, metadata={"description": "Likewise; default `now`"})
+    end = TimeParam(
+        load_default=None,
+        metadata={"description": "End of the window, excluded; a time as for `start`; default `now`"},
+    )
 
     # Also if other parameters are invalid: an answer lists every error of a query.
     @ma.validates_schema(skip_on_field_errors=False)

@@ -22,7 +22,7 @@ def _never() -> bool:
 class Budget:
     """The time of one request: `seconds` in all, until `deadline` (monotonic seconds).
 
-    `is_cancelled` returns whether nobody waits for the answer any more; it must be cheap.
+    `is_cancelled` returns whether the client has left and needs no answer; it must be cheap.
     """
 
     seconds: float

@@ -13,7 +13,7 @@ from typing import ClassVar
 class FieldError:
     """One error in a document or query, at a `path` such as `operations.2.inputs.0`; "" is all of it.
 
-    `count` is how many errors it stands for: more than one at the end of an ErrorList that is not complete.
+    `count` is how many errors it represents: more than one at the end of an ErrorList that is not complete.
     """
 
     path: str
@@ -109,7 +109,7 @@ class LineageError(Exception):
 class InputError(LineageError):
     """Invalid input: correct every error in `errors` and send it again. Nothing was stored.
 
-    `errors` are those of an ErrorList: of more than 1,000, the last one stands for the others.
+    `errors` are those of an ErrorList: of more than 1,000, the last one represents the others.
     """
 
     slug, title, status = "unreadable-document", "Unreadable document", HTTPStatus.BAD_REQUEST

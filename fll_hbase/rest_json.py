@@ -203,7 +203,7 @@ def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
 
 
 def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: int = 0) -> Json:
-    """Return the result of a batch of events; the last of the problems by index stands for `unread` ones."""
+    """Return the result of a batch of events; the last of the problems by index represents `unread` ones."""
     failed = [
         {
             "index": number,

@@ -25,7 +25,7 @@ class HttpWorker(Worker):  # type: ignore[misc]
     _notified = 0.0
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until a signal stops the process."""
         sys.setswitchinterval(SWITCH_SECONDS)
         self._server = HttpServer(self.wsgi, self.sockets[0].sock, self.app.settings)
         # What exists now exists as long as the process: no collection needs to visit it.

@@ -77,7 +77,7 @@ def record_event(query: dict[str, Any]) -> Response:
 def record_events(query: dict[str, Any]) -> Response:
     """Record an array of events; an event that is refused does not stop the others.
 
-    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last failed event then stands for
+    After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last failed event then represents
     all from its index on. With `dryRun=true` nothing is stored, and the answer lists the events that would
     be refused.
     """

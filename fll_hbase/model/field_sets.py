@@ -76,7 +76,7 @@ class FieldSetBuilder:
         return self._number(self._inline(field_set))
 
     def extract(self, roots: Iterable[int]) -> tuple[tuple[FieldSet, ...], dict[int, int]]:
-        """Return the sets that `roots` need, numbered anew in the same order, and their new numbers."""
+        """Return the sets that `roots` need, renumbered in the same order, and their new numbers."""
         needed = set(roots)
         for number in range(len(self._sets) - 1, -1, -1):
             if number in needed:
