@@ -491,7 +491,7 @@ def test_a_target_folder(tmp_path: Path) -> None:
     [
         ("catalog.json", b"{}", "manifest.json: No such file or directory: give the target folder"),
         ("manifest.json", b"{", "manifest.json: not JSON"),
-        ("manifest.json", gzip.compress(b"{}"), "manifest.json: not UTF-8"),
+        ("manifest.json", gzip.compress(b"{}", mtime=0), "manifest.json: not UTF-8"),
     ],
 )
 def test_a_folder_that_is_no_target(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
