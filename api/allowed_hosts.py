@@ -51,7 +51,8 @@ def allowed_hosts(settings: Settings) -> AllowedHosts:
 
 def is_loopback(host: str) -> bool:
     """Return whether an address to listen on is reached from this machine alone."""
-    return host == _LOCAL or (_is_address(host) and ip_address(host).is_loopback)
+    name = host.lower().rstrip(".")
+    return name == _LOCAL or (_is_address(name) and ip_address(name).is_loopback)
 
 
 @lru_cache(maxsize=256)

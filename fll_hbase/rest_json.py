@@ -11,7 +11,7 @@ from fll_hbase.errors import FieldError
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet, dataset_relations
+from fll_hbase.model.field_relations import DatasetLineage, all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
 from fll_hbase.model.operations import (
@@ -234,20 +234,12 @@ def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: i
 
 def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json:
     """Return what would be recorded of a run: its operations, checksum and lineage, at one hop."""
-    # Forward covers all pairs of datasets and dropped fields; generated fields have no source to begin at, so
-    # they come from backward. Both in full would list every pair twice.
-    forward = [_relations(info, source, Direction.FORWARD) for source in info.sources]
-    backward = [_relations(info, destination, Direction.BACKWARD) for destination in info.destinations]
+    # The default bound, so that a dry run is the same on the command line, which has no server's settings.
+    lineage = all_relations(info.field_map, pairs_max=DEFAULTS.pairs_max)
+    # Each pair of datasets once: as forward, and generated fields, which have no source, as backward.
     entries = [
-        LineageEntry(relation, 1, Direction.FORWARD)
-        for lineage in forward
+        LineageEntry(relation, 1, Direction.BACKWARD if relation.source is None else Direction.FORWARD)
         for relation in lineage.by_datasets.values()
-    ]
-    entries += [
-        LineageEntry(relation, 1, Direction.BACKWARD)
-        for lineage in backward
-        for relation in lineage.by_datasets.values()
-        if relation.source is None
     ]
     body: Json = {
         "operations": [operation_to_dict(operation) for operation in info.operations],
@@ -255,7 +247,7 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
         "lineage": [_entry(entry) for entry in sort_entries(entries)],
         "warnings": field_errors(warnings),
     }
-    if any(lineage.truncated for lineage in (*forward, *backward)):
+    if lineage.truncated:
         body |= {"truncated": True, "truncatedBy": [f"pairs_max={DEFAULTS.pairs_max}"]}
     return body
 
@@ -263,12 +255,6 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
 def field_errors(errors: Iterable[FieldError]) -> list[Json]:
     """Return errors or warnings as objects with the path in `at`."""
     return [{"at": error.path, "detail": error.detail} for error in errors]
-
-
-def _relations(info: FieldLineageInfo, dataset: Dataset, direction: Direction) -> DatasetLineageSet:
-    backward = direction is Direction.BACKWARD
-    # The default bound, so that a dry run is the same on the command line, which has no server's settings.
-    return dataset_relations(info.field_map, dataset, backward=backward, pairs_max=DEFAULTS.pairs_max)
 
 
 def _entry(entry: LineageEntry) -> Json:

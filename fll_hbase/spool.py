@@ -127,7 +127,7 @@ class Spool:
         document of a run after a newer one.
         """
         try:
-            descriptor = os.open(self.path / MARKER, os.O_RDONLY)
+            descriptor = os.open(self.path / MARKER, os.O_RDWR)
         except OSError as error:
             raise SpoolError(f"the spool {self.path} cannot be read: {_reason(error)}") from error
         try:
@@ -173,11 +173,12 @@ class Spool:
             _write_durably(unfinished, document)
             complete = unfinished.with_suffix(DOCUMENT)
             unfinished.rename(complete)
+            _flush_directory(self.path)
         except OSError:
-            # On a full disk, what was written of it.
+            # What a full disk took of it; what is reported as lost must not be replayed, either.
             unfinished.unlink(missing_ok=True)
+            unfinished.with_suffix(DOCUMENT).unlink(missing_ok=True)
             raise
-        _flush_directory(self.path)
         return complete
 
     def _new_stem(self) -> str:

@@ -27,6 +27,9 @@ READ_BYTES = 2**16
 SEND_BYTES = 2**16
 """Bytes of an answer that are collected before some are sent; what the client does not take is spooled."""
 
+UNSENT_BYTES_MAX = 2**20
+"""With more bytes of answers that the client does not take, its next request waits."""
+
 IDLE_SECONDS = 75.0
 """How long a connection may be silent: without a request, or without taking any of its answer."""
 
@@ -54,6 +57,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     input_ended = False
     # Whether there was something to send when the event loop asked for the last time.
     is_sending = False
+    # Whether the next request waits until the client takes its answers.
+    is_paused = False
     # Until then what the client still sends is thrown away; 0 while requests are read.
     linger_until = 0.0
 
@@ -94,8 +99,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         with self.outbuf_lock:
             self._send()
             is_flushed = not self.total_outbufs_len
+            resumes = self.is_paused and self.total_outbufs_len < UNSENT_BYTES_MAX
+            self.is_paused = self.is_paused and not resumes
         if self.will_close or not self.connected:
             self.handle_close()
+        elif resumes:
+            self.server.add_task(self)
         elif self.close_when_flushed and is_flushed:
             self._close_gracefully()
 
@@ -131,7 +140,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         with self.outbuf_lock:
             if not self.connected:
                 raise ClientDisconnected
-            self.outbufs[-1].append(data)
+            try:
+                self.outbufs[-1].append(data)
+            except OSError as error:
+                # The temporary file of the answer: a part of it must not look like all of it.
+                self.connected = False
+                _log.exception("an answer cannot be written to a temporary file")
+                raise ClientDisconnected from error
             self.total_outbufs_len += len(data)
             if self.total_outbufs_len >= SEND_BYTES and self.total_outbufs_len - len(data) < SEND_BYTES:
                 self._send()
@@ -139,7 +154,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def check_time(self, now: float) -> None:
         """Close the connection if its client is silent for too long, refuse a request that takes too long."""
-        if self.requests:
+        if self.requests and not self.is_paused:
             return
         if self.linger_until:
             is_over = now > self.linger_until
@@ -201,6 +216,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         """Send the answer, as far as the client takes it now, and begin the next request."""
         with self.outbuf_lock:
             self._send()
+            is_behind = self.total_outbufs_len >= UNSENT_BYTES_MAX
         task.request.close()
         with self.requests_lock:
             # Then the event loop does not read.
@@ -214,12 +230,27 @@ class Connection(HTTPChannel):  # type: ignore[misc]
                 self.requests.pop(0)
                 self.close_when_flushed = self.input_ended and not self.requests
             following = bool(self.requests)
+            if not following and self._expects_continue():
+                self.send_continue()
         self.last_activity = time.time()
-        if following:
+        if following and is_behind:
+            self.is_paused = True
+        elif following:
             self.server.add_task(self)
         # Not for every answer: to wake the event loop costs more than to send one.
         if was_full or self.total_outbufs_len or self.close_when_flushed or not self.connected:
             self.server.wake(self)
+
+    def _expects_continue(self) -> bool:
+        """Return whether the request that arrives waits for a 100, which it may have now."""
+        request = self.request
+        return bool(
+            self.connected
+            and request is not None
+            and request.expect_continue
+            and request.headers_finished
+            and not self.sent_continue
+        )
 
     def _send(self) -> None:
         """Send what the client takes; the caller has the lock."""

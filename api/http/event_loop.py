@@ -7,7 +7,8 @@ from collections import deque
 
 from waitress import wasyncore
 
-_READ = select.EPOLLIN | select.EPOLLPRI
+# Without EPOLLPRI: nothing reads urgent data, so it would be reported for ever.
+_READ = select.EPOLLIN
 
 
 class EventLoop(dict[int, wasyncore.dispatcher]):

@@ -81,6 +81,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     def received(self, data: bytes) -> int:
         """Take the bytes of this request from `data` and return how many they are."""
         consumed: int = super().received(data)
+        if self.completed:
+            # Nothing is left to wait for; waitress would read on.
+            self.expect_continue = False
         if self.chunked and self.body_rcv is not None and not self.completed:
             receiver = self.body_rcv
             if max(len(receiver.control_line), len(receiver.trailer)) > CHUNK_LINE_BYTES_MAX:
@@ -90,7 +93,13 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         """Parse the head; the size of the body is checked afterwards, with the limit of the route."""
-        super().parse_header(header_plus)
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("a number of the head is too long") from error
+        # In HTTP/1.1, waitress removes the header; a length beside chunks is how requests are smuggled.
+        if "TRANSFER_ENCODING" in self.headers or (self.chunked and "CONTENT_LENGTH" in self.headers):
+            raise ParsingError("Transfer-Encoding needs HTTP/1.1 and no Content-Length")
         if _CONTROL.search(self.request_uri):
             raise ParsingError("the path contains a control character; percent-encode it")
         limits = self.adj.body_limits

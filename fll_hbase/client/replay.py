@@ -44,13 +44,15 @@ def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
     for number, path in enumerate(paths):
         try:
             with path.open("rb") as file:
-                raw = file.read(bytes_max + 1)
+                # The line end is not part of the document.
+                raw = file.read(bytes_max + 2)
         # Removed by the recorder that wrote it, which replaced it by a later document of the run.
         except FileNotFoundError:
             continue
         except OSError as error:
             raise SpoolError(f"{path} cannot be read: {error.strerror}") from error
-        yield InputLine(number, b"", too_large(bytes_max)) if len(raw) > bytes_max else InputLine(number, raw)
+        is_too_large = len(raw.rstrip(b"\r\n")) > bytes_max
+        yield InputLine(number, b"", too_large(bytes_max)) if is_too_large else InputLine(number, raw)
 
 
 def _record(

@@ -84,6 +84,14 @@ class FieldMap:
         """Return whether the dataset is written."""
         return _contains(self.destinations, dataset)
 
+    def is_read_without_fields(self, dataset: Dataset) -> bool:
+        """Return whether the dataset is read without naming fields."""
+        return _contains(self.read_without_fields, dataset)
+
+    def is_written_without_fields(self, dataset: Dataset) -> bool:
+        """Return whether the dataset is written without naming fields."""
+        return _contains(self.written_without_fields, dataset)
+
     def has_source_field(self, name: DatasetField) -> bool:
         """Return whether the field is read or used."""
         return _contains(self.fields, name)

@@ -65,6 +65,23 @@ class DatasetLineage:
             unknown=self.unknown or other.unknown,
         )
 
+    def cut(self, pairs_max: int) -> DatasetLineage:
+        """Return a copy with the first pairs only, direct ones before indirect and dataset-wide ones."""
+        direct = sorted(self.direct, key=_pair_key)[:pairs_max]
+        indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
+        dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
+        return replace(
+            self,
+            direct=frozenset(direct),
+            indirect=frozenset(indirect),
+            dataset_wide=frozenset(dataset_wide),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many pairs it has, dataset-wide ones included."""
+        return len(self.direct) + len(self.indirect) + len(self.dataset_wide)
+
     def without_indirect(self) -> DatasetLineage:
         """Return a copy with the direct pairs and `unknown` alone."""
         # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
@@ -74,6 +91,11 @@ class DatasetLineage:
     def empty(self) -> bool:
         """Whether it contains no pair, no dataset-wide field and no unknown relation."""
         return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
+
+
+def _pair_key(pair: FieldPair) -> tuple[str, str]:
+    # At most one of both is None: generated or dropped fields.
+    return pair[0] or "", pair[1] or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +112,20 @@ class DatasetLineageSet:
             union[datasets] = union[datasets].merge(lineage) if datasets in union else lineage
         return DatasetLineageSet(union, self.truncated or other.truncated)
 
+    @property
+    def size(self) -> int:
+        """How many pairs it has, dataset-wide ones included."""
+        return sum(lineage.size for lineage in self.by_datasets.values())
+
     def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
         """Return the same lineage with the dataset `name` called `to`."""
-        renamed = DatasetLineageSet({}, self.truncated)
+        renamed: dict[DatasetPair, DatasetLineage] = {}
         for (source, destination), lineage in self.by_datasets.items():
             datasets = to if source == name else source, to if destination == name else destination
             lineage = replace(lineage, source=datasets[0], destination=datasets[1])
             # Merged: lineages from `name` to itself and from `name` to `to` now have the same pair.
-            renamed = renamed.merge(DatasetLineageSet({datasets: lineage}))
-        return renamed
+            renamed[datasets] = renamed[datasets].merge(lineage) if datasets in renamed else lineage
+        return DatasetLineageSet(renamed, self.truncated)
 
     def without_indirect(self) -> DatasetLineageSet:
         """Return the direct pairs and unknown relations alone, without dataset pairs that are left empty."""
@@ -151,6 +178,19 @@ def dataset_relations(
         sources = SourceFields(field_map, field_map.positions_of(dataset))
         for destination in (None, *field_map.destinations):
             builder.add(sources, destination, (dataset,))
+    return builder.build()
+
+
+def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
+    """Return the lineage of all datasets of a field map, bounded like `dataset_relations`."""
+    builder = _Builder(field_map, pairs_max)
+    for destination in field_map.destinations:
+        builder.add_generated(
+            destination, [field.name for field in fields_of(field_map.generated, destination)]
+        )
+    sources = SourceFields(field_map, range(len(field_map.fields)))
+    for target in (None, *field_map.destinations):
+        builder.add(sources, target, field_map.sources)
     return builder.build()
 
 
@@ -217,11 +257,15 @@ def _unknown_sources(
     field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
 ) -> Iterator[Dataset]:
     """Yield the candidates read, or written to the destination, without naming fields."""
-    if destination in field_map.written_without_fields:
+    if destination is None:
+        return
+    if field_map.is_written_without_fields(destination):
         yield from candidates
-    elif destination is not None:
-        without_fields = frozenset(field_map.read_without_fields)
-        yield from (source for source in candidates if source in without_fields)
+    elif len(candidates) == 1:
+        yield from filter(field_map.is_read_without_fields, candidates)
+    else:
+        # All sources of the field map.
+        yield from field_map.read_without_fields
 
 
 class _Builder:
@@ -238,7 +282,7 @@ class _Builder:
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
         """Add the generated fields of a destination, up to the number of pairs."""
         added = names[: self._remaining]
-        self._truncated = len(added) < len(names)
+        self._truncated = self._truncated or len(added) < len(names)
         self._remaining -= len(added)
         if names:
             self._sets((None, destination))[Influence.DIRECT].update((None, name) for name in added)
@@ -246,15 +290,16 @@ class _Builder:
     def add(self, sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]) -> None:
         """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
         self._add_pairs(sources, destination)
-        if self._truncated:
+        # Datasets are complete even so, unless that, too, would take too many steps.
+        if self._truncated and sources.steps <= 2 * STEPS_MAX:
             for source in sources.datasets(destination):
                 self._sets((source, destination))
-        fields = self._field_map.fields
-        for position in sources.dataset_wide(destination):
-            datasets = fields[position].dataset, destination
-            self._sets(datasets)
-            self._dataset_wide.setdefault(datasets, set()).add(fields[position].name)
+        self._add_dataset_wide(sources, destination)
         for source in _unknown_sources(self._field_map, destination, candidates):
+            if not self._remaining:
+                self._truncated = True
+                return
+            self._remaining -= 1
             self._unknown.add((source, destination))
 
     def build(self) -> DatasetLineageSet:
@@ -288,6 +333,21 @@ class _Builder:
             if self._truncated or sources.steps > STEPS_MAX:
                 self._truncated = True
                 return
+
+    def _add_dataset_wide(self, sources: SourceFields, destination: Dataset | None) -> None:
+        positions = sources.dataset_wide(destination)
+        added = positions[: self._remaining]
+        self._truncated = self._truncated or len(added) < len(positions) or sources.steps > STEPS_MAX
+        self._remaining -= len(added)
+        for source, names in self._names_by_source(added):
+            self._sets((source, destination))
+            self._dataset_wide.setdefault((source, destination), set()).update(names)
+        # Of those left out, their datasets: both are sorted, so one dataset is known by its ends.
+        if len(added) < len(positions):
+            fields = self._field_map.fields
+            is_one = fields[positions[0]].dataset == fields[positions[-1]].dataset
+            for source in {fields[position].dataset for position in (positions[:1] if is_one else positions)}:
+                self._sets((source, destination))
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
         fields = map(self._field_map.fields.__getitem__, positions)

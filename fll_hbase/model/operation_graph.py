@@ -159,7 +159,7 @@ class _Walk:
         }
         self._consumers: dict[NodeId, list[tuple[Operation, InputField]]] = {}
         for operation in self.operations.values():
-            for input_field in inputs_of(operation):
+            for input_field in dict.fromkeys(inputs_of(operation)):
                 # Origins may be missing: `operations` can be those of one field (row-keys.md, Graph cells).
                 self._outputs.get(input_field.origin, {}).setdefault(input_field.name, "")
                 node = input_field.origin, input_field.name
@@ -183,7 +183,9 @@ class _Walk:
     def step_upstream(self, node: NodeId) -> None:
         producer = self.operations[node[0]]
         self.add_operation(producer)
-        for input_field in inputs_of(producer):
+        for input_field in dict.fromkeys(inputs_of(producer)):
+            if self._truncated:
+                return
             start = input_field.origin, input_field.name
             if self._follows(input_field) and self._connect(
                 (start, node, producer.name), input_field.influence
@@ -193,6 +195,8 @@ class _Walk:
     def step_downstream(self, node: NodeId) -> None:
         self.add_operation(self.operations[node[0]])
         for operation, input_field in self._consumers.get(node, ()):
+            if self._truncated:
+                return
             if not self._follows(input_field):
                 continue
             self.add_operation(operation)

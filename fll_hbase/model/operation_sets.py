@@ -12,7 +12,9 @@ from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs
 OPERATIONS_MAX = 10_000
 """With more operations the graph of a field is computed per query and not stored."""
 BITS_MAX = 2**28
-"""Operations times fields of datasets: with more, graphs are not stored either. They are 32 MiB of bits."""
+"""Operations times fields of datasets, each as often as it is used: with more, no graphs are stored either.
+
+They are 32 MiB of bits."""
 
 SetsByField: TypeAlias = dict[Dataset, dict[str, int]]
 """By dataset and field a set of operations: bit n is operation n of those sorted by name."""
@@ -30,9 +32,13 @@ def operations_by_field(operations: Sequence[Operation]) -> OperationSets:
 
     Both results are empty if there are more than OPERATIONS_MAX operations or BITS_MAX bits.
     """
-    reads = sum(len(operation.outputs) for operation in operations if isinstance(operation, Read))
+    reads = {
+        operation.name: len(operation.outputs) for operation in operations if isinstance(operation, Read)
+    }
+    used = sum(field.origin in reads for operation in operations for field in inputs_of(operation))
     writes = sum(len(operation.inputs) for operation in operations if isinstance(operation, Write))
-    if len(operations) > OPERATIONS_MAX or len(operations) * (reads + writes) > BITS_MAX:
+    fields = sum(reads.values()) + used + writes
+    if len(operations) > OPERATIONS_MAX or len(operations) * fields > BITS_MAX:
         return OperationSets({}, {})
     bit = {operation.name: 1 << number for number, operation in enumerate(operations)}
     ordered = topology.sort_operations(operations)
@@ -61,14 +67,17 @@ def _downstream_sets(ordered: Sequence[Operation], bit: dict[str, int]) -> SetsB
     downstream = dict(bit)
     # Outputs that nothing uses have a graph too: their READ alone.
     by_output: dict[str, dict[str, int]] = {
-        operation.name: {output.name: 0 for output in outputs_of(operation)} for operation in ordered
+        operation.name: {output.name: 0 for output in outputs_of(operation)}
+        for operation in ordered
+        if isinstance(operation, Read)
     }
     for operation in reversed(ordered):
         bits = downstream[operation.name]
         for field in inputs_of(operation):
             downstream[field.origin] |= bits
-            outputs = by_output[field.origin]
-            outputs[field.name] = outputs.get(field.name, 0) | bits
+            outputs = by_output.get(field.origin)
+            if outputs is not None:
+                outputs[field.name] = outputs.get(field.name, 0) | bits
     by_field: SetsByField = {}
     for operation in ordered:
         if isinstance(operation, Read):

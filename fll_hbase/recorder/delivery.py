@@ -23,8 +23,6 @@ from fll_hbase.retry import RetryPolicy
 from fll_hbase.spool import Spool, SpoolError, SpoolLimits, open_spool
 from fll_hbase.store.lineage_store import LineageStore
 
-RUNS_REMEMBERED = 1000
-
 _log = logging.getLogger("fll_hbase.recorder")
 
 
@@ -47,8 +45,6 @@ class Delivery:
         self._budget_seconds = budget_seconds
         self._spool_path = spool
         self._client: LineageClient | None = None
-        # The file of each run whose latest document is in the spool.
-        self._files: LRUCache[str, Path] = LRUCache(RUNS_REMEMBERED)
         self._spooled = self._lost = 0
         self._spool_failed = False
 
@@ -85,6 +81,12 @@ class Delivery:
     @cached_property
     def _settings(self) -> Settings:
         return config.from_environment()
+
+    @cached_property
+    def _files(self) -> LRUCache[str, Path]:
+        """The file of each run whose latest document is in the spool: as many as the spool may have."""
+        # A run that is not in here would have its next document sent past the earlier one.
+        return LRUCache(max(self._settings.spool_files_max, 1))
 
     @cached_property
     def _circuit(self) -> Circuit:
@@ -163,7 +165,8 @@ class Delivery:
         try:
             with spool.sending():
                 recorded = to_recorded(self._send(document))
-                spool.remove(path, earlier)
+                # The earlier one first: alone, it would be replayed over what was recorded.
+                spool.remove(earlier, path)
                 self._files.pop(run, None)
                 self._spooled -= 2
                 return recorded

@@ -27,7 +27,7 @@ from fll_hbase.tables import Cell, Put, Row
 _TypesByField: TypeAlias = dict[Dataset, dict[str, set[str]]]
 """By dataset and field the types that operations give; empty for none."""
 
-_RANGES = re.compile(rb"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*")
+_RANGES = re.compile(rb"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 
 
 @dataclass(frozen=True, slots=True)

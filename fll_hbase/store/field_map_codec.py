@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from fll_hbase.errors import CorruptRow
@@ -24,7 +25,7 @@ FORM = "2"
 FORM_1 = "1"
 """The older form, which is read and not written."""
 
-_SPANS = re.compile(r"([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?")
+_SPANS = re.compile(r"([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?")
 
 
 def decode_field_map(row: Row) -> FieldMap:
@@ -52,11 +53,18 @@ def encode_positions(positions: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
-def decode_positions(text: str, stop: int) -> tuple[int, ...]:
-    """Decode positions. Raises ValueError if any is not below `stop`, or if the text has another form."""
+def decode_positions(text: str, stop: int, *, count_max: int) -> tuple[int, ...]:
+    """Decode at most `count_max` positions.
+
+    Raises ValueError if any is not below `stop`, if there are more, or if the text has another form.
+    """
     if not _SPANS.fullmatch(text):
         raise ValueError(f"{text[:200]!r} is not a list of positions")
-    return tuple(_iter_positions(text, stop))
+    # One more than there may be: a corrupt cell must not exhaust memory.
+    positions = tuple(islice(_iter_positions(text, stop), count_max + 1))
+    if len(positions) > count_max:
+        raise ValueError(f"more than {count_max} positions")
+    return positions
 
 
 def _iter_positions(text: str, stop: int) -> Iterator[int]:
@@ -134,7 +142,8 @@ def _from_json(data: dict[str, Any]) -> FieldMap:
 def _copied_from_json(
     destination: Dataset, names: Sequence[str], positions: str, fields: int
 ) -> CopiedFields:
-    entry = CopiedFields(destination, tuple(names), decode_positions(positions, fields))
+    _check_names(names)
+    entry = CopiedFields(destination, tuple(names), decode_positions(positions, fields, count_max=len(names)))
     if len(entry.fields) != len(entry.positions):
         raise ValueError(f"{len(names)} copied fields have {len(entry.positions)} sources")
     return entry
@@ -145,13 +154,21 @@ def _set_from_json(texts: Sequence[str], fields: int, number: int) -> FieldSet:
     stops = (fields, fields, number, number)
     if len(texts) > len(stops):
         raise ValueError(f"a set has {len(texts)} members instead of {len(stops)}")
-    return FieldSet(*(decode_positions(text, stop) for text, stop in zip(texts, stops, strict=False)))
+    return FieldSet(
+        *(decode_positions(text, stop, count_max=stop) for text, stop in zip(texts, stops, strict=False))
+    )
 
 
 def _checked_number(number: Any, sets: Sequence[FieldSet]) -> int:
     """Return the number of a set. Raises IndexError if there is no such set."""
     _item(sets, number)
     return int(number)
+
+
+def _check_names(names: Sequence[object]) -> None:
+    """Raise ValueError for a name that is not text."""
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("a name is not text")
 
 
 def _item(items: Sequence[T], index: int) -> T:
@@ -170,6 +187,8 @@ def _destinations(data: dict[str, Any]) -> tuple[Dataset, ...]:
 
 
 def _fields(data: dict[str, Any]) -> tuple[DatasetField, ...]:
+    for _, _, names in data["sources"]:
+        _check_names(names)
     return tuple(
         DatasetField(source, name)
         for source, (_, _, names) in zip(_sources(data), data["sources"], strict=True)
@@ -186,20 +205,21 @@ def _generated(data: dict[str, Any], destinations: Sequence[Dataset]) -> tuple[D
 def _from_form_1(data: dict[str, Any]) -> FieldMap:
     """Read form 1, in which each set of fields is a hex number whose bit n is source field n."""
     destinations = _destinations(data)
+    fields = _fields(data)
     sets: dict[FieldSet, int] = {}
 
     def number_of(direct: str, indirect: str) -> int:
-        field_set = FieldSet(_bit_positions(direct), _bit_positions(indirect))
+        field_set = FieldSet(_bit_positions(direct, len(fields)), _bit_positions(indirect, len(fields)))
         return sets.setdefault(field_set, len(sets))
 
     derived = tuple(
-        DerivedFields(destinations[index], tuple(names), number_of(direct, indirect))
+        DerivedFields(_item(destinations, index), tuple(names), number_of(direct, indirect))
         for index, names, direct, indirect in data["flows"]
     )
-    dataset_wide = tuple((destinations[index], number_of("0", bits)) for index, bits in data["whole"])
+    dataset_wide = tuple((_item(destinations, index), number_of("0", bits)) for index, bits in data["whole"])
     dropped = number_of(*data["dropped"]) if data["dropped"] != ["0", "0"] else None
     return FieldMap(
-        fields=_fields(data),
+        fields=fields,
         sources=_sources(data),
         destinations=destinations,
         sets=tuple(sets),
@@ -208,12 +228,15 @@ def _from_form_1(data: dict[str, Any]) -> FieldMap:
         generated=_generated(data, destinations),
         dropped=dropped,
         dataset_wide=dataset_wide,
-        read_without_fields=tuple(_sources(data)[index] for index in data["unread"]),
-        written_without_fields=tuple(destinations[index] for index in data["unwritten"]),
+        read_without_fields=tuple(_item(_sources(data), index) for index in data["unread"]),
+        written_without_fields=tuple(_item(destinations, index) for index in data["unwritten"]),
     )
 
 
-def _bit_positions(text: str) -> tuple[int, ...]:
-    """Return the bits that are set in a hex number."""
-    digits = bin(int(text, 16))[:1:-1]
+def _bit_positions(text: str, stop: int) -> tuple[int, ...]:
+    """Return the bits that are set in a hex number. Raises ValueError if any is not below `stop`."""
+    bits = int(text, 16)
+    if bits < 0 or bits.bit_length() > stop:
+        raise ValueError("a set has a bit for no field")
+    digits = bin(bits)[:1:-1]
     return tuple(match.start() for match in re.finditer("1", digits))

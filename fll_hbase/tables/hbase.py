@@ -21,7 +21,7 @@ from fll_hbase.tables import hbase_schema, thrift_scans
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
-from fll_hbase.tables.thrift_pool import HBaseServerError, ThriftPool
+from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,8 @@ class HbaseTable:
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
         # A quarter of the connections, so that one query with many scans leaves some for others.
-        self._scan_threads = max(connections_max // 4, 1)
+        # Below STUCK_MAX: one slow query must not look like a gateway that hangs.
+        self._scan_threads = min(max(connections_max // 4, 1), STUCK_MAX - 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import os
@@ -20,6 +21,7 @@ import pytest
 from gunicorn.glogging import Logger
 from raw_http import Server, answer, head
 from waitress import wasyncore
+from waitress.buffers import OverflowableBuffer
 
 from api.http.event_loop import EventLoop
 from api.http.server import GRACEFUL_SECONDS, HttpServer
@@ -139,10 +141,6 @@ def test_a_long_answer_in_many_pieces_arrives_as_it_was_sent() -> None:
 
 
 def test_connections_beyond_the_limit_replace_silent_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hello(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        start_response("200 OK", [("Content-Length", "5")])
-        return [b"hello"]
-
     monkeypatch.setattr("api.http.server.CONNECTIONS_MAX", 5)
     with serving(hello) as server:
         silent = [server.connected() for _ in range(20)]
@@ -255,3 +253,98 @@ def test_slow_heads_are_refused(monkeypatch: pytest.MonkeyPatch, rest: bytes) ->
         connection.sendall(rest)
         raw = b"".join(iter(lambda: connection.recv(1_000), b""))
     assert raw.startswith(b"HTTP/1.0 408 Request Timeout") if rest else not raw
+
+
+def hello(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [("Content-Length", "5")])
+    return [b"hello"]
+
+
+def test_urgent_data_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(hello) as server, server.connected() as connection, caplog.at_level(logging.INFO):
+        connection.send(b"!", socket.MSG_OOB)
+        time.sleep(0.2)
+        assert server.get("/x").body == b"hello"
+    # An event that nothing handles would be logged each time.
+    assert len(caplog.records) < 10
+
+
+def test_requests_sent_ahead_wait_while_answers_are_not_read() -> None:
+    calls = []
+
+    def large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        calls.append(environ["PATH_INFO"])
+        start_response("200 OK", [("Content-Length", str(2**20))])
+        return [b"x" * 2**20]
+
+    with serving(large) as server, server.connected() as connection:
+        connection.sendall(head("GET", "/x", Connection="keep-alive") * 99 + head("GET", "/x"))
+        time.sleep(0.5)
+        # The buffers of the system take some; the server collects an answer or two beyond them.
+        assert len(calls) < 50
+        with connection.makefile("rb") as answers:
+            received = answers.read()
+    assert received.count(b"HTTP/1.1 200 OK") == len(calls) == 100
+
+
+def test_a_request_that_expects_100_is_complete_without_a_body() -> None:
+    heads = []
+
+    def note(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        heads.append((environ["PATH_INFO"], environ.get("HTTP_X_A"), environ["HTTP_HOST"]))
+        return hello(environ, start_response)
+
+    first = head("GET", "/a", Connection="keep-alive", Expect="100-continue", X_A="secret")
+    with serving(note) as server, server.connected() as connection:
+        connection.sendall(first + head("GET", "/b"))
+        with connection.makefile("rb") as answers:
+            received = answers.read()
+    assert heads == [("/a", "secret", "localhost"), ("/b", None, "localhost")]
+    assert received.count(b"200 OK") == 2
+
+
+def test_a_request_behind_another_gets_its_100() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def echo(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] == "GET":
+            begun.set()
+            go_on.wait(10)
+            return hello(environ, start_response)
+        start_response("200 OK", [("Content-Length", "2")])
+        return [environ["wsgi.input"].read()]
+
+    with serving(echo) as server, server.connected() as connection:
+        connection.sendall(head("GET", "/a", Connection="keep-alive"))
+        assert begun.wait(10)
+        connection.sendall(head("POST", "/b", Content_Length="2", Expect="100-continue"))
+        time.sleep(0.2)
+        go_on.set()
+        with connection.makefile("rb") as answers:
+            received = b""
+            while b"100 Continue" not in received:
+                line = answers.readline()
+                assert line, received
+                received += line
+            connection.sendall(b"ab")
+            received += answers.read()
+    assert received.index(b"hello") < received.index(b"100 Continue")
+    assert received.endswith(b"ab")
+
+
+def test_an_answer_that_no_file_takes_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Length", str(2**25))])
+        return (b"x" * 2**16 for _ in range(2**9))
+
+    def full(self: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with serving(large) as server, server.connected() as connection:
+        with monkeypatch.context() as patched:
+            patched.setattr(OverflowableBuffer, "_set_large_buffer", full)
+            connection.sendall(head("GET", "/x", Connection="keep-alive"))
+            time.sleep(0.5)
+            with connection.makefile("rb") as answers:
+                assert len(answers.read()) < 2**25
+        assert len(server.get("/x").body) == 2**25

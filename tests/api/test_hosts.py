@@ -154,3 +154,8 @@ def test_every_route_documents_421_and_every_change_403() -> None:
             if method in ("get", "post", "patch", "delete"):
                 assert "421" in operation["responses"]
                 assert method == "get" or "requestBody" not in operation or "403" in operation["responses"]
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "localhost.", "Localhost", "127.0.0.1", "::1"])
+def test_every_spelling_of_this_machine_is_loopback(host: str) -> None:
+    assert is_loopback(host)

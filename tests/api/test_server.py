@@ -185,6 +185,9 @@ class TestRefusals:
             (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
             (b"GET / HTTP/1.1\r\nX: " + b"x" * 2**17 + b"\r\n\r\n", 431),
             (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 2**15, 400),
+            (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", 400),
+            (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", 400),
+            (b"POST / HTTP/1.1\r\nContent-Length: " + b"1" * 5_000 + b"\r\n\r\n", 400),
         ],
     )
     def test_a_request_that_cannot_be_read(self, server: Server, raw: bytes, status: int) -> None:

@@ -246,9 +246,9 @@ def test_beyond_a_number_of_operations_no_graph_cells_are_made() -> None:
 
 def test_operations_and_fields_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     operations = lineage.build_lineage(all_to_all(4, 10)).operations
-    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 20)
+    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 30)
     assert all(operations_by_field(operations))
-    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 20 - 1)
+    monkeypatch.setattr(operation_sets_module, "BITS_MAX", 6 * 30 - 1)
     assert operations_by_field(operations) == ({}, {})
 
 
@@ -366,3 +366,19 @@ def identity(operation: Operation) -> tuple[object, ...]:
     end = getattr(operation, "source", None) or getattr(operation, "destination", None)
     head = operation.name, type(operation), operation.description, end
     return (*head, inputs_of(operation), outputs_of(operation))
+
+
+@pytest.mark.parametrize("walk", [operation_graph.upstream_graph, operation_graph.downstream_graph])
+def test_an_input_that_is_listed_many_times_counts_once(walk: Callable[..., OperationGraph]) -> None:
+    def repeated(times: int) -> list[Operation]:
+        outputs = tuple(Field(f"o{number}") for number in range(100))
+        return [
+            Read("read", "", A, "", (Field("x"),)),
+            Transform("t", "", (InputField("read", "x"),) * times, outputs),
+            Write("write", "", B, "", tuple(InputField("t", output.name) for output in outputs)),
+        ]
+
+    field = DatasetField(B, "o1") if walk is operation_graph.upstream_graph else DatasetField(A, "x")
+    once, often = repeated(1), repeated(1_000)
+    assert walk(often, field).connections == walk(once, field).connections
+    assert count_calls(lambda: walk(often, field)) < count_calls(lambda: walk(once, field)) + 10 * 1_000

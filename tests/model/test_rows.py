@@ -132,7 +132,7 @@ def test_sets_of_numbers_are_ranges() -> None:
     assert content_rows.encode_ranges(2**10_000 - 1) == b"0-9999"
 
 
-@pytest.mark.parametrize("value", [b"", b"x", b"1,", b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
+@pytest.mark.parametrize("value", [b"", b"x", b"1,", b"1" * 5_000, b"-1", b"1-2-3", b"\xff", b"0x1", b"1.5"])
 def test_what_is_no_set_of_numbers_is_corrupt(value: bytes) -> None:
     with pytest.raises(CorruptRow, match="operation numbers"):
         list(content_rows.decode_ranges(Cell(value, 0)))
@@ -291,6 +291,12 @@ def test_content_is_the_same_only_where_every_operation_is(
         b"\xff",
         b'{"sources":[]}',
         b'{"sources":[["a"]],"destinations":[],"flows":[],"dropped":["0","0"]}',
+        b'{"sources":[["n","a",["x"]]],"destinations":[["n","b"]],"flows":[[0,["y"],"2","0"]],"generated":[],'
+        b'"dropped":["0","0"],"whole":[],"unread":[],"unwritten":[]}',
+        b'{"sources":[["n","a",["x"]]],"destinations":[["n","b"]],"flows":[[0,["y"],"-1","0"]],"generated":[],'
+        b'"dropped":["0","0"],"whole":[],"unread":[],"unwritten":[]}',
+        b'{"sources":[["n","a",["x"]]],"destinations":[["n","b"]],"flows":[[-1,["y"],"1","0"]],"generated":[],'
+        b'"dropped":["0","0"],"whole":[],"unread":[],"unwritten":[]}',
     ],
 )
 def test_what_is_no_field_map_is_corrupt(value: bytes) -> None:
@@ -325,6 +331,10 @@ def test_lineages_are_the_same_only_if_their_edges_are(
         ("copied", [[0, ["x"], "9"]]),
         ("copied", [[0, ["x"], "0-99999999999"]]),
         ("copied", [[0, ["x", "y"], "0"]]),
+        ("copied", [[0, ["x"], "0,0,0"]]),
+        ("copied", [[0, [5], "0"]]),
+        ("sets", [["0,0,0"]]),
+        ("sources", [["ns", "a", [5]]]),
         ("derived", [[0, ["x"], 0]]),
         ("derived", [[0, ["x"], -1]]),
         ("sets", [["1"]]),

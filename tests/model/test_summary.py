@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
@@ -315,3 +316,39 @@ def test_the_field_map_ignores_the_order_of_operations(
 ) -> None:
     shuffled = data.draw(st.permutations(operations))
     assert lineage.build_lineage(shuffled) == lineage.build_lineage(operations)
+
+
+@given(infos())
+def test_all_relations_are_those_of_each_end(info: FieldLineageInfo) -> None:
+    expected = DatasetLineageSet({})
+    for end_point in FEW_END_POINTS:
+        for backward in (True, False):
+            expected = expected.merge(relations_of(info, end_point, backward=backward))
+    assert field_relations.all_relations(info.field_map, pairs_max=MANY) == expected
+
+
+@pytest.mark.parametrize("backward", [True, False])
+def test_influences_on_whole_datasets_count_as_pairs(backward: bool) -> None:
+    names = [f"f{number}" for number in range(20)]
+    inputs = tuple(InputField("read", name, Influence.INDIRECT) for name in names)
+    info = lineage.build_lineage(
+        [
+            Read("read", "", A, "", tuple(map(Field, names))),
+            Write("write", "", B, "", (InputField("read", "f0"), *inputs)),
+        ]
+    )
+    cut = relations_of(info, B if backward else A, backward=backward, pairs_max=5)
+    assert (cut.truncated, cut.size) == (True, 5)
+    assert cut.by_datasets.keys() == {(A, B)}
+    only = relations_of(info, B if backward else A, backward=backward, pairs_max=1)
+    assert (only.truncated, only.size) == (True, 1)
+    assert not relations_of(info, B if backward else A, backward=backward, pairs_max=21).truncated
+
+
+@given(infos(), st.integers(0, 6))
+def test_a_relation_that_is_cut_has_the_first_pairs(info: FieldLineageInfo, pairs_max: int) -> None:
+    for relation in all_relations(info, backward=True):
+        cut = relation.cut(pairs_max)
+        assert cut.size == min(relation.size, pairs_max)
+        assert cut.merge(relation) == relation
+        assert relation.cut(relation.size) == relation

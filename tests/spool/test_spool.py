@@ -247,3 +247,21 @@ def test_a_directory_that_vanished_is_reported(spool: Spool) -> None:
         spool.write(b"x")
     with pytest.raises(SpoolError, match="cannot be read: No such file"):
         spool.documents()
+
+
+def test_a_document_that_is_reported_as_lost_is_not_replayed(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synchronize = os.fsync
+
+    def fail_for_directories(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(5, "input/output error")
+        synchronize(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail_for_directories)
+        with pytest.raises(SpoolError):
+            spool.write(b"document")
+    assert spool.documents() == []
+    assert {path.name for path in spool.path.iterdir()} == {MARKER}

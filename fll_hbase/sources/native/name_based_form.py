@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fll_hbase.errors import ErrorList, FieldError
+from fll_hbase.errors import ErrorList, FieldError, TooLarge
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
 from fll_hbase.model.unique_names import UniqueNames
 from fll_hbase.sources.native.shared_members import read_dataset, read_field
 from fll_hbase.sources.validation import Validator, child_path, items_with_path
+
+SOURCE_FIELDS_MAX = 100_000
+"""Fields that one operation may read: it couples each of its outputs with a field of each of its sources."""
 
 
 def read(
@@ -76,6 +79,7 @@ def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: 
     if len(operation_inputs.sources) == 1 and not operation_inputs.fields:
         flow.operations.append(Read(name, description, *operation_inputs.sources[0], outputs))
     else:
+        _check_size(own_name, len(operation_inputs.sources), len(outputs))
         inputs = list(operation_inputs.inputs)
         for source in operation_inputs.sources:
             read_name = flow.names.assign(f"{name}.read")
@@ -86,6 +90,13 @@ def _add(validator: Validator, flow: _Flow, item: object, path: str, namespace: 
         for dropped in operation_inputs.fields:
             flow.alive.pop(dropped, None)
     flow.add_outputs(name, outputs)
+
+
+def _check_size(name: str, sources: int, outputs: int) -> None:
+    """Raise TooLarge for an operation whose sources, each with all outputs, have too many fields."""
+    if sources * outputs > SOURCE_FIELDS_MAX:
+        size = f"{sources} sources with {outputs} outputs each"
+        raise TooLarge(f"operation {name!r} has {size}, the limit is {SOURCE_FIELDS_MAX} fields; split it")
 
 
 @dataclass(slots=True)

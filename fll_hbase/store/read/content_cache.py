@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial, wraps
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -162,6 +163,10 @@ class ContentCache:
                 self.field_map(checksum), dataset, backward=backward, pairs_max=self._pairs_max
             )
             union = union.merge(relations)
+            if union.size > self._pairs_max:
+                # More than the answer may have: what further contents would add is cut anyway.
+                union = replace(union, truncated=True)
+                break
         pairs = sum(
             len(relation.direct) + len(relation.indirect) + _PAIRS_PER_DATASET_PAIR
             for relation in union.by_datasets.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from fll_hbase import deadline
@@ -73,10 +74,11 @@ def _collect(
             # Here, because a hop whose contents are all cached never waits for the store.
             deadline.check()
             for relation in relations.by_datasets.values():
-                pairs += len(relation.direct) + len(relation.indirect) + len(relation.dataset_wide)
-                if pairs > pairs_max:
+                if pairs + relation.size > pairs_max:
                     truncated_by.add(f"pairs_max={pairs_max}")
+                    entries += _cut(LineageEntry(relation, hop, direction), pairs_max - pairs)
                     return
+                pairs += relation.size
                 entries.append(LineageEntry(relation, hop, direction))
                 neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
                 # Generated and dropped fields have no dataset on the other side.
@@ -89,6 +91,11 @@ def _collect(
             break
     if frontier and level > level_max:
         truncated_by.add(f"level_max={level_max}")
+
+
+def _cut(entry: LineageEntry, pairs_max: int) -> list[LineageEntry]:
+    """Return an entry with the first pairs only, nothing if there may be none."""
+    return [replace(entry, relation=entry.relation.cut(pairs_max))] if pairs_max else []
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:
