@@ -315,7 +315,17 @@ class TestBounds:
         record_new(client, copying("a", "c", "z", run=run("r2")))
         answer = client.get(target)
         assert answer.headers["Truncated"] == "true"
-        assert sum(len(entry["fieldmap"]) for entry in answer.json) <= 5
+        assert sum(len(entry["fieldmap"]) for entry in answer.json) == 5
+
+    def test_one_pair_too_many_leaves_the_others(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(pairs_max=4))
+        inputs = [*input_fields("read", *"uvwx"), {"origin": "read", "name": "y", "influence": "indirect"}]
+        operations = [reading("read", "a", *"uvwxy"), writing("write", "b", *inputs)]
+        record_new(client, {"run": run(), "operations": operations})
+        answer = client.get(path("ns1", "endpoints", "a", "fields", "lineage", **ALL))
+        assert (answer.headers["Truncated"], answer.headers["Truncated-By"]) == ("true", "pairs_max=4")
+        (entry,) = answer.json
+        assert [pair["from"] for pair in entry["fieldmap"]] == [*"uvwx"]
 
     def test_the_bound_of_connections(self, make_client: MakeClient) -> None:
         fields = [f"f{number}" for number in range(10)]

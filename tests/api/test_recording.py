@@ -527,3 +527,15 @@ def test_what_was_recorded_is_known_at_once(client: FlaskClient) -> None:
         {"namespace": "ns1", "name": "people"},
         {"namespace": "ns1", "name": "user_data", "description": "…"},
     ]
+
+
+def test_an_operation_of_the_first_design_with_too_many_source_fields_is_413(client: FlaskClient) -> None:
+    document = first_design()
+    sources = [{"source": {"name": f"s{number}"}} for number in range(401)]
+    outputs = [f"o{number}" for number in range(250)]
+    document["operations"] = [{"name": "join", "inputs": sources, "outputs": outputs}]
+    answer = record(client, document)
+    assert answer.status_code == 413
+    assert "operation 'join' has 401 sources with 250 outputs each" in answer.json["detail"]
+    document["operations"][0]["inputs"] = sources[:400]
+    record_new(client, document)

@@ -93,6 +93,16 @@ def test_a_document_that_is_too_large_is_set_aside(
     assert list(runs("--store", store)) == ["small"]
 
 
+def test_the_line_end_is_no_part_of_a_document(
+    tmp_path: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(spool, document("exact"))
+    (written,) = spool.documents()
+    monkeypatch.setenv("FLL_DOCUMENT_BYTES_MAX", str(len(written.read_bytes().rstrip(b"\n"))))
+    result = fll("replay", str(spool.path), "--store", f"sqlite:///{tmp_path}/store.db")
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(1, 0, 0, 0))
+
+
 def test_what_was_acknowledged_and_not_removed_is_recorded_once(tmp_path: Path, spool: Spool) -> None:
     paths = fill(spool, *(document(str(number)) for number in range(5)))
     store = f"sqlite:///{tmp_path}/store.db"
