@@ -97,7 +97,9 @@ def recorded_events() -> FlaskClient:
         events = [line.strip() for line in lines]
     for begin in range(0, len(events), 1_000):
         sent = client.post(
-            "/api/v1/lineage/batch", data=b"[" + b",".join(events[begin : begin + 1_000]) + b"]"
+            "/api/v1/lineage/batch",
+            data=b"[" + b",".join(events[begin : begin + 1_000]) + b"]",
+            content_type="application/json",
         )
         assert sent.json["refused"] == 0
     return client
@@ -118,7 +120,10 @@ def test_what_an_agent_sent_comes_back_as_it_was(recorded_events: FlaskClient, p
     assert page.status_code == 200
     assert page.json
     again = create_app(empty()).test_client()
-    assert again.post("/api/v1/lineage/batch", data=page.data).json["refused"] == 0
+    assert (
+        again.post("/api/v1/lineage/batch", data=page.data, content_type="application/json").json["refused"]
+        == 0
+    )
     for question in ("fields/lineage?failed=true&", "runs?limit=10000&"):
         url = f"{path}/{question}start=0&end=now"
         assert again.get(url).json == recorded_events.get(url).json
