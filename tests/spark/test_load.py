@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from sources import datahub_messages
 
 from api import create_app
+from api.routes import blueprint
 from fll_hbase import sample
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.spark.jobs.load import PARQUET
@@ -87,9 +88,13 @@ def test_the_sample_makes_the_rows_of_a_real_server(loads: Loads, tmp_path: Path
     assert loads.rows() == rows(sent)
 
 
-def test_what_an_agent_sent_makes_the_rows_of_one_request(loads: Loads) -> None:
+def test_what_an_agent_sent_makes_the_rows_of_one_request(
+    loads: Loads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = open_table("sqlite:///:memory:")
     sent = events()
+    # A larger request is recorded in parts, each of which leaves the commit records of its events.
+    monkeypatch.setattr(blueprint, "PART_DOCUMENTS", len(sent))
     answer = create_app(LineageStore(table)).test_client().post("/api/v1/lineage/batch", json=sent)
     assert answer.json["summary"]["successful"] == len(sent) == 2_724
     assert loads.load(EVENTS).counts.read == len(sent)
