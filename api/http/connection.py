@@ -30,6 +30,8 @@ SEND_BYTES = 2**16
 UNSENT_BYTES_MAX = 2**20
 """With more bytes of answers that the client does not take, its next request waits."""
 
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
 IDLE_SECONDS = 75.0
 """How long a connection may be silent: without a request, or without taking any of its answer."""
 
@@ -67,7 +69,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         # A snapshot: a request thread may send all of it between this call and that of `readable`, and the
         # connection would wait for nothing any more.
         self.is_sending = bool(self.total_outbufs_len)
-        return self.is_sending or self.will_close or self.close_when_flushed
+        # Paused, too: the event loop may have sent everything just before the thread paused.
+        return self.is_sending or self.is_paused or self.will_close or self.close_when_flushed
 
     def readable(self) -> bool:
         """Return whether the event loop reads: also one request ahead, to notice that the client leaves."""
@@ -134,6 +137,16 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         except Exception:  # noqa: BLE001 (whatever the app raises is a 500, and logged)
             self._fail(task)
         self._finish(task)
+
+    def send_continue(self) -> None:
+        """Let the client send the body that it keeps back; never closes, as waitress's own method may."""
+        if self.request is not None:
+            self.request.expect_continue = False
+        self.sent_continue = True
+        with self.outbuf_lock:
+            self.outbufs[-1].append(CONTINUE)
+            self.total_outbufs_len += len(CONTINUE)
+            self._send()
 
     def write_soon(self, data: bytes) -> int:
         """Add to the answer; never waits for the client."""

@@ -166,7 +166,7 @@ def dataset_relations(
     """Return the lineage of `dataset`: as destination if `backward`, else as source.
 
     At most `pairs_max` field pairs are built, and about STEPS_MAX sets entered; `truncated` is set if there
-    are more. The dataset pairs are complete even then.
+    are more. The dataset pairs are complete even then, up to twice as many sets.
     """
     builder = _Builder(field_map, pairs_max)
     if backward:

@@ -23,6 +23,7 @@ from raw_http import Server, answer, head
 from waitress import wasyncore
 from waitress.buffers import OverflowableBuffer
 
+from api.http.connection import Connection
 from api.http.event_loop import EventLoop
 from api.http.server import GRACEFUL_SECONDS, HttpServer
 from api.http.worker import HttpWorker
@@ -348,3 +349,10 @@ def test_an_answer_that_no_file_takes_ends_the_connection(monkeypatch: pytest.Mo
             with connection.makefile("rb") as answers:
                 assert len(answers.read()) < 2**25
         assert len(server.get("/x").body) == 2**25
+
+
+def test_a_paused_connection_is_continued_even_if_nothing_is_left_to_send() -> None:
+    sent_meanwhile = SimpleNamespace(
+        total_outbufs_len=0, is_paused=True, will_close=False, close_when_flushed=False
+    )
+    assert Connection.writable(sent_meanwhile)
