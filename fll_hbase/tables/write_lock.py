@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 
 PATIENT_THREADS_MAX = 4
 """Threads that wait for their whole timeout; further ones give up early while the lock makes no progress."""
@@ -41,9 +40,7 @@ class WriteLock:
                 yield
                 return
             file = self._open_file(self._path)
-            # After a timeout the background thread may still acquire the lock, so the file is abandoned.
             if not file.lock(deadline - time.monotonic()):
-                self._file = None
                 raise TimeoutError(f"other processes held the write lock for {timeout_seconds:.3g} s")
             self._last_progress = time.monotonic()
             try:
@@ -87,44 +84,56 @@ class WriteLock:
 
 
 class _LockFile:
-    """flock(2) with a timeout: a background thread waits and can be abandoned."""
+    """flock(2) with a timeout: one background thread waits for the lock, as long as that takes.
+
+    A lock that it gets when nobody wants it any more, it gives back, so that a timeout leaves nothing behind.
+    """
 
     def __init__(self, path: str) -> None:
         self.pid = os.getpid()
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._waits: SimpleQueue[threading.Event | None] = SimpleQueue()
-        self._waiter: threading.Thread | None = None
+        self._changed = threading.Condition()
+        self._wanted = self._locked = self._waiting = self._closed = False
 
     def lock(self, seconds: float) -> bool:
-        """Return whether the lock was acquired in time; if not, this file must not be used again."""
-        # The common case needs no thread. flock itself has no timeout.
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if self._waiter is None:
-                self._waiter = threading.Thread(target=self._wait, name="lock-file", daemon=True)
-                self._waiter.start()
-        had = threading.Event()
-        self._waits.put(had)
-        if had.wait(max(seconds, 0)):
-            return True
-        self._waits.put(None)
-        return False
+        """Return whether the lock was acquired in time; only one thread may call this at a time."""
+        with self._changed:
+            # The common case needs no thread. While ours waits, this would share its lock.
+            if not self._waiting and self._lock_at_once():
+                return True
+            self._wanted = True
+            if not self._waiting:
+                threading.Thread(target=self._wait, name="lock-file", daemon=True).start()
+                self._waiting = True
+            locked = self._changed.wait_for(lambda: self._locked, max(seconds, 0))
+            self._wanted = self._locked = False
+            return locked
 
     def unlock(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        # With a waiter the descriptor is still in use by its thread, which closes it.
-        if self._waiter is None:
-            os.close(self._descriptor)
-        else:
-            self._waits.put(None)
+        with self._changed:
+            self._closed = True
+            # While the thread waits, it needs the descriptor; it closes it.
+            if not self._waiting:
+                os.close(self._descriptor)
+
+    def _lock_at_once(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def _wait(self) -> None:
-        """Acquire locks for `lock`. Closing the descriptor releases a lock that was acquired too late."""
-        while (had := self._waits.get()) is not None:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-            had.set()
-        os.close(self._descriptor)
+        # flock itself has no timeout.
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        with self._changed:
+            self._waiting = False
+            self._locked = self._wanted
+            self._changed.notify()
+            if not self._wanted:
+                self.unlock()
+            if self._closed:
+                os.close(self._descriptor)

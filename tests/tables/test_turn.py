@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -163,6 +164,29 @@ def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
     while not is_free(first):
         assert time.monotonic() < deadline
     assert is_free(second)
+
+
+def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
+    first, second = WriteLock(lock), WriteLock(lock)
+    with first.acquire(LONG):
+        for _ in range(5):
+            with pytest.raises(TimeoutError), second.acquire(0.01):
+                pass
+        assert [thread.name for thread in threading.enumerate()].count("lock-file") == 1
+        open_files = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
+        assert open_files.count(os.path.realpath(lock)) == 2, "one for each lock"
+        waiting = threading.Thread(target=acquire_once, args=(second,))
+        waiting.start()
+    waiting.join(LONG)
+    assert not waiting.is_alive(), "the thread that waited since the first timeout hands its lock over"
+    assert is_free(first)
+    second.close()
+    first.close()
+
+
+def acquire_once(lock: WriteLock) -> None:
+    with lock.acquire(LONG):
+        pass
 
 
 def test_a_process_holds_what_another_cannot_have(lock: str) -> None:
