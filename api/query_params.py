@@ -26,14 +26,13 @@ _INDIRECT = {"description": "Include indirect dependencies"}
 
 
 class TimeParam(ma.fields.String):
-    """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as the text, which WindowParams converts."""
+    """Epoch seconds, ISO 8601 or `now` arithmetic; loaded as exact seconds since 1970."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         try:
-            time_window.parse_seconds(str(value), now_ms=now_ms())
+            return time_window.parse_seconds(str(value), now_ms=now_ms())
         except ValueError as error:
             raise ValidationError(str(error)) from error
-        return str(value)
 
 
 class CountParam(ma.fields.Integer):
@@ -85,14 +84,14 @@ class WindowParams(NoParams):
         # A time that could not be parsed is missing here, and is reported already.
         if "start" in data and "end" in data:
             try:
-                time_window.parse_window(data["start"], data["end"], now_ms=now_ms())
+                time_window.to_window(data["start"], data["end"], now_ms=now_ms())
             except InvalidQuery as error:
                 raise ValidationError({item.path: [item.detail] for item in error.errors}) from error
 
     @ma.post_load
     def _load_window(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         start, end = data.pop("start"), data.pop("end")
-        return {**data, "window": time_window.parse_window(start, end, now_ms=now_ms())}
+        return {**data, "window": time_window.to_window(start, end, now_ms=now_ms())}
 
 
 class WindowWithFailedParams(WindowParams):

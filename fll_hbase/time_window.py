@@ -34,25 +34,36 @@ def parse_window(start: str | None, end: str | None, *, now_ms: int) -> Window:
     is after `end`.
     """
     errors: list[FieldError] = []
-    times = []
-    for name, text in (("start", start or DEFAULT_START), ("end", end or DEFAULT_END)):
-        try:
-            times.append(parse_seconds(text, now_ms=now_ms))
-        except ValueError as error:
-            errors.append(FieldError(name, str(error)))
-    # Exact times, before rounding: an `end` that is less than a millisecond too early is an error too.
-    if not errors and times[0] > times[1]:
-        errors.append(_order_error(start or DEFAULT_START, end or DEFAULT_END))
+    times: dict[str, Fraction] = {}
+    for name, text in (("start", start), ("end", end)):
+        if text:
+            try:
+                times[name] = parse_seconds(text, now_ms=now_ms)
+            except ValueError as error:
+                errors.append(FieldError(name, str(error)))
     if errors:
         raise InvalidQuery(errors)
-    return Window(_milliseconds(times[0]), _milliseconds(times[1]))
+    return to_window(times.get("start"), times.get("end"), now_ms=now_ms)
 
 
-def _order_error(start: str, end: str) -> FieldError:
-    """Return the error of a start after the end, at the one of them that has not its default."""
-    if end != DEFAULT_END and start == DEFAULT_START:
+def to_window(start: Fraction | None, end: Fraction | None, *, now_ms: int) -> Window:
+    """Return the window between two times in seconds; the defaults are those of `parse_window`.
+
+    Raises InvalidQuery if `start` is after `end`.
+    """
+    first = parse_seconds(DEFAULT_START, now_ms=now_ms) if start is None else start
+    last = parse_seconds(DEFAULT_END, now_ms=now_ms) if end is None else end
+    # Exact times, before rounding: an `end` that is less than a millisecond too early is an error too.
+    if first > last:
+        raise InvalidQuery([_order_error(start, end)])
+    return Window(_milliseconds(first), _milliseconds(last))
+
+
+def _order_error(start: Fraction | None, end: Fraction | None) -> FieldError:
+    """Return the error of a start after the end, at the one of them that was given."""
+    if start is None:
         return FieldError("end", f"is before the default start, {DEFAULT_START}; give `start`, too")
-    if end == DEFAULT_END:
+    if end is None:
         return FieldError("start", f"is after the default end, {DEFAULT_END}; give `end`, too")
     return FieldError("start", "is after end")
 
@@ -61,7 +72,8 @@ def parse_seconds(text: str, *, now_ms: int) -> Fraction:
     """Return a time as exact seconds since 1970. Raises ValueError for other texts and times before 1970."""
     if _SECONDS.fullmatch(text):
         # A fraction, because a float has too few digits for the milliseconds of late starts.
-        return Fraction(text)
+        whole, _, decimals = text.partition(".")
+        return Fraction(int(whole + decimals), 10 ** len(decimals))
     if match := _ISO.fullmatch(text):
         seconds = _iso_seconds(match)
     elif match := _NOW.fullmatch(text):
