@@ -64,6 +64,7 @@ def host_name(authority: str) -> str:
         return ""
 
 
+@lru_cache(maxsize=256)
 def _is_address(name: str) -> bool:
     try:
         ip_address(name)

@@ -10,6 +10,7 @@ from flask import Flask
 from api import problems, responses
 from api.allowed_hosts import register_host_check
 from api.budget import RequestBudget
+from api.direct_routes import DirectRoutes
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
@@ -98,8 +99,8 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
-    routed = RawPath(app.wsgi_app)
-    app.wsgi_app = RequestBudget(routed, seconds=settings.request_seconds)  # type: ignore[method-assign]
+    direct = DirectRoutes(RawPath(app.wsgi_app), store, app.extensions["fll-reader"], settings)
+    app.wsgi_app = RequestBudget(direct, seconds=settings.request_seconds)  # type: ignore[method-assign]
     return app
 
 

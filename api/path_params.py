@@ -78,14 +78,19 @@ class NameConverter(BaseConverter):
 
     def to_python(self, value: str) -> str:
         """Return the name in a segment. Raises InvalidName if it is empty, too long or cannot be decoded."""
+        return self.decode(value)
+
+    @classmethod
+    def decode(cls, segment: str) -> str:
+        """Return the name in a segment. Raises InvalidName."""
         try:
-            name = decode_percent(value)
+            name = decode_percent(segment)
         except ValueError as error:
-            raise InvalidName([FieldError(self.label, str(error))]) from error
+            raise InvalidName([FieldError(cls.label, str(error))]) from error
         if not name:
-            raise InvalidName([FieldError(self.label, "must not be empty")])
-        if len(name.encode()) > self.bytes_max:
-            raise InvalidName([FieldError(self.label, f"is longer than {self.bytes_max} bytes")])
+            raise InvalidName([FieldError(cls.label, "must not be empty")])
+        if len(name.encode()) > cls.bytes_max:
+            raise InvalidName([FieldError(cls.label, f"is longer than {cls.bytes_max} bytes")])
         return name
 
     def to_url(self, value: str) -> str:

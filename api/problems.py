@@ -39,10 +39,9 @@ def problem_body(error: LineageError) -> Json:
 
 def register_error_handlers(app: Flask) -> None:
     """Register handlers on the app that answer every error with a problem."""
-    app.register_error_handler(LineageError, _lineage_error)
     app.register_error_handler(HTTPException, _http_error)
     # Without it Flask answers HTML to anything unforeseen.
-    app.register_error_handler(Exception, _unexpected_error)
+    app.register_error_handler(Exception, _error)
 
 
 def status_problem(status: HTTPStatus, detail: str) -> Json:
@@ -61,19 +60,29 @@ def not_found_problem(detail: str) -> Response:
     return _http_error(RouteNotFound(detail))
 
 
-def _lineage_error(error: LineageError) -> Response:
+def error_response(error: Exception, *, request_id: str, retry_after_seconds: int) -> Response:
+    """Return an error as a response; the log has those of the server, with the id of the request."""
+    if not isinstance(error, LineageError):
+        # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
+        _log.error("request %s: unexpected error", request_id, exc_info=error)
+        return _response(internal_problem(request_id))
     # Errors of the client are in its answer; those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.error("request %s: %s: %s", g.get("request_id", ""), type(error).__name__, error)
+        _log.error("request %s: %s: %s", request_id, type(error).__name__, error)
     response = _response(problem_body(error))
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        response.headers["Retry-After"] = str(current_app.config["FLL_RETRY_AFTER_SECONDS"])
+        response.headers["Retry-After"] = str(retry_after_seconds)
     return response
+
+
+def _error(error: Exception) -> Response:
+    seconds = current_app.config["FLL_RETRY_AFTER_SECONDS"]
+    return error_response(error, request_id=g.get("request_id", ""), retry_after_seconds=seconds)
 
 
 def _http_error(error: HTTPException) -> Response:
     if isinstance(error, InvalidName):
-        return _lineage_error(error.error)
+        return _error(error.error)
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
     response = _response(status_problem(status, error.description or status.description))
     # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
@@ -81,13 +90,6 @@ def _http_error(error: HTTPException) -> Response:
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value
     return response
-
-
-def _unexpected_error(error: Exception) -> Response:
-    # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
-    request_id = g.get("request_id", "")
-    _log.exception("request %s: unexpected error", request_id)
-    return _response(internal_problem(request_id))
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import gzip
 import re
 import uuid
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import msgspec
 import xxhash
-from flask import Flask, Request, Response, g, request
+from flask import Flask, Response, g, request
+from werkzeug.datastructures import Accept
+from werkzeug.http import parse_accept_header
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 # Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
@@ -45,24 +51,25 @@ def request_id(sent: str) -> str:
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that add request id, entity tag and compression to every response."""
     app.before_request(_set_request_id)
-    app.after_request(_finish_response)
+    app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
 
 
 def _set_request_id() -> None:
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
-def _finish_response(response: Response) -> Response:
-    response.headers["X-Request-ID"] = g.get("request_id", "")
+def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
+    """Add request id, entity tag and compression to the response to a request, and return it."""
+    response.headers["X-Request-ID"] = request_id
     # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response
-    is_read = request.method in ("GET", "HEAD") and response.status_code == 200
+    is_read = environ["REQUEST_METHOD"] in ("GET", "HEAD") and response.status_code == 200
     tag = xxhash.xxh3_64_hexdigest(response.get_data()) if is_read else ""
     if response.content_length and response.content_length >= COMPRESSED_BYTES_MIN:
         # Also on the plain answer: a cache must not give it to a client that asks for the other one.
         response.vary.add("Accept-Encoding")
-        if request.accept_encodings["gzip"] > 0:
+        if _accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
             # mtime 0: equal answers have equal bytes, and so equal strong entity tags.
             response.set_data(gzip.compress(response.get_data(), compresslevel=6, mtime=0))
             response.headers["Content-Encoding"] = "gzip"
@@ -70,12 +77,14 @@ def _finish_response(response: Response) -> Response:
             tag += "-gzip"
     if is_read:
         response.set_etag(tag)
-        if request.if_none_match:
-            response.make_conditional(_if_none_match_only(request))
+        if "HTTP_IF_NONE_MATCH" in environ:
+            # As the only condition: werkzeug would also apply Range and If-Match, and turn a complete answer
+            # into a 206 or 412.
+            condition = {name: environ[name] for name in ("REQUEST_METHOD", "HTTP_IF_NONE_MATCH")}
+            response.make_conditional(condition)
     return response
 
 
-def _if_none_match_only(req: Request) -> dict[str, str]:
-    """Return a WSGI environment with If-None-Match as its only condition."""
-    # werkzeug would also apply Range and If-Match, and turn a complete answer into a 206 or 412.
-    return {"REQUEST_METHOD": req.method, "HTTP_IF_NONE_MATCH": req.headers["If-None-Match"]}
+@lru_cache(maxsize=256)
+def _accepts_gzip(accept_encoding: str) -> bool:
+    return bool(parse_accept_header(accept_encoding, Accept)["gzip"] > 0)

@@ -12,6 +12,7 @@ from api.query_params import FieldLineageParams, LineageParams, WindowWithFailed
 from api.routes.blueprint import Blueprint, store
 from fll_hbase import rest_json
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.store.lineage_store import LineageStore
 
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
 
@@ -26,7 +27,12 @@ _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 @blueprint.problems(400, 404, 503)
 def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """Return the column-level lineage upstream and downstream of a dataset, over several hops."""
-    result = store().lineage(Dataset(namespace, name), **query)
+    return dataset_lineage(store(), Dataset(namespace, name), **query)
+
+
+def dataset_lineage(lineage_store: LineageStore, dataset: Dataset, **query: Any) -> Response:
+    """Return the answer to a query of dataset lineage, whose `query` are the arguments of the store."""
+    result = lineage_store.lineage(dataset, **query)
     response = responses.json_response(rest_json.dataset_lineage(result))
     # In headers, because the body is an array; an answer must not look complete when it is not (decision 8).
     if result.truncated_by:

@@ -17,6 +17,7 @@ from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
 from fll_hbase.sources import openlineage
+from fll_hbase.store.lineage_store import LineageStore
 
 PATH = "/api/v1/lineage"
 HINT = (
@@ -58,7 +59,12 @@ def record_event(query: dict[str, Any]) -> Response:
         # A dataset event may have no run: the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
         return responses.json_response(rest_json.dry_run(info))
-    (result,) = ingest(store(), [document])
+    return record(store(), document)
+
+
+def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
+    """Record the event of a document and return the answer. Raises the error of a refused event."""
+    (result,) = ingest(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
     # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).

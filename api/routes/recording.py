@@ -29,6 +29,7 @@ from fll_hbase.ingest.batches import split_batches
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.json_types import Json
+from fll_hbase.store.lineage_store import LineageStore
 
 # A bound of memory: a body may have 512 MiB, of which one batch at a time is decoded and recorded.
 BATCH_DOCUMENTS = 2_000
@@ -111,13 +112,11 @@ def _preview_batch(documents: Iterable[ParsedDocument | LineageError]) -> Iterat
             yield {"status": 200, **_preview(document, NATIVE)}
 
 
-def record_or_dry_run(
-    document: ParsedDocument, document_format: DocumentFormat, *, dry_run: bool
+def record(
+    lineage_store: LineageStore, document: ParsedDocument, document_format: DocumentFormat
 ) -> Response:
-    """Record one document, or return what would be recorded. Raises the error of a refused document."""
-    if dry_run:
-        return responses.json_response(_preview(document, document_format))
-    (result,) = ingest(store(), [document])
+    """Record one document and return the answer. Raises the error of a refused document."""
+    (result,) = ingest(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
     return responses.json_response(_recorded(result, document_format), _status(result))
@@ -167,13 +166,16 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
 
 
 def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
-    def record(query: dict[str, Any], namespace: str) -> Response:
+    def view(query: dict[str, Any], namespace: str) -> Response:
         document = reader().read(body(), document_format, namespace=namespace, now_ms=now_ms())
-        return record_or_dry_run(document, document_format, dry_run=query["dry_run"])
+        if query["dry_run"]:
+            return responses.json_response(_preview(document, document_format))
+        return record(store(), document, document_format)
 
     # flask-smorest takes summary and description of a route from the docstring of its view.
-    record.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"
-    return record
+    view.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"
+    view.__name__ = "record"
+    return view
 
 
 def _request(shape: RequestShape) -> Json:

@@ -1,0 +1,136 @@
+"""The busiest requests, answered without Flask's routing, hooks and schemas: these cost as much as the store.
+
+A request is plain if its method, path, parameters and headers are those below, in the forms that clients
+send; any other goes the long way, through the Flask app. Both ways use the same functions of the routes, and
+tests/api/test_direct_routes.py compares their answers to random requests (decision 25).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from flask import Response
+
+from api import problems, query_params, responses
+from api.allowed_hosts import allowed_hosts
+from api.path_params import NameConverter, NamespaceConverter
+from api.problems import InvalidName
+from api.routes import lineage, openlineage, recording
+from fll_hbase import clock, time_window
+from fll_hbase.config import Settings
+from fll_hbase.errors import LineageError
+from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Direction
+from fll_hbase.store.lineage_store import BOTH, LineageStore
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+# Of these characters the raw path needs no escapes, see `RawPath`.
+_NAME = r"([A-Za-z0-9%:@!$&'()*+,;=._~-]+)"
+_DOCUMENT = re.compile(rf"/v3/namespaces/{_NAME}/lineage", re.ASCII)
+_QUESTION = re.compile(rf"/v3/namespaces/{_NAME}/endpoints/{_NAME}/fields/lineage", re.ASCII)
+
+_FLAGS = {"true": True, "false": False}
+_DIRECTIONS = {"both": BOTH, **{direction.value: (direction,) for direction in Direction}}
+_VALUES: dict[str, tuple[str, dict[str, Any]]] = {
+    "direction": ("directions", _DIRECTIONS),
+    "level": ("level", {str(level): level for level in range(1, 10)}),
+    "indirect": ("indirect", _FLAGS),
+    "failed": ("failed", _FLAGS),
+}
+"""Argument of the store and plain values of each parameter of a question that is no time."""
+
+_PARAMS = {"start", "end", *_VALUES}
+_EVENT, _NATIVE = format_named("openlineage"), format_named("lineage")
+
+_CONTENT_TYPES = {"application/json", *(f"application/json;{blank}charset=utf-8" for blank in ("", " "))}
+
+_Answer = Callable[[], Response]
+
+
+class _NotPlain(Exception):
+    """Raised for a request that has to go the long way."""
+
+
+class DirectRoutes:
+    """WSGI middleware that answers plain requests itself and passes all others on to the app."""
+
+    def __init__(
+        self, app: WSGIApplication, store: LineageStore, reader: DocumentReader, settings: Settings
+    ) -> None:
+        self._app = app
+        self._store = store
+        self._reader = reader
+        self._settings = settings
+        self._hosts = allowed_hosts(settings)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            answer = self._answer(environ)
+        # Errors of names, parameters and documents, too: the long way lists all of a request.
+        except (_NotPlain, LineageError, InvalidName):
+            return self._app(environ, start_response)
+        request_id = responses.request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        try:
+            response = answer()
+        except Exception as error:  # noqa: BLE001 (answered like those that Flask handles)
+            seconds = self._settings.retry_after_seconds
+            response = problems.error_response(error, request_id=request_id, retry_after_seconds=seconds)
+        return responses.finish(response, environ, request_id)(environ, start_response)
+
+    def _answer(self, environ: WSGIEnvironment) -> _Answer:
+        """Return what answers a request. Raises _NotPlain and errors of the request."""
+        path, query = environ.get("RAW_URI", "").partition("?")[0], environ.get("QUERY_STRING", "")
+        self._check_headers(environ)
+        if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
+            return self._question(
+                Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2])), query
+            )
+        if environ["REQUEST_METHOD"] == "POST" and not query:
+            if path == openlineage.PATH:
+                event = self._read(environ, None)
+                return lambda: openlineage.record(self._store, event)
+            if match := _DOCUMENT.fullmatch(path):
+                document = self._read(environ, NamespaceConverter.decode(match[1]))
+                return lambda: recording.record(self._store, document, _NATIVE)
+        raise _NotPlain
+
+    def _check_headers(self, environ: WSGIEnvironment) -> None:
+        """Raise _NotPlain for a host that may be foreign, a browser's request or an app that is mounted."""
+        host = environ.get("HTTP_HOST", "")
+        is_allowed = self._hosts.is_any or not host or self._hosts.allows(host)
+        if not is_allowed or "HTTP_ORIGIN" in environ or environ.get("SCRIPT_NAME"):
+            raise _NotPlain
+
+    def _question(self, dataset: Dataset, query: str) -> _Answer:
+        params, errors = query_params.parse_query_string(query, _PARAMS)
+        # An empty time is an error, not the default.
+        if errors or "" in params.values():
+            raise _NotPlain
+        window = time_window.parse_window(
+            params.pop("start", None), params.pop("end", None), now_ms=clock.now_ms()
+        )
+        try:
+            arguments = {_VALUES[name][0]: _VALUES[name][1][value] for name, value in params.items()}
+        except KeyError as error:
+            raise _NotPlain from error
+        return lambda: lineage.dataset_lineage(self._store, dataset, window=window, **arguments)
+
+    def _read(self, environ: WSGIEnvironment, namespace: str | None) -> ParsedDocument:
+        """Read the document of a request: an event without a namespace, a native document with one."""
+        length = environ.get("CONTENT_LENGTH") or ""
+        is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and length.isdecimal()
+        if not is_plain or "HTTP_CONTENT_ENCODING" in environ or "HTTP_TRANSFER_ENCODING" in environ:
+            raise _NotPlain
+        if int(length) > self._settings.document_bytes_max:
+            raise _NotPlain
+        raw = environ["wsgi.input"].read(int(length))
+        # The long way reads it once more.
+        environ["wsgi.input"] = BytesIO(raw)
+        document_format = _EVENT if namespace is None else _NATIVE
+        return self._reader.read(raw, document_format, namespace=namespace, now_ms=clock.now_ms())
