@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from bench import embedded, hbase, openlineage, sources, spark, wide
+from bench import cpu, embedded, hbase, openlineage, sources, spark, wide
 from bench.core_wakers import cores_awake
 
 ENGINES = {
     "embedded": embedded.bench,
+    "cpu": cpu.bench,
     "hbase": hbase.bench,
     "openlineage": openlineage.bench,
     "sources": sources.bench,

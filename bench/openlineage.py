@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,13 @@ def _memory(store: str, events: Sequence[Any], count: int) -> None:
 def _events() -> list[Any]:
     with gzip.open(EVENTS) as lines:
         return [json.loads(line) for line in lines]
+
+
+def real_events() -> Iterator[bytes]:
+    """Events of the agent without end, day by day."""
+    events = _events()
+    for number in count():
+        yield from _bodies(events, number)
 
 
 def _bodies(events: Sequence[Any], number: int) -> list[bytes]:

@@ -25,7 +25,7 @@ def measure_window(
     servers: Mapping[int, Server], title: str, window: Window, *, target: str = "", ratio_target: str = ""
 ) -> float:
     """Query a window at every size, servers interleaved; returns the median at the largest size in ms."""
-    times = interleaved_seconds(servers, _query(window))
+    times = interleaved_seconds(servers, query_path(window))
     medians = {size: 1000 * statistics.median(seconds) for size, seconds in times.items()}
     largest = max(medians)
     for size, median in medians.items():
@@ -83,6 +83,7 @@ def median_ms(operation: Callable[[], object]) -> float:
     return 1000 * statistics.median(times)
 
 
-def _query(window: Window) -> str:
+def query_path(window: Window) -> str:
+    """The path of the query of a window."""
     bounds = f"start={window.start_ms / 1000}&end={window.stop_ms / 1000}"
     return f"/v3/namespaces/{NAMESPACE}/endpoints/{DESTINATION}/fields/lineage?{bounds}&direction=backward"

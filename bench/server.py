@@ -36,13 +36,16 @@ class Server:
 
     def resident_bytes(self) -> int:
         """Memory of the server and all its workers."""
-        output = subprocess.run(
-            ["ps", "-o", "rss=", "--pid", str(self._process.pid), "--ppid", str(self._process.pid)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return 1024 * sum(map(int, output.stdout.split()))
+        return 1024 * sum(map(int, self._processes("rss")))
+
+    def cpu_seconds(self) -> float:
+        """CPU that the server and all its workers have used, in ticks of the system."""
+        ticks = 0
+        for pid in self._processes("pid"):
+            # The name of the command, in brackets, may contain blanks.
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def stored_bytes(self) -> int:
         """The size of a SQLite store on disk, with its write-ahead log."""
@@ -53,6 +56,12 @@ class Server:
         """Stop the server and wait for its end."""
         self._process.terminate()
         self._process.wait(30)
+
+    def _processes(self, column: str) -> list[str]:
+        """A column of `ps` for the server and its workers."""
+        pid = str(self._process.pid)
+        command = ["ps", "-o", f"{column}=", "--pid", pid, "--ppid", pid]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
     def _ready(self) -> bool:
         try:
