@@ -16,7 +16,7 @@ from flask import Response
 
 from api import problems, query_params, responses
 from api.allowed_hosts import allowed_hosts
-from api.path_params import NameConverter, NamespaceConverter
+from api.path_params import NameConverter, NamespaceConverter, raw_uri
 from api.problems import InvalidName
 from api.routes import lineage, openlineage, recording
 from fll_hbase import clock, time_window
@@ -85,7 +85,7 @@ class DirectRoutes:
 
     def _answer(self, environ: WSGIEnvironment) -> _Answer:
         """Return what answers a request. Raises _NotPlain and errors of the request."""
-        path, query = environ.get("RAW_URI", "").partition("?")[0], environ.get("QUERY_STRING", "")
+        path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
             return self._question(

@@ -36,9 +36,16 @@ class RawPath:
         return self._app(environ, start_response)
 
 
+def raw_uri(environ: WSGIEnvironment) -> str:
+    """Return the target of the request as the client sent it; empty from a server that does not pass it."""
+    # gunicorn has one of the names, waitress the other.
+    uri: str = environ.get("RAW_URI") or environ.get("REQUEST_URI", "")
+    return uri
+
+
 def _raw_path(environ: WSGIEnvironment) -> str:
-    uri = environ.get("RAW_URI") or environ.get("REQUEST_URI")
-    if uri is None:
+    uri = raw_uri(environ)
+    if not uri:
         raise RuntimeError(
             "this WSGI server provides neither RAW_URI nor REQUEST_URI, so a name with `/` is ambiguous; "
             "serve with `fll serve`"

@@ -124,7 +124,7 @@ def _environ(method: str, path: str, body: bytes) -> dict[str, Any]:
     """The WSGI environment that our server passes."""
     return {
         "REQUEST_METHOD": method,
-        "RAW_URI": path,
+        "REQUEST_URI": path,
         "PATH_INFO": path.partition("?")[0],
         "QUERY_STRING": path.partition("?")[2],
         "SERVER_NAME": "127.0.0.1",

@@ -28,6 +28,9 @@ BUSY_SECONDS = 10.0
 
 # Below SQLite's limit of 999 parameters, with room for columns.
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
+WARM_KEYS_MAX = 8
+"""Rows of one read that may keep writers waiting."""
+
 VERSION = 1
 _STEPS_PER_CHECK = 50_000
 """Instructions of SQLite, a millisecond or two, after which a query looks at the deadline."""
@@ -99,7 +102,8 @@ class SqliteTable:
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         where, parameters = _column_condition(columns)
         rows: dict[bytes, Row] = {}
-        with self._errors(), self._reader() as connection:
+        reader = self._warm_reader() if len(keys) <= WARM_KEYS_MAX else self._reader()
+        with self._errors(), reader as connection:
             for begin in range(0, len(keys), KEYS_PER_QUERY):
                 deadline.check()
                 chunk = keys[begin : begin + KEYS_PER_QUERY]
@@ -235,6 +239,23 @@ class SqliteTable:
             yield connection
         finally:
             self._idle.append(connection)
+
+    @contextmanager
+    def _warm_reader(self) -> Iterator[_Connection]:
+        """Yield the connection that writes, if it is free: it has the pages cached that were written last.
+
+        After each commit, readers read all pages anew, which is a fifth of the cost of a small one.
+        """
+        if self._in_memory:
+            with self._reader() as connection:
+                yield connection
+            return
+        with self._write_lock.exclude_threads() as excluded:
+            if excluded:
+                yield self._writer_connection()
+                return
+        with self._reader() as connection:
+            yield connection
 
     def _patience(self) -> float:
         """Return how long a wait may take, in seconds. Raises DeadlineExceeded."""

@@ -51,6 +51,16 @@ class WriteLock:
             self._last_progress = time.monotonic()
             self._thread_lock.release()
 
+    @contextmanager
+    def exclude_threads(self) -> Iterator[bool]:
+        """Keep this process from writing inside the block; yield False if a thread writes or waits."""
+        acquired = not self._waiting and self._thread_lock.acquire(blocking=False)
+        try:
+            yield acquired
+        finally:
+            if acquired:
+                self._thread_lock.release()
+
     def _wait_for_threads(self, deadline: float) -> None:
         with self._waiting_lock:
             patient = self._waiting < PATIENT_THREADS_MAX

@@ -166,6 +166,21 @@ def test_a_turn_that_came_too_late_is_given_up(lock: str) -> None:
     assert is_free(second)
 
 
+def test_readers_exclude_writers_only_while_none_writes_or_waits(turn: WriteLock) -> None:
+    with turn.exclude_threads() as excluded:
+        assert excluded
+        with turn.exclude_threads() as again:
+            assert not again
+        writer = threading.Thread(target=acquire_once, args=(turn,))
+        writer.start()
+        writer.join(SOON)
+        assert writer.is_alive(), "the writer waits for the reader"
+    writer.join(LONG)
+    assert not writer.is_alive()
+    with turn.acquire(LONG), turn.exclude_threads() as excluded:
+        assert not excluded
+
+
 def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
     first, second = WriteLock(lock), WriteLock(lock)
     with first.acquire(LONG):
