@@ -14,15 +14,15 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.keys import layout
 from fll_hbase.model import operation_graph, simple_view, topology
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
 from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
-from fll_hbase.store.read.traversal import HopLineage, sort_entries, walk
+from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
     DatasetLineageResult,
@@ -119,17 +119,11 @@ class LineageStore:
         Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
         known dataset without lineage in the window; raises NotFound for one that was never recorded.
         """
-        results = [
-            walk(
-                partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed),
-                dataset,
-                direction,
-                level=level,
-                level_max=self._settings.level_max,
-                pairs_max=self._settings.pairs_max,
-            )
-            for direction in directions
-        ]
+        limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
+        results = []
+        for direction in directions:
+            one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
+            results.append(walk(one_hop, dataset, direction=direction, limits=limits))
         # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
@@ -298,6 +292,8 @@ class LineageStore:
             for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
                 if query.dataset not in seen:
                     seen |= by_name.keys()
+                    # Here, because a hop whose contents are all cached never waits for the store.
+                    deadline.check()
                     yield HopLineage(by_name.keys(), self._relations(query, by_name, indirect=indirect))
 
     def _relations(
@@ -305,10 +301,12 @@ class LineageStore:
     ) -> DatasetLineageSet:
         """Return the lineage of a dataset from its contents by name; its aliases are renamed to it."""
         # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
-        relations = DatasetLineageSet({})
-        for name, checksums in by_name.items():
-            part = self._contents.relations(checksums, query.direction, name)
-            relations = relations.merge(part.rename(name, query.dataset)) if name != query.dataset else part
+        relations = merge_lineages(
+            [
+                self._contents.relations(checksums, query.direction, name).rename(name, query.dataset)
+                for name, checksums in by_name.items()
+            ]
+        )
         return relations if indirect else relations.without_indirect()
 
     def _operations_of_field(

@@ -23,6 +23,7 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.retry import RetryPolicy
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import DatasetLineageResult
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
@@ -212,6 +213,26 @@ def test_a_walk_is_truncated_between_hops(chain: LineageStore) -> None:
         assert result.entries == complete.entries[: len(result.entries)]
         assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
     assert lengths == set(range(HOPS + 1)), "the walk ended after each number of hops"
+
+
+def test_a_walk_is_truncated_between_the_contents_of_a_dataset() -> None:
+    """What was merged of them is answered, and not cached: the next answer has all of them."""
+    table = open_table("sqlite:///:memory:")
+    ingest(LineageStore(table), [parsed(f"d{number}", "x") for number in range(HOPS)])
+    start = Dataset("ns", "x")
+    complete = LineageStore(table).lineage(start, EVER, directions=(Direction.BACKWARD,))
+    assert len(complete.entries) == HOPS
+    lengths = set()
+    for checks in range(60):
+        store = LineageStore(table)
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            result = store.lineage(start, EVER, directions=(Direction.BACKWARD,))
+            lengths.add(len(result.entries))
+            assert set(result.entries) <= set(complete.entries)
+            assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
+        assert store.lineage(start, EVER, directions=(Direction.BACKWARD,)) == complete
+    assert lengths == set(range(1, HOPS + 1))
+    table.close()
 
 
 def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial, wraps
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
-from fll_hbase.errors import CorruptRow, in_row
+from fll_hbase import deadline
+from fll_hbase.errors import CorruptRow, DeadlineExceeded, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
@@ -35,6 +36,8 @@ _BYTES_PER_STORED_BYTE = 8
 _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
+_NEVER_CACHED = sys.maxsize
+"""The size of a result that is not cached: larger than any cache."""
 
 FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 32, 500, 4 * 2**20
 """Field maps of the first call of `ContentCache.load` and of any, and the size that a call aims at."""
@@ -74,9 +77,10 @@ class ContentCache:
     Methods raise ContentMissing or CorruptRow.
     """
 
-    def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int) -> None:
+    def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int, steps_max: int) -> None:
         self._table = table
         self._pairs_max = pairs_max
+        self._steps_max = steps_max
         self._cache: LRUCache[Hashable, tuple[int, Any]] = LRUCache(
             cache_bytes, getsizeof=lambda item: item[0]
         )
@@ -155,23 +159,38 @@ class ContentCache:
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> tuple[int, DatasetLineageSet]:
-        union = DatasetLineageSet({})
-        backward = direction is Direction.BACKWARD
+        union = LineageUnion()
+        try:
+            for relations in self._relations_by_content(checksums, direction, dataset):
+                union.add(relations)
+                if union.size > self._pairs_max:
+                    # More than the answer may have: what further contents would add is cut anyway.
+                    union.truncated_by.add(f"pairs_max={self._pairs_max}")
+                    break
+        except DeadlineExceeded:
+            if not union.size:
+                raise
+            # Of this request alone, so the result is not cached.
+            union.truncated_by.add(deadline.limit())
+            return _NEVER_CACHED, union.build()
+        merged = union.build()
+        overhead = _PAIRS_PER_DATASET_PAIR * len(merged.by_datasets) + len(checksums)
+        return _BYTES_PER_PAIR * (merged.size + overhead), merged
+
+    def _relations_by_content(
+        self, checksums: frozenset[str], direction: Direction, dataset: Dataset
+    ) -> Iterator[DatasetLineageSet]:
         # Sorted: the order of a set of strings differs between processes, and answers must not.
         for checksum in sorted(checksums):
-            relations = field_relations.dataset_relations(
-                self.field_map(checksum), dataset, backward=backward, pairs_max=self._pairs_max
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            yield field_relations.dataset_relations(
+                self.field_map(checksum),
+                dataset,
+                backward=direction is Direction.BACKWARD,
+                pairs_max=self._pairs_max,
+                steps_max=self._steps_max,
             )
-            union = union.merge(relations)
-            if union.size > self._pairs_max:
-                # More than the answer may have: what further contents would add is cut anyway.
-                union = replace(union, truncated=True)
-                break
-        pairs = sum(
-            len(relation.direct) + len(relation.indirect) + _PAIRS_PER_DATASET_PAIR
-            for relation in union.by_datasets.values()
-        )
-        return _BYTES_PER_PAIR * (pairs + len(checksums)), union
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
