@@ -326,23 +326,6 @@ class TestBounds:
         assert answer.headers["Truncated-By"] == "pairs_max=4"
         assert [pair["from"] for pair in answer.json[0]["fieldmap"]] == [*"uvwx"]
 
-    def test_the_bound_of_steps(self, make_client: MakeClient) -> None:
-        fields = [f"f{number}" for number in range(30)]
-        operations = [reading("read", "a", *fields)]
-        origins = []
-        for field in fields:
-            operations.append(
-                transforming(f"add {field}", [*origins, *input_fields("read", field)], "total")
-            )
-            origins = input_fields(f"add {field}", "total")
-        operations.append(writing("write", "b", *origins))
-        for steps_max, bound in ((30, None), (10, "steps_max=10")):
-            client = make_client(Settings(steps_max=steps_max))
-            record_new(client, {"run": run(), "operations": operations})
-            answer = client.get(path("ns1", "endpoints", "b", "fields", "lineage", **ALL))
-            assert answer.headers.get("Truncated-By") == bound
-            assert [entry["source"]["name"] for entry in answer.json] == ["a"]
-
     def test_the_bound_of_connections(self, make_client: MakeClient) -> None:
         fields = [f"f{number}" for number in range(10)]
         operations = [
