@@ -294,14 +294,15 @@ class _PathUnion:
         """Return how many names of a path the union lacks."""
         return sum(name not in self._next for name in path.operations)
 
-    def add(self, older: OperationPath) -> None:
-        """Add a path; the union is direct if one path is.
+    def add(self, older: OperationPath) -> int:
+        """Add a path and return how many names it adds; the union is direct if one path is.
 
         A name that the union lacks is inserted before the one that follows it in the path.
         """
         if older.influence is Influence.DIRECT:
             self._influence = Influence.DIRECT
         successor: str | None = None
+        previous_length = len(self._next)
         # From the end, so that the successor of a name is in the list when the name is inserted.
         for name in reversed(older.operations):
             if name not in self._next:
@@ -309,6 +310,7 @@ class _PathUnion:
                 self._next[previous] = self._previous[successor] = name
                 self._previous[name], self._next[name] = previous, successor
             successor = name
+        return len(self._next) - previous_length
 
     def build(self) -> OperationPath:
         """Return the union."""
@@ -330,16 +332,17 @@ class _Union:
     connections: dict[tuple[NodeId, NodeId, str], Influence] = field(default_factory=dict)
     paths: dict[tuple[NodeId, NodeId], _PathUnion] = field(default_factory=dict)
     truncated_by: set[str] = field(default_factory=set)
-    # Connections, and names in paths.
-    size: int = 0
+    names_in_paths: int = 0
 
     def has_room(self, older: OperationGraph, connections_max: int) -> bool:
         """Return whether the union with a graph has at most `connections_max` connections."""
-        return not self.operations or self.size + self._count_missing(older) <= connections_max
+        if not self.operations:
+            return True
+        size = len(self.connections) + self.names_in_paths
+        return size + self._count_missing(older) <= connections_max
 
     def add(self, older: OperationGraph) -> None:
         """Add what the graph has and this one lacks."""
-        self.size += self._count_missing(older)
         for name, operation in older.operations.items():
             self.operations.setdefault(name, operation)
         for connection, influence in older.connections.items():
@@ -351,7 +354,7 @@ class _Union:
                 destinations = newest.destinations | node.destinations
                 self.nodes[node_id] = replace(newest, destinations=destinations)
         for ends, path in older.paths.items():
-            self.paths.setdefault(ends, _PathUnion()).add(path)
+            self.names_in_paths += self.paths.setdefault(ends, _PathUnion()).add(path)
         self.truncated_by |= older.truncated_by
 
     def build(self) -> OperationGraph:
