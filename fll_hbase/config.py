@@ -42,6 +42,8 @@ class Settings:
     level_max: int = 32
     pairs_max: int = 250_000
     connections_max: int = 50_000
+    # About a second; only operations that were built to be expensive need so many.
+    steps_max: int = 1_000_000
     runs_max: int = 100_000
     list_limit: int = 1_000
     list_limit_max: int = 10_000

@@ -6,12 +6,15 @@ Each thread has its own. Without a request (command line, Spark, library) there 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
+
+T = TypeVar("T")
 
 
 def _never() -> bool:
@@ -86,6 +89,22 @@ def check() -> None:
     """Raise DeadlineExceeded if the deadline has passed or the request is cancelled."""
     if is_over():
         raise DeadlineExceeded(_reason())
+
+
+def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
+    """Yield items until the deadline: then the limit is added to `truncated_by`.
+
+    Raises DeadlineExceeded if there was no item until then.
+    """
+    is_first = True
+    try:
+        for item in items:
+            is_first = False
+            yield item
+    except DeadlineExceeded:
+        if is_first:
+            raise
+        truncated_by.add(limit())
 
 
 def unavailable(reason: str) -> StoreUnavailable:

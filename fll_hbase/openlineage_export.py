@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.field_relations import DatasetLineage, dataset_relations
+from fll_hbase.model.field_relations import dataset_relations
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun

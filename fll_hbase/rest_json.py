@@ -10,8 +10,9 @@ from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import FieldError
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.field_relations import DatasetLineage, all_relations
+from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
 from fll_hbase.model.operations import (
@@ -247,8 +248,8 @@ def dry_run(info: FieldLineageInfo, warnings: Sequence[FieldError] = ()) -> Json
         "lineage": [_entry(entry) for entry in sort_entries(entries)],
         "warnings": field_errors(warnings),
     }
-    if lineage.truncated:
-        body |= {"truncated": True, "truncatedBy": [f"pairs_max={DEFAULTS.pairs_max}"]}
+    if lineage.truncated_by:
+        body |= {"truncated": True, "truncatedBy": sorted(lineage.truncated_by)}
     return body
 
 

@@ -150,6 +150,9 @@ def internal_error(request_id: str) -> Refusal:
 class RequestTask(WSGITask):  # type: ignore[misc]
     """Answers a request by the app."""
 
+    # Whether waitress is about to close the connection only because the answer has no Content-Length.
+    _ends_with_head = False
+
     def get_environment(self) -> dict[str, Any]:
         """Return the WSGI environment."""
         environ: dict[str, Any] = super().get_environment()
@@ -164,5 +167,13 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         """Return status line and headers."""
         if self.channel.server.is_stopping:
             self.set_close_on_finish()
+        is_last = self.version == "1.0" or self.request.headers.get("CONNECTION", "").lower() == "close"
+        self._ends_with_head = not (self.has_body or is_last)
         header: bytes = super().build_response_header()
+        self._ends_with_head = False
         return header
+
+    def set_close_on_finish(self) -> None:
+        """Close the connection after the answer; not after a 304, which has neither body nor length."""
+        if not self._ends_with_head:
+            super().set_close_on_finish()

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeVar
 
+from fll_hbase.config import DEFAULTS
+from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, DatasetPair, FieldPair
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_map import FieldMap, fields_of
 from fll_hbase.model.field_sets import Members
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.source_fields import SourceFields
 
-STEPS_MAX = 1_000_000
-"""Sets of fields that one query enters, about a second; only hostile operations need so many."""
-
-FieldPair: TypeAlias = tuple[str | None, str | None]
-"""Source field (None if the other was generated) and destination field (None if the other was dropped)."""
-
-DatasetPair: TypeAlias = tuple[Dataset | None, Dataset | None]
-"""Source (None for generated fields) and destination (None for dropped fields)."""
+T = TypeVar("T")
 
 
 class FieldEdge(NamedTuple):
@@ -36,103 +30,6 @@ class FieldEdge(NamedTuple):
     destination: Dataset | None
     destination_field: str | None
     influence: Influence | None
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetLineage:
-    """The column lineage between two datasets.
-
-    `source` is None for generated fields, `destination` for dropped ones. `dataset_wide` are source
-    fields that influence the destination as a whole. `unknown` is set if the datasets are related but no
-    field is known.
-    """
-
-    source: Dataset | None
-    destination: Dataset | None
-    direct: frozenset[FieldPair] = frozenset()
-    indirect: frozenset[FieldPair] = frozenset()
-    dataset_wide: frozenset[str] = frozenset()
-    unknown: bool = False
-
-    def merge(self, other: DatasetLineage) -> DatasetLineage:
-        """Return the union of two lineages of the same dataset pair. Commutative and associative."""
-        return DatasetLineage(
-            source=self.source,
-            destination=self.destination,
-            direct=self.direct | other.direct,
-            indirect=self.indirect | other.indirect,
-            dataset_wide=self.dataset_wide | other.dataset_wide,
-            unknown=self.unknown or other.unknown,
-        )
-
-    def cut(self, pairs_max: int) -> DatasetLineage:
-        """Return a copy with the first pairs only, direct ones before indirect and dataset-wide ones."""
-        direct = sorted(self.direct, key=_pair_key)[:pairs_max]
-        indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
-        dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
-        return replace(
-            self,
-            direct=frozenset(direct),
-            indirect=frozenset(indirect),
-            dataset_wide=frozenset(dataset_wide),
-        )
-
-    @property
-    def size(self) -> int:
-        """How many pairs it has, dataset-wide ones included."""
-        return len(self.direct) + len(self.indirect) + len(self.dataset_wide)
-
-    def without_indirect(self) -> DatasetLineage:
-        """Return a copy with the direct pairs and `unknown` alone."""
-        # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
-        return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
-
-    @property
-    def empty(self) -> bool:
-        """Whether it contains no pair, no dataset-wide field and no unknown relation."""
-        return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
-
-
-def _pair_key(pair: FieldPair) -> tuple[str, str]:
-    # At most one of both is None: generated or dropped fields.
-    return pair[0] or "", pair[1] or ""
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetLineageSet:
-    """The lineage of one dataset in one direction by dataset pair; `truncated` if pairs were left out."""
-
-    by_datasets: dict[DatasetPair, DatasetLineage]
-    truncated: bool = False
-
-    def merge(self, other: DatasetLineageSet) -> DatasetLineageSet:
-        """Return the union of both. Commutative and associative."""
-        union = dict(self.by_datasets)
-        for datasets, lineage in other.by_datasets.items():
-            union[datasets] = union[datasets].merge(lineage) if datasets in union else lineage
-        return DatasetLineageSet(union, self.truncated or other.truncated)
-
-    @property
-    def size(self) -> int:
-        """How many pairs it has, dataset-wide ones included."""
-        return sum(lineage.size for lineage in self.by_datasets.values())
-
-    def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
-        """Return the same lineage with the dataset `name` called `to`."""
-        renamed: dict[DatasetPair, DatasetLineage] = {}
-        for (source, destination), lineage in self.by_datasets.items():
-            datasets = to if source == name else source, to if destination == name else destination
-            lineage = replace(lineage, source=datasets[0], destination=datasets[1])
-            # Merged: lineages from `name` to itself and from `name` to `to` now have the same pair.
-            renamed[datasets] = renamed[datasets].merge(lineage) if datasets in renamed else lineage
-        return DatasetLineageSet(renamed, self.truncated)
-
-    def without_indirect(self) -> DatasetLineageSet:
-        """Return the direct pairs and unknown relations alone, without dataset pairs that are left empty."""
-        direct = {datasets: lineage.without_indirect() for datasets, lineage in self.by_datasets.items()}
-        return DatasetLineageSet(
-            {datasets: lineage for datasets, lineage in direct.items() if not lineage.empty}, self.truncated
-        )
 
 
 def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
@@ -161,14 +58,19 @@ def edges_out_of(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
 
 
 def dataset_relations(
-    field_map: FieldMap, dataset: Dataset, *, backward: bool, pairs_max: int
+    field_map: FieldMap,
+    dataset: Dataset,
+    *,
+    backward: bool,
+    pairs_max: int,
+    steps_max: int = DEFAULTS.steps_max,
 ) -> DatasetLineageSet:
     """Return the lineage of `dataset`: as destination if `backward`, else as source.
 
-    At most `pairs_max` field pairs are built, and about STEPS_MAX sets entered; `truncated` is set if there
-    are more. The dataset pairs are complete even then, up to twice as many sets.
+    At most `pairs_max` field pairs are built, and about `steps_max` sets entered; `truncated_by` names the
+    limit if there are more. The dataset pairs are complete even then, up to twice as many sets.
     """
-    builder = _Builder(field_map, pairs_max)
+    builder = _Builder(field_map, pairs_max=pairs_max, steps_max=steps_max)
     if backward:
         generated = [field.name for field in fields_of(field_map.generated, dataset)]
         builder.add_generated(dataset, generated)
@@ -183,7 +85,7 @@ def dataset_relations(
 
 def all_relations(field_map: FieldMap, *, pairs_max: int) -> DatasetLineageSet:
     """Return the lineage of all datasets of a field map, bounded like `dataset_relations`."""
-    builder = _Builder(field_map, pairs_max)
+    builder = _Builder(field_map, pairs_max=pairs_max, steps_max=DEFAULTS.steps_max)
     for destination in field_map.destinations:
         builder.add_generated(
             destination, [field.name for field in fields_of(field_map.generated, destination)]
@@ -269,21 +171,21 @@ def _unknown_sources(
 
 
 class _Builder:
-    """Collects field pairs by dataset pair, up to a number of pairs."""
+    """Collects field pairs by dataset pair, up to a number of pairs and of sets that are entered."""
 
-    def __init__(self, field_map: FieldMap, pairs_max: int) -> None:
+    def __init__(self, field_map: FieldMap, *, pairs_max: int, steps_max: int) -> None:
         self._field_map = field_map
+        self._pairs_max = pairs_max
+        self._steps_max = steps_max
         self._remaining = pairs_max
-        self._truncated = False
+        self._truncated_by: set[str] = set()
         self._pairs: dict[DatasetPair, dict[Influence, set[FieldPair]]] = {}
         self._dataset_wide: dict[DatasetPair, set[str]] = {}
         self._unknown: set[DatasetPair] = set()
 
     def add_generated(self, destination: Dataset, names: Sequence[str]) -> None:
         """Add the generated fields of a destination, up to the number of pairs."""
-        added = names[: self._remaining]
-        self._truncated = self._truncated or len(added) < len(names)
-        self._remaining -= len(added)
+        added = self._within(names)
         if names:
             self._sets((None, destination))[Influence.DIRECT].update((None, name) for name in added)
 
@@ -291,15 +193,13 @@ class _Builder:
         """Add the lineage of a destination, dropped fields for None; `candidates` may be unknown sources."""
         self._add_pairs(sources, destination)
         # Datasets are complete even so, unless that, too, would take too many steps.
-        if self._truncated and sources.steps <= 2 * STEPS_MAX:
+        if self._truncated_by and sources.steps <= 2 * self._steps_max:
             for source in sources.datasets(destination):
                 self._sets((source, destination))
         self._add_dataset_wide(sources, destination)
         for source in _unknown_sources(self._field_map, destination, candidates):
-            if not self._remaining:
-                self._truncated = True
+            if not self._within([source]):
                 return
-            self._remaining -= 1
             self._unknown.add((source, destination))
 
     def build(self) -> DatasetLineageSet:
@@ -315,30 +215,26 @@ class _Builder:
         }
         for datasets in self._unknown - by_datasets.keys():
             by_datasets[datasets] = DatasetLineage(*datasets, unknown=True)
-        return DatasetLineageSet(by_datasets, self._truncated)
+        return DatasetLineageSet(by_datasets, frozenset(self._truncated_by))
 
     def _add_pairs(self, sources: SourceFields, destination: Dataset | None) -> None:
-        """Add a pair for each source and destination field; set `truncated` beyond the limits."""
-        if self._truncated:
+        """Add a pair for each source and destination field, up to the limits."""
+        if self._truncated_by:
             return
         for name, members in sources.by_field(destination):
             for influence, positions in _by_influence(members):
                 # Cut before pairs are built: there may be nine million (docs/decisions/0008).
-                added = positions[: self._remaining]
-                self._truncated = self._truncated or len(added) < len(positions)
-                self._remaining -= len(added)
-                for source, names in self._names_by_source(added):
+                for source, names in self._names_by_source(self._within(positions)):
                     pairs = self._sets((source, destination))[influence]
                     pairs.update((source_field, name) for source_field in names)
-            if self._truncated or sources.steps > STEPS_MAX:
-                self._truncated = True
+            self._check_steps(sources)
+            if self._truncated_by:
                 return
 
     def _add_dataset_wide(self, sources: SourceFields, destination: Dataset | None) -> None:
         positions = sources.dataset_wide(destination)
-        added = positions[: self._remaining]
-        self._truncated = self._truncated or len(added) < len(positions) or sources.steps > STEPS_MAX
-        self._remaining -= len(added)
+        self._check_steps(sources)
+        added = self._within(positions)
         for source, names in self._names_by_source(added):
             self._sets((source, destination))
             self._dataset_wide.setdefault((source, destination), set()).update(names)
@@ -348,6 +244,18 @@ class _Builder:
             is_one = fields[positions[0]].dataset == fields[positions[-1]].dataset
             for source in {fields[position].dataset for position in (positions[:1] if is_one else positions)}:
                 self._sets((source, destination))
+
+    def _within(self, items: Sequence[T]) -> Sequence[T]:
+        """Return the first items, as many as the number of pairs leaves, which they reduce."""
+        added = items[: self._remaining]
+        self._remaining -= len(added)
+        if len(added) < len(items):
+            self._truncated_by.add(f"pairs_max={self._pairs_max}")
+        return added
+
+    def _check_steps(self, sources: SourceFields) -> None:
+        if sources.steps > self._steps_max:
+            self._truncated_by.add(f"steps_max={self._steps_max}")
 
     def _names_by_source(self, positions: Iterable[int]) -> Iterator[tuple[Dataset, list[str]]]:
         fields = map(self._field_map.fields.__getitem__, positions)

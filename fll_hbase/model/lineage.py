@@ -65,6 +65,11 @@ def find_errors(operations: Sequence[Operation]) -> Iterator[FieldError]:
     yield from _graph_errors(operations)
 
 
+def unknown_origin(path: str, origin: str) -> FieldError:
+    """Return the error of an input, at a path, whose origin is no operation."""
+    return FieldError(path, f"origin {origin!r} is not an operation of this run")
+
+
 def undeclared_inputs(operations: Sequence[Operation]) -> Iterator[FieldError]:
     """Yield a warning for each input that its origin does not list as output; it is treated as if listed."""
     listed = {operation.name: {field.name for field in outputs_of(operation)} for operation in operations}
@@ -116,7 +121,7 @@ def _invalid_origins(operations: Sequence[Operation]) -> Iterator[FieldError]:
         for index, field in enumerate(inputs_of(operation)):
             path = f"operations.{number}.inputs.{index}"
             if field.origin not in is_write:
-                yield FieldError(path, f"origin {field.origin!r} is not an operation of this run")
+                yield unknown_origin(path, field.origin)
             elif is_write[field.origin]:
                 yield FieldError(path, f"origin {field.origin!r} is a WRITE, which has no outputs")
 

@@ -51,36 +51,25 @@ class OperationPath:
         """Return the path with each operation renamed to `names[operation]`."""
         return OperationPath(tuple(names[name] for name in self.operations), self.influence)
 
-    def merge(self, older: OperationPath) -> OperationPath:
-        """Return the union of both paths; it is direct if one of them is.
-
-        A transform that only the older path has is inserted before its successor in that path.
-        """
-        union = list(self.operations)
-        index = len(union)
-        # From the end, so that the position of each successor is known when its predecessor is inserted.
-        for name in reversed(older.operations):
-            if name in union:
-                index = union.index(name)
-            else:
-                union.insert(index, name)
-        is_direct = Influence.DIRECT in (self.influence, older.influence)
-        return OperationPath(tuple(union), Influence.DIRECT if is_direct else Influence.INDIRECT)
-
 
 @dataclass(frozen=True, slots=True)
 class OperationGraph:
     """The operations and fields upstream or downstream of one field.
 
     `connections` holds the influence of each (from, to, operation); a simple view has `paths` instead, by
-    (from, to). `truncated` is set if there were more connections than allowed.
+    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out.
     """
 
     operations: dict[str, Operation]
     nodes: dict[NodeId, Node]
     connections: dict[tuple[NodeId, NodeId, str], Influence]
     paths: dict[tuple[NodeId, NodeId], OperationPath] = field(default_factory=dict)
-    truncated: bool = False
+    truncated_by: frozenset[str] = frozenset()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a limit left something out."""
+        return bool(self.truncated_by)
 
 
 def upstream_graph(
@@ -131,17 +120,18 @@ def merge(
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the checksum>`. The union is truncated before the first graph with which it
-    would have more than `connections_max` connections; it contains all of the newest graph.
+    would have more than `connections_max` connections, or paths that name more transforms in all; it contains
+    all of the newest graph. Graphs beyond are not taken from the iterable.
     """
     names = _OperationNames()
     union = _Union()
     for checksum, graph in graphs:
         renamed = _rename(graph, names.assign(checksum, graph))
         if connections_max is not None and not union.has_room(renamed, connections_max):
-            union.truncated = True
+            union.truncated_by.add(f"connections_max={connections_max}")
             break
         union.add(renamed)
-    return OperationGraph(union.operations, union.nodes, union.connections, union.paths, union.truncated)
+    return union.build()
 
 
 class _Walk:
@@ -178,7 +168,8 @@ class _Walk:
         # Breadth first: a truncated graph contains what is nearest to the field (docs/decisions/0008).
         while self._queue and not self._truncated:
             step(self._queue.popleft())
-        return OperationGraph(self._visited, self._nodes, self._connections, truncated=self._truncated)
+        limits = frozenset([f"connections_max={self._connections_max}"] if self._truncated else [])
+        return OperationGraph(self._visited, self._nodes, self._connections, truncated_by=limits)
 
     def step_upstream(self, node: NodeId) -> None:
         producer = self.operations[node[0]]
@@ -283,8 +274,52 @@ def _rename(graph: OperationGraph, names: dict[str, str]) -> OperationGraph:
             for (start, end, name), influence in graph.connections.items()
         },
         {(renamed(start), renamed(end)): path.rename(names) for (start, end), path in graph.paths.items()},
-        graph.truncated,
+        graph.truncated_by,
     )
+
+
+class _PathUnion:
+    """Paths between the same two fields under construction, as a linked list of names.
+
+    Adding a path costs what it has, however long the union is.
+    """
+
+    def __init__(self) -> None:
+        self._influence = Influence.INDIRECT
+        # None is both ends.
+        self._previous: dict[str | None, str | None] = {None: None}
+        self._next: dict[str | None, str | None] = {None: None}
+
+    def count_missing(self, path: OperationPath) -> int:
+        """Return how many names of a path the union lacks."""
+        return sum(name not in self._next for name in path.operations)
+
+    def add(self, older: OperationPath) -> int:
+        """Add a path and return how many names it adds; the union is direct if one path is.
+
+        A name that the union lacks is inserted before the one that follows it in the path.
+        """
+        if older.influence is Influence.DIRECT:
+            self._influence = Influence.DIRECT
+        successor: str | None = None
+        previous_length = len(self._next)
+        # From the end, so that the successor of a name is in the list when the name is inserted.
+        for name in reversed(older.operations):
+            if name not in self._next:
+                previous = self._previous[successor]
+                self._next[previous] = self._previous[successor] = name
+                self._previous[name], self._next[name] = previous, successor
+            successor = name
+        return len(self._next) - previous_length
+
+    def build(self) -> OperationPath:
+        """Return the union."""
+        names = []
+        name = self._next[None]
+        while name is not None:
+            names.append(name)
+            name = self._next[name]
+        return OperationPath(tuple(names), self._influence)
 
 
 @dataclass(slots=True)
@@ -295,13 +330,16 @@ class _Union:
     operations: dict[str, Operation] = field(default_factory=dict)
     nodes: dict[NodeId, Node] = field(default_factory=dict)
     connections: dict[tuple[NodeId, NodeId, str], Influence] = field(default_factory=dict)
-    paths: dict[tuple[NodeId, NodeId], OperationPath] = field(default_factory=dict)
-    truncated: bool = False
+    paths: dict[tuple[NodeId, NodeId], _PathUnion] = field(default_factory=dict)
+    truncated_by: set[str] = field(default_factory=set)
+    names_in_paths: int = 0
 
     def has_room(self, older: OperationGraph, connections_max: int) -> bool:
         """Return whether the union with a graph has at most `connections_max` connections."""
-        added = sum(connection not in self.connections for connection in older.connections)
-        return not self.operations or len(self.connections) + added <= connections_max
+        if not self.operations:
+            return True
+        size = len(self.connections) + self.names_in_paths
+        return size + self._count_missing(older) <= connections_max
 
     def add(self, older: OperationGraph) -> None:
         """Add what the graph has and this one lacks."""
@@ -316,5 +354,19 @@ class _Union:
                 destinations = newest.destinations | node.destinations
                 self.nodes[node_id] = replace(newest, destinations=destinations)
         for ends, path in older.paths.items():
-            self.paths[ends] = self.paths[ends].merge(path) if ends in self.paths else path
-        self.truncated = self.truncated or older.truncated
+            self.names_in_paths += self.paths.setdefault(ends, _PathUnion()).add(path)
+        self.truncated_by |= older.truncated_by
+
+    def build(self) -> OperationGraph:
+        """Return the union."""
+        paths = {ends: path.build() for ends, path in self.paths.items()}
+        limits = frozenset(self.truncated_by)
+        return OperationGraph(self.operations, self.nodes, self.connections, paths, limits)
+
+    def _count_missing(self, older: OperationGraph) -> int:
+        """Return how many connections, and names in paths, the graph has and this one lacks."""
+        connections = sum(connection not in self.connections for connection in older.connections)
+        no_path = _PathUnion()
+        return connections + sum(
+            self.paths.get(ends, no_path).count_missing(path) for ends, path in older.paths.items()
+        )

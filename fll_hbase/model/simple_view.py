@@ -1,12 +1,14 @@
 """Simple views, from ultimate sources to ultimate destinations of a field, and derivation signatures.
 
 All outputs of a transform share its inputs, so paths are followed from operation to operation, never from
-field to field: the cost of a dense graph is that of its operations and their inputs.
+field to field: a path costs as much as its operations and their connections. All paths are bounded: those of
+a chain of which each operation is written name the square of the operations together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from fll_hbase.model import topology
@@ -31,12 +33,23 @@ _Influences: TypeAlias = dict[str, Influence]
 
 
 def upstream_simple_view(
-    operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True
+    operations: Iterable[Operation],
+    target: DatasetField,
+    *,
+    indirect: bool = True,
+    connections_max: int | None = None,
+    steps_max: int | None = None,
 ) -> OperationGraph:
-    """Return the ultimate sources of a destination field with the transforms on any path from each."""
+    """Return the ultimate sources of a destination field with the transforms on any path from each.
+
+    The paths name at most `connections_max` transforms in all, or there is one path alone; about `steps_max`
+    connections are followed. `truncated_by` names the limit if there are more.
+    """
     steps = _Steps(operations, indirect=indirect)
-    view = _View(steps)
+    view = _View(steps, connections_max=connections_max, steps_max=steps_max)
     for write, origin in steps.writes_of(target):
+        if view.is_cut():
+            break
         end = origin, target.name
         reachable = steps.reachable_operations({origin: Influence.DIRECT}, steps.origins)
         view.add_operations([write.name, *reachable])
@@ -44,31 +57,42 @@ def upstream_simple_view(
         for source, (influence, consumers) in steps.source_inputs(reachable).items():
             # A field that a Write takes from a READ unchanged has no transform on its way, so no path.
             if source != end:
-                view.add_node(source)
                 # On a path is what both ends reach; listing each path could take exponential time.
-                downstream = steps.reachable_operations(consumers, steps.consumers)
-                view.add_path((source, end), downstream.keys() & reachable.keys(), influence)
+                between = steps.reachable_within(reachable, consumers, steps.consumers)
+                if not view.add_path((source, end), between, influence):
+                    break
+                view.add_node(source)
     return view.graph()
 
 
 def downstream_simple_view(
-    operations: Iterable[Operation], origin: DatasetField, *, indirect: bool = True
+    operations: Iterable[Operation],
+    origin: DatasetField,
+    *,
+    indirect: bool = True,
+    connections_max: int | None = None,
+    steps_max: int | None = None,
 ) -> OperationGraph:
-    """Return the ultimate destinations of a source field with the transforms on any path to each."""
+    """Return the ultimate destinations of a source field with the transforms on any path to each.
+
+    The limits are those of `upstream_simple_view`.
+    """
     steps = _Steps(operations, indirect=indirect)
-    view = _View(steps)
+    view = _View(steps, connections_max=connections_max, steps_max=steps_max)
     for read in steps.reads_of(origin):
+        if view.is_cut():
+            break
         start = read.name, origin.name
         reachable = steps.reachable_operations(steps.consumers_of(start), steps.consumers)
         view.add_operations([read.name, *reachable])
         view.add_node(start)
-        for end, write, influence in steps.writes_reached(start, reachable):
-            view.add_operations([write.name])
-            if influence is Influence.DIRECT:
-                view.add_node(end, write.destination)
-                if end != start:
-                    upstream = steps.reachable_operations({end[0]: Influence.DIRECT}, steps.origins)
-                    view.add_path((start, end), upstream.keys() & reachable.keys(), reachable[end[0]])
+        for end, writes in steps.writes_reached(start, reachable):
+            is_written = Influence.DIRECT in writes.values()
+            if is_written and end != start:
+                between = steps.reachable_within(reachable, [end[0]], steps.origins)
+                if not view.add_path((start, end), between, reachable[end[0]]):
+                    break
+            view.add_writes(end, writes)
     return view.graph()
 
 
@@ -123,6 +147,9 @@ class _Steps:
         self._inputs: dict[str, dict[NodeId, Influence]] = {}
         self._consumers_of: dict[NodeId, _Influences] = {}
         self._used: set[NodeId] = set()
+        self._types: dict[str, dict[str, str]] = {}
+        # How many connections of operations were followed so far, a measure of the work.
+        self.followed = 0
         for operation in self.operations.values():
             inputs = _input_influences(operation)
             # Before indirect inputs are left out: a field that is only used indirectly is a source field too.
@@ -171,6 +198,25 @@ class _Steps:
         for name in starts:
             reached.setdefault(name, Influence.INDIRECT)
         _spread(reached, steps, through=Influence.INDIRECT)
+        self.followed += sum(len(steps[name]) for name in reached)
+        return reached
+
+    def reachable_within(
+        self, names: Container[str], starts: Iterable[str], steps: Mapping[str, Mapping[str, Influence]]
+    ) -> set[str]:
+        """Return the operations of `names` reachable from `starts`, which belong to it.
+
+        If all of `names` lead to one operation, so do these: the cost is that of the result.
+        """
+        reached = set(starts)
+        pending = list(reached)
+        while pending:
+            following = steps[pending.pop()]
+            self.followed += len(following)
+            for name in following:
+                if name in names and name not in reached:
+                    reached.add(name)
+                    pending.append(name)
         return reached
 
     def source_inputs(
@@ -179,6 +225,7 @@ class _Steps:
         """Return the source fields that are inputs of operations: their influence, and their consumers."""
         inputs: dict[NodeId, tuple[Influence, _Influences]] = {}
         for name, path_influence in reachable.items():
+            self.followed += len(self._inputs[name])
             for node, influence in self._inputs[name].items():
                 if isinstance(self.operations[node[0]], Read):
                     combined = influence if path_influence is Influence.DIRECT else path_influence
@@ -189,20 +236,25 @@ class _Steps:
 
     def writes_reached(
         self, start: NodeId, reachable: Mapping[str, Influence]
-    ) -> Iterator[tuple[NodeId, Write, Influence]]:
-        """Yield the Writes of the start field and of any field of the reachable operations."""
+    ) -> Iterator[tuple[NodeId, _Influences]]:
+        """Yield the start field, and each field of the reachable operations, with the Writes that take it."""
+        self.followed += len(self._consumers_of)
         for node, consumers in self._consumers_of.items():
             if node == start or node[0] in reachable:
-                for name, influence in consumers.items():
-                    write = self.operations[name]
-                    if isinstance(write, Write):
-                        yield node, write, influence
+                writes = {
+                    name: kind for name, kind in consumers.items() if isinstance(self.operations[name], Write)
+                }
+                if writes:
+                    yield node, writes
 
     def type_of(self, node: NodeId) -> str:
         """Return the type of a field, or "" if its operation does not list it."""
-        outputs = outputs_of(self.operations[node[0]])
-        # Reversed: of two outputs with one name the last is valid, as in `operation_graph`.
-        return next((output.type for output in reversed(outputs) if output.name == node[1]), "")
+        types = self._types.get(node[0])
+        if types is None:
+            # Of two outputs with one name the last is valid, as in `operation_graph`.
+            types = {output.name: output.type for output in outputs_of(self.operations[node[0]])}
+            self._types[node[0]] = types
+        return types.get(node[1], "")
 
 
 def _spread(
@@ -224,29 +276,60 @@ def _strengthen(influences: _Influences, name: str, influence: Influence) -> Non
 
 
 class _View:
-    """A simple view under construction."""
+    """A simple view under construction, and the limits that cut it."""
 
-    def __init__(self, steps: _Steps) -> None:
+    def __init__(self, steps: _Steps, *, connections_max: int | None, steps_max: int | None) -> None:
         self._steps = steps
+        self._connections_max = connections_max
+        self._steps_max = steps_max
+        self._truncated_by: set[str] = set()
+        # In all paths; `operations` may have them many times.
+        self._names = 0
         self._nodes: dict[NodeId, Node] = {}
         self._paths: dict[tuple[NodeId, NodeId], OperationPath] = {}
         self._operations: dict[str, Operation] = {}
+        # Sorted once: each path would sort the inputs of its operations, which may be many, again.
+        ordered = topology.sort_operations(list(steps.operations.values()))
+        self._ranks = {operation.name: rank for rank, operation in enumerate(ordered)}
 
     def add_operations(self, names: Iterable[str]) -> None:
         for name in names:
             self._operations[name] = self._steps.operations[name]
 
-    def add_node(self, node: NodeId, destination: Dataset | None = None) -> None:
+    def add_node(self, node: NodeId, *destinations: Dataset) -> None:
         self.add_operations([node[0]])
         producer = self._steps.operations[node[0]]
         source = producer.source if isinstance(producer, Read) else None
         previous = self._nodes.get(node, Node(node, self._steps.type_of(node), source))
-        added = frozenset() if destination is None else frozenset([destination])
-        self._nodes[node] = Node(node, previous.type, source, previous.destinations | added)
+        self._nodes[node] = replace(previous, destinations=previous.destinations.union(destinations))
 
-    def add_path(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> None:
-        ordered = topology.sort_operations([self._steps.operations[name] for name in between])
-        self._paths[ends] = OperationPath(tuple(operation.name for operation in ordered), influence)
+    def add_writes(self, node: NodeId, influences: _Influences) -> None:
+        """Add Writes of a field, and the field if its influence on one is direct."""
+        self.add_operations(influences)
+        direct = [self._operations[name] for name, kind in influences.items() if kind is Influence.DIRECT]
+        destinations = [write.destination for write in direct if isinstance(write, Write)]
+        if destinations:
+            self.add_node(node, *destinations)
+
+    def add_path(self, ends: tuple[NodeId, NodeId], between: Iterable[str], influence: Influence) -> bool:
+        """Add a path and return True; False beyond a limit, but there is one path at least."""
+        ordered = sorted(between, key=self._ranks.__getitem__)
+        self._names += len(ordered)
+        if self._paths:
+            if self._connections_max is not None and self._names > self._connections_max:
+                self._truncated_by.add(f"connections_max={self._connections_max}")
+            if self.is_cut():
+                return False
+        self._paths[ends] = OperationPath(tuple(ordered), influence)
+        return True
+
+    def is_cut(self) -> bool:
+        """Return whether a path was left out, or there were so many steps that no more may be added."""
+        if self._steps_max is not None and self._steps.followed > self._steps_max:
+            self._truncated_by.add(f"steps_max={self._steps_max}")
+        return bool(self._truncated_by)
 
     def graph(self) -> OperationGraph:
-        return OperationGraph(self._operations, self._nodes, {}, self._paths)
+        return OperationGraph(
+            self._operations, self._nodes, {}, self._paths, truncated_by=frozenset(self._truncated_by)
+        )

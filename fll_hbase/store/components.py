@@ -36,7 +36,12 @@ def build_components(
     """
     # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
     events = EventMerger(table)
-    contents = ContentCache(table, cache_bytes=settings.cache_bytes, pairs_max=settings.pairs_max)
+    contents = ContentCache(
+        table,
+        cache_bytes=settings.cache_bytes,
+        pairs_max=settings.pairs_max,
+        steps_max=settings.steps_max,
+    )
     return StoreComponents(
         table=table,
         events=events,

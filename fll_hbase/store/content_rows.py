@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model import checksum as checksums
-from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import operations_by_field
 from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
@@ -100,7 +100,7 @@ def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
     for field in metadata.fields:
         column = layout.declared_field_column(field.name)
         yield Put(row, column, b"")
-        yield from _type_puts(row, column, field.type)
+        yield from _type_puts(row, column, field.type, DatasetField(metadata.dataset, field.name))
     # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
     # in the catalogue, too: otherwise a query for it would be answered by NotFound.
     for alias in metadata.aliases:
@@ -158,20 +158,21 @@ def _field_puts(direction: Direction, dataset: Dataset, types_by_field: dict[str
         column = layout.field_column(direction, field)
         yield Put(row, column, b"")
         for type_ in sorted(types):
-            yield from _type_puts(row, column, type_)
+            yield from _type_puts(row, column, type_, DatasetField(dataset, field))
 
 
-def _type_puts(row: bytes, column: bytes, type_: str) -> Iterator[Put]:
+def _type_puts(row: bytes, column: bytes, type_: str, field: DatasetField) -> Iterator[Put]:
     if type_:
-        yield checked_put(
-            row, layout.typed_value_column(column, checksums.digest(type_.encode())), type_.encode()
-        )
+        typed_column = layout.typed_value_column(column, checksums.digest(type_.encode()))
+        label = f"the type of field {field.name!r} of {field.dataset}"
+        yield checked_put(row, typed_column, type_.encode(), label)
 
 
 def _description_puts(dataset: Dataset, description: str) -> Iterator[Put]:
     if description:
         column = layout.DESCRIPTION + checksums.digest(description.encode()).encode()
-        yield checked_put(layout.dataset_row(dataset), column, description.encode())
+        label = f"the description of {dataset}"
+        yield checked_put(layout.dataset_row(dataset), column, description.encode(), label)
 
 
 def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
@@ -179,38 +180,35 @@ def _data_puts(info: FieldLineageInfo) -> Iterator[Put]:
     row = layout.content_row(info.checksum)
     # Operations first: their TooLarge names the operation, which the client can split, and not the field map.
     size = 0
+    # Operations of events may be none.
+    largest, largest_size = "", 0
     for operation in info.operations:
         value = checksums.canonical(operation).encode()
         size += len(value)
+        if len(value) > largest_size:
+            largest, largest_size = operation.name, len(value)
         yield checked_put(
             row, layout.operation_column(operation.name), value, f"operation {operation.name!r}"
         )
     yield Put(row, layout.VERSION, FORM.encode())
-    for column, value, label in (
-        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "the list of all sources"),
+    lists = (
+        (layout.SOURCES, _json([[e.namespace, e.name] for e in info.sources]), "names of all sources"),
         (
             layout.DESTINATIONS,
             _json([[e.namespace, e.name] for e in info.destinations]),
-            "the list of all destinations",
+            "names of all destinations",
         ),
-        (layout.FIELD_MAP, encode_field_map(info.field_map), _widest(info.operations)),
+        (layout.FIELD_MAP, encode_field_map(info.field_map), "fields of all others"),
         (
             layout.OPERATION_NAMES,
             _json([operation.name for operation in info.operations]),
-            "the list of all operations",
+            "names of all others",
         ),
-    ):
-        yield checked_put(row, column, value, label)
+    )
+    for column, value, subject in lists:
+        # The largest operation is what a client can divide, or record in a run of its own.
+        yield checked_put(row, column, value, f"operation {largest!r} with the {subject}")
     yield from _graph_puts(row, info, size)
-
-
-def _widest(operations: Sequence[Operation]) -> str:
-    """Return the description of the operation with most fields, which should be divided first."""
-    # Operations of events may be none.
-    sizes = {
-        operation.name: len(inputs_of(operation)) + len(outputs_of(operation)) for operation in operations
-    }
-    return f"operation {max(sizes, key=sizes.__getitem__, default='')!r} with the fields of all others"
 
 
 def _graph_puts(row: bytes, info: FieldLineageInfo, size_bytes: int) -> Iterator[Put]:

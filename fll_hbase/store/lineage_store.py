@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, repeat
 
@@ -13,16 +12,21 @@ from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound
 from fll_hbase.keys import layout
-from fll_hbase.model import operation_graph, simple_view, topology
+from fll_hbase.model import simple_view, topology
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.field_relations import DatasetLineageSet
-from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
-from fll_hbase.store.read.content_cache import Content, ContentMissing, retry_on_missing_content
-from fll_hbase.store.read.traversal import HopLineage, sort_entries, walk
+from fll_hbase.store.read.content_cache import (
+    Content,
+    ContentMissing,
+    FieldOfContent,
+    retry_on_missing_content,
+)
+from fll_hbase.store.read.field_graphs import FieldGraphReader
+from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
 from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
 from fll_hbase.store.results import (
     DatasetLineageResult,
@@ -42,9 +46,6 @@ from fll_hbase.tables import Table
 BATCH_RUNS = 1000
 """References of one page when runs are listed."""
 
-_AFTER_ALL_TAILS = b"~"
-"""Sorts after every reference tail, which begins with a hex digit."""
-
 DATASETS_PER_READ = 128
 """Datasets of one hop that are read together: on HBase 32 on each of four connections."""
 
@@ -58,7 +59,8 @@ class LineageStore:
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
     does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
     limit of the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request
-    they raise DeadlineExceeded, but `lineage` returns what it found so far, truncated, if it found anything.
+    they raise DeadlineExceeded, but queries of lineage return what they found so far, truncated, if they
+    found anything.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class LineageStore:
         self._components = build_components(table, self._settings, clock=clock)
         self._contents = self._components.contents
         self._windows = self._components.windows
+        self._field_graphs = FieldGraphReader(self._windows, self._contents, self._settings)
         self._group_commit = GroupCommit(self._components.committer.record)
         self.catalogue = self._components.catalogue
 
@@ -119,17 +122,11 @@ class LineageStore:
         Without `indirect`, inputs that only decided about rows (filters, join keys) are left out. Empty for a
         known dataset without lineage in the window; raises NotFound for one that was never recorded.
         """
-        results = [
-            walk(
-                partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed),
-                dataset,
-                direction,
-                level=level,
-                level_max=self._settings.level_max,
-                pairs_max=self._settings.pairs_max,
-            )
-            for direction in directions
-        ]
+        limits = WalkLimits(level, self._settings.level_max, self._settings.pairs_max)
+        results = []
+        for direction in directions:
+            one_hop = partial(self._hop, direction=direction, window=window, indirect=indirect, failed=failed)
+            results.append(walk(one_hop, dataset, direction=direction, limits=limits))
         # Only an empty answer reads the catalogue, to distinguish no lineage from an unknown name.
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
@@ -154,33 +151,11 @@ class LineageStore:
         `simple` reduces the graph to sources, targets and the operations between each pair; the other
         arguments and NotFound are as in `lineage`.
         """
-        graphs: dict[str, list[OperationGraph]] = {}
-        tails: dict[str, bytes] = {}
-        matches: dict[WindowQuery, Collection[str]] = {}
         query = WindowQuery(direction, field.dataset, window, failed)
-        for name, checksums_of_name in self._windows.checksums_by_name([query])[0].items():
-            renamed = DatasetField(name, field.name)
-            by_checksum = self._operations_of_field(checksums_of_name, direction, renamed)
-            for checksum, operations in by_checksum.items():
-                graph = self._graph(operations, renamed, direction, simple=simple, indirect=indirect)
-                graphs.setdefault(checksum, []).append(graph)
-            if by_checksum:
-                matches[replace(query, dataset=name)] = by_checksum.keys()
-        # A single content needs no order, and looking for its newest run would read references.
-        if len(graphs) > 1:
-            for newest in self._windows.newest_references(matches):
-                for checksum, tail in newest.items():
-                    tails[checksum] = min(tail, tails.get(checksum, tail))
-        if not graphs:
+        result = self._field_graphs.merged(query, field.name, simple=simple, indirect=indirect)
+        if not result.checksums:
             self._require_known_field(field)
-        # The checksum decides ties, so that every process merges in the same order.
-        checksums = sorted(graphs, key=lambda checksum: (tails.get(checksum, _AFTER_ALL_TAILS), checksum))
-        merged = operation_graph.merge(
-            ((checksum, graph) for checksum in checksums for graph in graphs[checksum]),
-            connections_max=self._settings.connections_max,
-        )
-        limit = f"connections_max={self._settings.connections_max}"
-        return FieldLineageResult(merged, tuple(checksums), (limit,) if merged.truncated else ())
+        return result
 
     @retry_on_missing_content
     def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
@@ -191,27 +166,15 @@ class LineageStore:
         """
         runs: dict[simple_view.DerivationSignature, list[str]] = {}
         operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
-        signatures: dict[str, simple_view.DerivationSignature | None] = {}
-        truncated_by: tuple[str, ...] = ()
-        writers = self._writers(self.catalogue.names(field.dataset), window, failed=failed)
-        for number, (committed, name) in enumerate(writers):
-            if number == self._settings.runs_max:
-                truncated_by = (f"runs_max={self._settings.runs_max}",)
-                break
-            checksum = committed.checksum
-            # Many runs share a content, so its derivation is computed once and not for each run.
-            if checksum not in signatures:
-                signature, steps = self._derivation(checksum, DatasetField(name, field.name))
-                signatures[checksum] = signature
-                if signature is not None:
-                    operations.setdefault(signature, steps)
-            signature = signatures[checksum]
-            if signature is not None:
-                runs.setdefault(signature, []).append(committed.run.run)
+        truncated_by: set[str] = set()
+        derived = self._derived_runs(field, window, failed=failed, truncated_by=truncated_by)
+        for run, signature, steps in deadline.until_over(derived, truncated_by=truncated_by):
+            operations.setdefault(signature, steps)
+            runs.setdefault(signature, []).append(run)
         if not runs:
             self._require_known_field(field)
         derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
-        return Derivations(tuple(derivations), truncated_by)
+        return Derivations(tuple(derivations), tuple(sorted(truncated_by)))
 
     @retry_on_missing_content
     def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
@@ -298,6 +261,8 @@ class LineageStore:
             for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
                 if query.dataset not in seen:
                     seen |= by_name.keys()
+                    # Here, because a hop whose contents are all cached never waits for the store.
+                    deadline.check()
                     yield HopLineage(by_name.keys(), self._relations(query, by_name, indirect=indirect))
 
     def _relations(
@@ -305,33 +270,47 @@ class LineageStore:
     ) -> DatasetLineageSet:
         """Return the lineage of a dataset from its contents by name; its aliases are renamed to it."""
         # Renamed to the name in the query, so that the graph over several hops stays connected (decision 13).
-        relations = DatasetLineageSet({})
-        for name, checksums in by_name.items():
-            part = self._contents.relations(checksums, query.direction, name)
-            relations = relations.merge(part.rename(name, query.dataset)) if name != query.dataset else part
+        relations = merge_lineages(
+            [
+                self._contents.relations(checksums, query.direction, name).rename(name, query.dataset)
+                for name, checksums in by_name.items()
+            ]
+        )
         return relations if indirect else relations.without_indirect()
 
-    def _operations_of_field(
-        self, checksums: Iterable[str], direction: Direction, field: DatasetField
-    ) -> dict[str, tuple[Operation, ...]]:
-        """Return the operations of the field by checksum, of those contents that touch it."""
-        operations = {}
-        for checksum in checksums:
-            # Here, because contents that are all cached never wait for the store.
-            deadline.check()
-            operations[checksum] = self._contents.operations(checksum, direction, field)
-        return {checksum: steps for checksum, steps in operations.items() if steps}
+    def _derived_runs(
+        self, field: DatasetField, window: Window, *, failed: bool, truncated_by: set[str]
+    ) -> Iterator[tuple[str, simple_view.DerivationSignature, tuple[Operation, ...]]]:
+        """Yield runs that wrote the field, newest first, with the signature and operations of its derivation.
+
+        Ends after `runs_max` runs, and adds this limit, if there are more.
+        """
+        derivations: dict[FieldOfContent, tuple[simple_view.DerivationSignature, tuple[Operation, ...]]] = {}
+        writers = self._writers(self.catalogue.names(field.dataset), window, failed=failed)
+        for number, (committed, name) in enumerate(writers):
+            if number == self._settings.runs_max:
+                truncated_by.add(f"runs_max={self._settings.runs_max}")
+                return
+            content = FieldOfContent(committed.checksum, DatasetField(name, field.name))
+            # Many runs share a content, so its derivation is computed once and not for each run.
+            if content not in derivations:
+                # Here, because contents that are all cached never wait for the store.
+                deadline.check()
+                derivations[content] = self._derivation(content)
+            signature, steps = derivations[content]
+            if steps:
+                yield committed.run.run, signature, steps
 
     def _derivation(
-        self, checksum: str, field: DatasetField
-    ) -> tuple[simple_view.DerivationSignature | None, tuple[Operation, ...]]:
-        """Return signature and sorted operations of the field in a content; None and () without any."""
-        operations = self._contents.operations(checksum, Direction.BACKWARD, field)
-        signature = simple_view.derivation_signature(operations, field) if operations else None
-        if signature is None:
-            return None, ()
-        by_name = self._contents.all_operations(checksum)
-        return signature, topology.sort_operations([by_name[operation.name] for operation in operations])
+        self, content: FieldOfContent
+    ) -> tuple[simple_view.DerivationSignature, tuple[Operation, ...]]:
+        """Return signature and sorted operations of the field in a content; no operations if it lacks it."""
+        operations = self._contents.operations(content, Direction.BACKWARD)
+        if not operations:
+            return frozenset(), ()
+        by_name = self._contents.all_operations(content.checksum)
+        steps = topology.sort_operations([by_name[operation.name] for operation in operations])
+        return simple_view.derivation_signature(operations, content.field), steps
 
     def _writers(
         self, names: Sequence[Dataset], window: Window, *, failed: bool
@@ -350,23 +329,6 @@ class LineageStore:
         batch_size = min(limit + 1, BATCH_RUNS)
         for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
             yield reference_tail_of(committed), committed, query.direction
-
-    def _graph(
-        self,
-        operations: Sequence[Operation],
-        field: DatasetField,
-        direction: Direction,
-        *,
-        simple: bool,
-        indirect: bool,
-    ) -> OperationGraph:
-        backward = direction is Direction.BACKWARD
-        if simple:
-            view = simple_view.upstream_simple_view if backward else simple_view.downstream_simple_view
-            return view(operations, field, indirect=indirect)
-        walk_graph = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
-        limit = self._settings.connections_max
-        return walk_graph(operations, field, indirect=indirect, connections_max=limit)
 
     def _require_known(self, dataset: Dataset) -> None:
         if not self.catalogue.has_dataset(dataset):

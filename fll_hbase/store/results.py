@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fll_hbase.model.field_relations import DatasetLineage
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent

@@ -250,11 +250,10 @@ def _decode_event(column: bytes, cell: Cell) -> RunEvent:
         raise CorruptRow(f"{column!r}: {cell.value!r} is not an event") from error
 
 
-def checked_put(row: bytes, column: bytes, value: bytes, label: str = "") -> Put:
-    """Return the cell. Raises TooLarge, naming `label` or the column, if it exceeds CELL_BYTES_MAX."""
+def checked_put(row: bytes, column: bytes, value: bytes, label: str) -> Put:
+    """Return the cell. Raises TooLarge, naming what `label` says, if it exceeds CELL_BYTES_MAX."""
     if len(value) > CELL_BYTES_MAX:
-        subject = label or column.decode("ascii", "replace")
-        raise TooLarge(f"{subject} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
+        raise TooLarge(f"{label} is {len(value)} bytes long, one cell holds {CELL_BYTES_MAX}; split it")
     return Put(row, column, value)
 
 

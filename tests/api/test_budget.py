@@ -150,6 +150,29 @@ class TestWalks:
         assert lengths == sorted(lengths)
 
 
+class TestFields:
+    """The graph of a field is truncated by time between two contents, its derivations between two runs."""
+
+    @pytest.mark.parametrize("kind", ["endpoints", "datasets"])
+    def test_truncated(self, make_client: MakeClient, kind: str) -> None:
+        client = make_client()
+        record_new(client, *(copying(f"d{n}", "x", "x", run=run(f"r{n}")) for n in range(5)))
+        target = path("ns1", kind, "x", "fields", "x", "lineage", **ALL)
+        # Reads the contents into the cache, so that the time ends between them, too.
+        assert client.get(target).json["truncated"] is False
+        statuses = set()
+        for checks in range(100):
+            left = iter([False] * checks)
+            answer = client.get(target, environ_base={CLIENT_LEFT: lambda left=left: next(left, True)})
+            truncated = answer.json.get("truncated"), answer.json.get("truncatedBy")
+            statuses.add((answer.status_code, *map(str, truncated)))
+        assert statuses == {
+            (503, "None", "None"),
+            (200, "True", "['request_seconds=10']"),
+            (200, "False", "None"),
+        }
+
+
 class TestBatches:
     """Each part of a batch has the whole time; after one that took too long none is tried."""
 

@@ -253,6 +253,38 @@ class TestConnections:
                 names = re.findall(rb"X-Request-Id: (\S+)", answers.read())
         assert [name.decode() for name in names] == [*ids, "last"]
 
+    @pytest.mark.parametrize(
+        ("method", "target", "status"),
+        [
+            ("GET", "/v3/namespaces", 304),
+            ("HEAD", "/v3/namespaces", 304),
+            ("GET", "/docs/swagger-ui.css", 304),
+            ("HEAD", "/docs", 200),
+            ("OPTIONS", "/v3/namespaces", 200),
+            ("HEAD", "/nothing", 404),
+        ],
+    )
+    def test_an_answer_without_a_body_leaves_its_connection_open(
+        self, server: Server, method: str, target: str, status: int
+    ) -> None:
+        tag = server.get(target).headers.get("etag", "") if status == 304 else ""
+        with server.connected() as connection:
+            for _ in range(2):
+                connection.sendall(head(method, target, Connection="keep-alive", If_None_Match=tag))
+                headed = answer(connection, method)
+                assert (headed.status, headed.body) == (status, b"")
+                assert "connection" not in headed.headers
+            connection.sendall(head("GET", "/healthz"))
+            assert answer(connection).status == 200
+
+    def test_a_304_closes_the_connection_where_the_client_wants_it(self, server: Server) -> None:
+        tag = server.get("/v3/namespaces").headers["etag"]
+        with server.connected() as connection:
+            connection.sendall(head("GET", "/v3/namespaces", If_None_Match=tag))
+            headed = answer(connection)
+            assert (headed.status, headed.headers["connection"]) == (304, "close")
+            assert connection.recv(1) == b""
+
     def test_many_requests_on_many_connections(self, server: Server) -> None:
         def client(number: int) -> set[int]:
             statuses = set()

@@ -125,6 +125,33 @@ def test_the_work_is_bounded_and_not_only_the_list() -> None:
     assert abs(calls[1] - calls[0]) < 100
 
 
+def test_operations_with_very_many_unknown_origins_are_not_built() -> None:
+    """Beyond the bound an origin costs no more than parsing its JSON."""
+    sizes = 1_000, ERRORS_COUNTED_MAX, 5 * ERRORS_COUNTED_MAX
+    counted = []
+    for raw in (encode(unknown_origins(size)) for size in sizes):
+        head = detect(raw)
+        counted.append(
+            count_calls(lambda raw=raw, head=head: READER.try_read(raw, head, namespace="shop", now_ms=0))
+        )
+    few_calls, bound_calls, many_calls = counted
+    assert few_calls > 20 * sizes[0]
+    assert many_calls - bound_calls < 6 * (sizes[2] - sizes[1])
+
+
+def test_below_the_bound_errors_of_shape_come_first() -> None:
+    document = unknown_origins(ERRORS_COUNTED_MAX - 1)
+    document["operations"].append(1)
+    error = input_error(document)
+    assert [str(item) for item in error.errors] == ["operations.2: must be an object, is a number"]
+
+
+def test_early_refusals_list_the_same_errors() -> None:
+    early, late = (input_error(unknown_origins(ERRORS_COUNTED_MAX + more)) for more in (0, -1))
+    assert early.errors[:-1] == late.errors[:-1]
+    assert type(early) is type(late)
+
+
 def with_unknown_members(number: int) -> Json:
     """A valid document whose run has `number` unknown members."""
     document = DOCUMENTS["lineage"]

@@ -8,8 +8,9 @@ from hypothesis import given
 from strategies import FEW_END_POINTS, infos
 
 from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.model.field_relations import DatasetLineage, FieldEdge
+from fll_hbase.model.field_relations import FieldEdge
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, Read, Write
 

@@ -335,8 +335,8 @@ def test_merging_stops_before_the_graph_that_exceeds_the_number_of_connections()
     graphs = versions(5)
     assert [len(graph.connections) for _, graph in graphs] == [1] * 5
     cut = operation_graph.merge(graphs, connections_max=3)
-    assert cut.truncated
-    assert replace(cut, truncated=False) == operation_graph.merge(graphs[:3])
+    assert cut.truncated_by == {"connections_max=3"}
+    assert replace(cut, truncated_by=frozenset()) == operation_graph.merge(graphs[:3])
     assert not operation_graph.merge(graphs, connections_max=5).truncated
     assert not operation_graph.merge(graphs[:1] * 5, connections_max=1).truncated
     assert operation_graph.merge(graphs, connections_max=0).connections == graphs[0][1].connections

@@ -16,7 +16,7 @@ from fll_hbase.keys import layout
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import lineage
 from fll_hbase.model.checksum import checksum
-from fll_hbase.model.datasets import Field
+from fll_hbase.model.datasets import DatasetMetadata, Field
 from fll_hbase.model.field_relations import dataset_relations, is_same_lineage, iter_edges
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import operations_by_field
@@ -422,8 +422,28 @@ def test_a_cell_of_the_greatest_size_is_stored() -> None:
 
 def test_a_list_of_ends_that_no_cell_holds_is_refused() -> None:
     reads = [Read(f"r{n}", "", replace(A, name="n" * 30_000 + str(n)), "", ()) for n in range(300)]
-    with pytest.raises(TooLarge, match=r"the list of all sources is \d+ bytes long"):
+    with pytest.raises(TooLarge, match=r"operation 'r100' with the names of all sources is \d+ bytes long"):
         content_rows.encode_content(lineage.build_lineage([*reads, Write("w", "", B, "", ())]))
+
+
+def test_a_list_of_operations_that_no_cell_holds_is_refused_by_the_largest() -> None:
+    names = [f"{number:03}" + "n" * 30_000 for number in range(300)]
+    transforms = [Transform(name, "", (), ()) for name in [*names, "largest" + "n" * 30_000]]
+    operations = [Read("r", "", A, "", ()), *transforms, Write("w", "", B, "", ())]
+    with pytest.raises(TooLarge, match=r"operation 'largestn+' with the names of all others is \d+ bytes"):
+        content_rows.encode_content(lineage.build_lineage(operations))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "label"),
+    [
+        (DatasetMetadata(A, description=OVERSIZED), "the description of ns/a"),
+        (DatasetMetadata(A, fields=(Field("x", OVERSIZED),)), "the type of field 'x' of ns/a"),
+    ],
+)
+def test_metadata_that_no_cell_holds_is_refused_by_its_dataset(metadata: DatasetMetadata, label: str) -> None:
+    with pytest.raises(TooLarge, match=rf"^{label} is \d+ bytes long"):
+        list(content_rows.metadata_puts(metadata))
 
 
 def test_a_content_of_no_operations_has_a_row() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from strategies import FEW_END_POINTS, all_to_all, chain, few_end_points, infos, operation_sets
 
 from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.field_relations import DatasetLineage, DatasetLineageSet
 from fll_hbase.model.field_sets import FieldSet, FieldSetResolver
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
@@ -165,11 +165,13 @@ def test_merging_relations_is_union(
     backward: bool,
 ) -> None:
     a, b, c = (relations_of(info, end_point, backward=backward) for info in (first, two, three))
-    assert a.merge(b) == b.merge(a)
-    assert a.merge(b).merge(c) == a.merge(b.merge(c))
-    assert a.merge(a) == a
-    assert a.merge(DatasetLineageSet({})) == a
-    for ends, relation in a.merge(b).by_datasets.items():
+    merged = merge_lineages([a, b])
+    assert merged == merge_lineages([b, a])
+    assert merge_lineages([merged, c]) == merge_lineages([a, merge_lineages([b, c])])
+    assert merge_lineages([merged, c]) == merge_lineages([a, b, c])
+    assert merge_lineages([a, a]) == merge_lineages([a]) == a
+    assert merge_lineages([a, DatasetLineageSet({})]) == a
+    for ends, relation in merged.by_datasets.items():
         parts = [actual.by_datasets[ends] for actual in (a, b) if ends in actual.by_datasets]
         assert relation.direct == frozenset().union(*(part.direct for part in parts))
         assert relation.indirect == frozenset().union(*(part.indirect for part in parts))
@@ -215,8 +217,8 @@ def test_a_truncated_answer_stays_truncated_when_merged() -> None:
     cut = relations_of(info, B, backward=True, pairs_max=8)
     assert cut.truncated
     assert count(cut) == 8
-    assert cut.merge(DatasetLineageSet({})).truncated
-    assert DatasetLineageSet({}).merge(cut).truncated
+    assert merge_lineages([cut, DatasetLineageSet({})]).truncated_by == {"pairs_max=8"}
+    assert merge_lineages([DatasetLineageSet({}), cut]).truncated_by == {"pairs_max=8"}
     assert not relations_of(info, B, backward=True, pairs_max=9).truncated
 
 
@@ -323,7 +325,7 @@ def test_all_relations_are_those_of_each_end(info: FieldLineageInfo) -> None:
     expected = DatasetLineageSet({})
     for end_point in FEW_END_POINTS:
         for backward in (True, False):
-            expected = expected.merge(relations_of(info, end_point, backward=backward))
+            expected = merge_lineages([expected, relations_of(info, end_point, backward=backward)])
     assert field_relations.all_relations(info.field_map, pairs_max=MANY) == expected
 
 
@@ -350,5 +352,7 @@ def test_a_relation_that_is_cut_has_the_first_pairs(info: FieldLineageInfo, pair
     for relation in all_relations(info, backward=True):
         cut = relation.cut(pairs_max)
         assert cut.size == min(relation.size, pairs_max)
-        assert cut.merge(relation) == relation
+        assert cut.direct <= relation.direct
+        assert cut.indirect <= relation.indirect
+        assert cut.dataset_wide <= relation.dataset_wide
         assert relation.cut(relation.size) == relation

@@ -9,8 +9,8 @@ from store import audit_runner
 
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operations import Read, Write
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction
@@ -52,7 +52,7 @@ def union(checksums: Iterable[str], question: Question) -> DatasetLineageSet:
         relations = field_relations.dataset_relations(
             field_map, question.dataset, backward=backward, pairs_max=PAIRS_MAX
         )
-        merged = merged.merge(relations)
+        merged = merge_lineages([merged, relations])
     return merged
 
 

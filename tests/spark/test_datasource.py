@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.keys import layout
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import DatasetLineage
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sample import documents
 from fll_hbase.spark import datasource

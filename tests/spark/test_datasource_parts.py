@@ -28,8 +28,8 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, CorruptRow, InvalidQuery
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import DatasetLineage
 from fll_hbase.model.operations import Influence
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window

@@ -18,7 +18,7 @@ from fll_hbase import deadline
 from fll_hbase.config import from_environment
 from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, NotFound, StoreUnavailable
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named, ingest
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.retry import RetryPolicy
@@ -212,6 +212,65 @@ def test_a_walk_is_truncated_between_hops(chain: LineageStore) -> None:
         assert result.entries == complete.entries[: len(result.entries)]
         assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
     assert lengths == set(range(HOPS + 1)), "the walk ended after each number of hops"
+
+
+def test_a_walk_is_truncated_between_the_contents_of_a_dataset() -> None:
+    """Answers have what was merged of them, and not cached: the next answer has all of them."""
+    table = open_table("sqlite:///:memory:")
+    ingest(LineageStore(table), [parsed(f"d{number}", "x") for number in range(HOPS)])
+    start = Dataset("ns", "x")
+    complete = LineageStore(table).lineage(start, EVER, directions=(Direction.BACKWARD,))
+    assert len(complete.entries) == HOPS
+    lengths = set()
+    for checks in range(60):
+        store = LineageStore(table)
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            result = store.lineage(start, EVER, directions=(Direction.BACKWARD,))
+            lengths.add(len(result.entries))
+            assert set(result.entries) <= set(complete.entries)
+            assert result.truncated_by == (("request_seconds=60",) if len(result.entries) < HOPS else ())
+        assert store.lineage(start, EVER, directions=(Direction.BACKWARD,)) == complete
+    assert lengths == set(range(1, HOPS + 1))
+    table.close()
+
+
+@pytest.mark.parametrize("simple", [False, True])
+def test_the_graph_of_a_field_is_truncated_between_contents(simple: bool) -> None:
+    table = open_table("sqlite:///:memory:")
+    ingest(LineageStore(table), [parsed(f"d{number}", "x") for number in range(HOPS)])
+    field = DatasetField(Dataset("ns", "x"), "x")
+    complete = LineageStore(table).field_lineage(field, EVER, simple=simple)
+    lengths = set()
+    for checks in range(100):
+        store = LineageStore(table)
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            result = store.field_lineage(field, EVER, simple=simple)
+            lengths.add(len(result.graph.nodes))
+            assert result.checksums == complete.checksums, "those of the newest runs are merged first"
+            assert result.graph.nodes.items() <= complete.graph.nodes.items()
+            assert result.truncated_by == (
+                ("request_seconds=60",) if len(result.graph.nodes) < len(complete.graph.nodes) else ()
+            )
+        assert store.field_lineage(field, EVER, simple=simple) == complete
+    assert len(lengths) == HOPS, "it ended after each number of contents"
+    table.close()
+
+
+def test_derivations_of_a_field_are_truncated_between_runs() -> None:
+    table = open_table("sqlite:///:memory:")
+    ingest(LineageStore(table), [parsed(f"d{number}", "x") for number in range(HOPS)])
+    field = DatasetField(Dataset("ns", "x"), "x")
+    complete = LineageStore(table).field_derivations(field, EVER).derivations
+    lengths = set()
+    for checks in range(100):
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            result = LineageStore(table).field_derivations(field, EVER)
+            lengths.add(len(result.derivations))
+            assert result.derivations == complete[: len(result.derivations)]
+            is_cut = len(result.derivations) < HOPS
+            assert result.truncated_by == (("request_seconds=60",) if is_cut else ())
+    assert lengths == set(range(1, HOPS + 1))
+    table.close()
 
 
 def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:

@@ -19,6 +19,7 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun, State
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources.native import name_based_form
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.native.unknown_origins import refuse_unknown_origins
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
@@ -92,6 +93,7 @@ def read_operations(
     if "destination" in members:
         operations, invalid = name_based_form.read(validator, data, members["destination"], namespace)
     else:
+        refuse_unknown_origins(data)
         operations = [
             _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
         ]

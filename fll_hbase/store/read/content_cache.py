@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial, wraps
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
+from fll_hbase import deadline
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineageSet, LineageUnion
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_map import FieldMap
-from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
 from fll_hbase.store.field_map_codec import decode_field_map
-from fll_hbase.tables import Row, Table
+from fll_hbase.tables import Row, Scan, Table
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,9 +36,13 @@ _BYTES_PER_STORED_BYTE = 8
 _BYTES_PER_PAIR = 100
 _PAIRS_PER_DATASET_PAIR = 8
 
+_NEVER_CACHED = sys.maxsize
+"""The size of a result that is not cached: larger than any cache."""
 
-FIRST_MAPS, LOAD_MAPS_MAX, LOAD_BYTES = 32, 500, 4 * 2**20
-"""Field maps of the first call of `ContentCache.load` and of any, and the size that a call aims at."""
+FIRST_MAPS, FIRST_OPERATIONS = 32, 8
+"""Contents of the first call for field maps, and for operations, which are larger."""
+LOAD_MAX, LOAD_BYTES = 500, 4 * 2**20
+"""Contents of any call, and the size that a call aims at."""
 
 
 class ContentMissing(CorruptRow):
@@ -61,6 +66,13 @@ def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
     return attempt
 
 
+class FieldOfContent(NamedTuple):
+    """A field, under the name that its dataset has in a content."""
+
+    checksum: str
+    field: DatasetField
+
+
 class Content(NamedTuple):
     """A content: its operations as recorded, sorted by name, and its field map."""
 
@@ -74,9 +86,10 @@ class ContentCache:
     Methods raise ContentMissing or CorruptRow.
     """
 
-    def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int) -> None:
+    def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int, steps_max: int) -> None:
         self._table = table
         self._pairs_max = pairs_max
+        self._steps_max = steps_max
         self._cache: LRUCache[Hashable, tuple[int, Any]] = LRUCache(
             cache_bytes, getsizeof=lambda item: item[0]
         )
@@ -95,7 +108,7 @@ class ContentCache:
         """Read field maps into the cache, several in a call; contents without one are left out.
 
         Calls are of a bounded size: FIRST_MAPS, then as many as LOAD_BYTES take if they are as large as the
-        field maps of the call before, at most twice as many and LOAD_MAPS_MAX.
+        field maps of the call before, at most twice as many and LOAD_MAX.
         """
         keys = {layout.content_row(checksum): checksum for checksum in sorted(checksums)}
         remaining, count = iter(keys), FIRST_MAPS
@@ -105,7 +118,7 @@ class ContentCache:
                 checksum = keys[key]
                 self._cached(("map", checksum), partial(_decode_field_map, checksum, row))
             size_bytes = sum(len(row[layout.FIELD_MAP].value) for row in rows.values())
-            count = max(1, min(2 * count, LOAD_MAPS_MAX, LOAD_BYTES * len(chunk) // max(size_bytes, 1)))
+            count = _next_count(count, len(chunk), size_bytes)
 
     def has_dataset(self, checksum: str, direction: Direction, dataset: Dataset) -> bool:
         """Return whether the content writes (backward) or reads (forward) the dataset."""
@@ -121,10 +134,40 @@ class ContentCache:
         key = "relations", checksums, direction, dataset
         return self._cached(key, lambda: self._merged_relations(checksums, direction, dataset))
 
-    def operations(self, checksum: str, direction: Direction, field: DatasetField) -> tuple[Operation, ...]:
+    def operations(self, content: FieldOfContent, direction: Direction) -> tuple[Operation, ...]:
         """Return the operations upstream (backward) or downstream of a field; empty for an unknown field."""
-        key = "operations", checksum, direction, field
-        return self._cached(key, lambda: self._read_operations(checksum, direction, field))
+        if not self.mentions_field(content, direction):
+            return ()
+        return next(self.iter_operations([content], direction))
+
+    def mentions_field(self, content: FieldOfContent, direction: Direction) -> bool:
+        """Return whether the content writes (backward) or reads (forward) the field."""
+        field_map = self.field_map(content.checksum)
+        if direction is Direction.FORWARD:
+            return field_map.has_source_field(content.field)
+        return field_map.has_destination_field(content.field)
+
+    def iter_operations(
+        self, contents: Sequence[FieldOfContent], direction: Direction
+    ) -> Iterator[tuple[Operation, ...]]:
+        """Yield the operations upstream (backward) or downstream of the field of each content.
+
+        Each content must mention its field. Those that are not cached are read when they are needed: first
+        FIRST_OPERATIONS in two calls, then as many as `load` would.
+        """
+        begin, count = 0, FIRST_OPERATIONS
+        while chunk := contents[begin : begin + count]:
+            begin += len(chunk)
+            operations = self._cached_operations(chunk, direction)
+            missing = [content for content in chunk if content not in operations]
+            if missing:
+                cells = self._field_cells(missing, direction)
+                for content, row in cells.items():
+                    key = "operations", direction, content
+                    operations[content] = self._cached(key, partial(_decode_operations, content, row))
+                count = _next_count(count, len(missing), sum(map(_stored_bytes, cells.values())))
+            for content in chunk:
+                yield operations[content]
 
     def content(self, checksum: str) -> Content:
         """Return a whole content; its operations are not cached."""
@@ -155,77 +198,131 @@ class ContentCache:
     def _merged_relations(
         self, checksums: frozenset[str], direction: Direction, dataset: Dataset
     ) -> tuple[int, DatasetLineageSet]:
-        union = DatasetLineageSet({})
-        backward = direction is Direction.BACKWARD
-        # Sorted: the order of a set of strings differs between processes, and answers must not.
-        for checksum in sorted(checksums):
-            relations = field_relations.dataset_relations(
-                self.field_map(checksum), dataset, backward=backward, pairs_max=self._pairs_max
-            )
-            union = union.merge(relations)
+        union = LineageUnion()
+        late: set[str] = set()
+        for relations in deadline.until_over(
+            self._relations_by_content(checksums, direction, dataset), truncated_by=late
+        ):
+            union.add(relations)
             if union.size > self._pairs_max:
                 # More than the answer may have: what further contents would add is cut anyway.
-                union = replace(union, truncated=True)
+                union.truncated_by.add(f"pairs_max={self._pairs_max}")
                 break
-        pairs = sum(
-            len(relation.direct) + len(relation.indirect) + _PAIRS_PER_DATASET_PAIR
-            for relation in union.by_datasets.values()
-        )
-        return _BYTES_PER_PAIR * (pairs + len(checksums)), union
+        union.truncated_by |= late
+        merged = union.build()
+        if late:
+            # The time of one request must not cut the answers to others.
+            return _NEVER_CACHED, merged
+        overhead = _PAIRS_PER_DATASET_PAIR * len(merged.by_datasets) + len(checksums)
+        return _BYTES_PER_PAIR * (merged.size + overhead), merged
+
+    def _relations_by_content(
+        self, checksums: frozenset[str], direction: Direction, dataset: Dataset
+    ) -> Iterator[DatasetLineageSet]:
+        # Sorted: the order of a set of strings differs between processes, and answers must not.
+        for checksum in sorted(checksums):
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            yield field_relations.dataset_relations(
+                self.field_map(checksum),
+                dataset,
+                backward=direction is Direction.BACKWARD,
+                pairs_max=self._pairs_max,
+                steps_max=self._steps_max,
+            )
 
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
-    def _read_operations(
-        self, checksum: str, direction: Direction, field: DatasetField
-    ) -> tuple[int, tuple[Operation, ...]]:
-        # The field map is in the light family and probably cached, operations are heavy.
-        if not self._mentions_field(checksum, direction, field):
-            return _BYTES_PER_PAIR, ()
-        graph = layout.graph_column(direction, field.dataset, field.name)
-        row = self._row(checksum, (graph, layout.OPERATION_NAMES))
-        # A content has no graph cells if they would be longer than its operations: then all are walked.
-        cells = self._graph_cells(checksum, graph, row) if graph in row else self._operation_cells(checksum)
-        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
-        return _memory_bytes(cells), operations
+    def _cached_operations(
+        self, contents: Iterable[FieldOfContent], direction: Direction
+    ) -> dict[FieldOfContent, tuple[Operation, ...]]:
+        with self._lock:
+            items = {content: self._cache.get(("operations", direction, content)) for content in contents}
+        return {content: item[1] for content, item in items.items() if item is not None}
 
-    def _graph_cells(self, checksum: str, graph: bytes, row: Row) -> Row:
-        """Read the operation cells that a graph cell lists, instead of all operations of the content."""
-        names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
-        try:
-            listed = [names[index] for index in content_rows.decode_ranges(row[graph])]
-        except IndexError as error:
-            raise CorruptRow(f"c|{checksum}: {graph!r} lists an operation that does not exist") from error
-        columns = [layout.operation_column(name) for name in listed]
-        cells = self._row(checksum, columns)
-        missing = [column for column in columns if column not in cells]
-        if missing:
-            raise CorruptRow(f"c|{checksum}: {missing[0]!r} is missing")
-        return cells
+    def _field_cells(
+        self, contents: Sequence[FieldOfContent], direction: Direction
+    ) -> dict[FieldOfContent, Row]:
+        """Read the operation cells of the field of each content, with two calls."""
+        graphs = {
+            content: layout.graph_column(direction, content.field.dataset, content.field.name)
+            for content in contents
+        }
+        keys = [layout.content_row(content.checksum) for content in contents]
+        rows = self._table.rows(keys, columns=(layout.OPERATION_NAMES, *set(graphs.values())))
+        columns = {}
+        for content, key in zip(contents, keys, strict=True):
+            _check_exists(content.checksum, rows.get(key), (layout.OPERATION_NAMES,))
+            with in_row(key):
+                columns[content] = _operation_columns(rows[key], graphs[content])
+        return {
+            content: _checked_cells(content.checksum, row, columns[content])
+            for content, row in zip(contents, self._rows_of_columns(columns), strict=True)
+        }
+
+    def _rows_of_columns(self, columns: Mapping[FieldOfContent, tuple[bytes, ...]]) -> list[Row]:
+        """Read for each content its columns, all in one call; an empty row for a missing content."""
+        keys = [layout.content_row(content.checksum) for content in columns]
+        if len(set(columns.values())) <= 1:
+            rows = self._table.rows(keys, columns=next(iter(columns.values()), ()))
+            return [rows.get(key, {}) for key in keys]
+        scans = [
+            Scan(key, key + b"\x00", listed, 1) for key, listed in zip(keys, columns.values(), strict=True)
+        ]
+        return [dict(page[0][1]) if page else {} for page in self._table.scan_many(scans)]
 
     def _read_all_operations(self, checksum: str) -> tuple[int, dict[str, Operation]]:
         cells = self._operation_cells(checksum)
         operations = [content_rows.decode_operation(cell) for cell in cells.values()]
-        return _memory_bytes(cells), lineage.declare_missing_outputs(operations)
+        return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), lineage.declare_missing_outputs(operations)
 
     def _operation_cells(self, checksum: str) -> Row:
         # The family also has graph cells and the list of names.
         row = self._row(checksum, (layout.HEAVY,))
         return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
 
-    def _mentions_field(self, checksum: str, direction: Direction, field: DatasetField) -> bool:
-        field_map = self.field_map(checksum)
-        if direction is Direction.FORWARD:
-            return field_map.has_source_field(field)
-        return field_map.has_destination_field(field)
-
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
         row = self._table.get(layout.content_row(checksum), columns=columns)
-        if not row:
-            raise ContentMissing(
-                f"c|{checksum}: a run refers to this content row, which has none of {columns!r}"
-            )
+        _check_exists(checksum, row, columns)
         return row
+
+
+def _check_exists(checksum: str, row: Row | None, columns: Sequence[bytes]) -> None:
+    """Raise ContentMissing if a content row has none of the columns."""
+    if not row:
+        raise ContentMissing(f"c|{checksum}: a run refers to this content row, which has none of {columns!r}")
+
+
+def _operation_columns(row: Row, graph: bytes) -> tuple[bytes, ...]:
+    """Return the columns of the operations that a graph cell lists. Raises CorruptRow.
+
+    A content has no graph cells if they would be longer than its operations: then all are walked, and the
+    family, which has all of them, is returned.
+    """
+    if graph not in row:
+        return (layout.HEAVY,)
+    names = content_rows.decode_operation_names(row[layout.OPERATION_NAMES])
+    try:
+        listed = [names[index] for index in content_rows.decode_ranges(row[graph])]
+    except IndexError as error:
+        raise CorruptRow(f"{graph!r} lists an operation that does not exist") from error
+    return tuple(layout.operation_column(name) for name in listed)
+
+
+def _checked_cells(checksum: str, row: Row, columns: Sequence[bytes]) -> Row:
+    """Return the operation cells of a row. Raises ContentMissing, or CorruptRow if any is missing."""
+    _check_exists(checksum, row, columns)
+    missing = [column for column in columns if column not in row and column != layout.HEAVY]
+    if missing:
+        raise CorruptRow(f"c|{checksum}: {missing[0]!r} is missing")
+    # The family also has graph cells and the list of names.
+    return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
+
+
+def _next_count(count: int, contents: int, size_bytes: int) -> int:
+    """Return how many contents the next call reads, if `contents` of the one before had `size_bytes`."""
+    return max(1, min(2 * count, LOAD_MAX, LOAD_BYTES * contents // max(size_bytes, 1)))
 
 
 def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
@@ -234,5 +331,11 @@ def _decode_field_map(checksum: str, row: Row) -> tuple[int, FieldMap]:
         return size_bytes, decode_field_map(row)
 
 
-def _memory_bytes(cells: Row) -> int:
-    return _BYTES_PER_STORED_BYTE * sum(len(cell.value) for cell in cells.values())
+def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    with in_row(layout.content_row(content.checksum)):
+        operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
+    return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), operations
+
+
+def _stored_bytes(cells: Row) -> int:
+    return sum(len(cell.value) for cell in cells.values())

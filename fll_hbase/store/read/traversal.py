@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.errors import DeadlineExceeded
+from fll_hbase.model.dataset_lineage import DatasetLineageSet
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.field_relations import DatasetLineageSet
 from fll_hbase.model.window import Direction
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
@@ -25,14 +25,16 @@ OneHop: TypeAlias = Callable[[Sequence[Dataset]], Iterable[HopLineage]]
 """Yields the lineage of datasets in their order; of several names of one dataset only for the first."""
 
 
+class WalkLimits(NamedTuple):
+    """The hops of a query, and the most hops and field pairs of any answer."""
+
+    level: int
+    level_max: int
+    pairs_max: int
+
+
 def walk(
-    one_hop: OneHop,
-    start: Dataset,
-    direction: Direction,
-    *,
-    level: int,
-    level_max: int,
-    pairs_max: int,
+    one_hop: OneHop, start: Dataset, *, direction: Direction, limits: WalkLimits
 ) -> DatasetLineageResult:
     """Return all lineage within `level` hops of `start`, at most `level_max`.
 
@@ -40,62 +42,65 @@ def walk(
     pairs exceed `pairs_max`, or at the deadline of the request; the limits that cut the result are in
     `truncated_by`.
     """
-    entries: list[LineageEntry] = []
-    truncated_by: set[str] = set()
-    limits = {"level": level, "level_max": level_max, "pairs_max": pairs_max}
+    result = _Walk(one_hop, direction, limits)
     try:
-        _collect(entries, truncated_by, one_hop, start, direction, **limits)
+        result.run(start)
     except DeadlineExceeded:
-        truncated_by.add(deadline.limit())
-    return DatasetLineageResult(tuple(entries), tuple(sorted(truncated_by)))
+        result.truncated_by.add(deadline.limit())
+    return DatasetLineageResult(tuple(result.entries), tuple(sorted(result.truncated_by)))
 
 
-def _collect(
-    entries: list[LineageEntry],
-    truncated_by: set[str],
-    one_hop: OneHop,
-    start: Dataset,
-    direction: Direction,
-    *,
-    level: int,
-    level_max: int,
-    pairs_max: int,
-) -> None:
-    """Add lineage and the limits that cut it, as `walk` describes. Raises DeadlineExceeded."""
-    visited: set[Dataset] = set()
-    frontier = {start}
-    pairs = 0
-    for hop in range(1, min(level, level_max) + 1):
+class _Walk:
+    """A walk from one dataset: its entries so far, and the limits that cut them."""
+
+    def __init__(self, one_hop: OneHop, direction: Direction, limits: WalkLimits) -> None:
+        self.entries: list[LineageEntry] = []
+        self.truncated_by: set[str] = set()
+        self._one_hop = one_hop
+        self._direction = direction
+        self._limits = limits
+        self._visited: set[Dataset] = set()
+        self._pairs = 0
+
+    def run(self, start: Dataset) -> None:
+        """Add all lineage. Raises DeadlineExceeded; what was added until then is valid."""
+        frontier = {start}
+        for hop in range(1, min(self._limits.level, self._limits.level_max) + 1):
+            frontier = self._hop(frontier, hop)
+            if not frontier:
+                return
+        if self._limits.level > self._limits.level_max:
+            self.truncated_by.add(f"level_max={self._limits.level_max}")
+
+    def _hop(self, frontier: Collection[Dataset], hop: int) -> set[Dataset]:
+        """Add the lineage of datasets; return those to visit next, none if there is no room for more."""
         neighbours: set[Dataset] = set()
         # In sorted order, so that truncation cuts the same part each time.
-        for names, relations in one_hop(sorted(frontier)):
+        for names, relations in self._one_hop(sorted(frontier)):
             # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
-            visited.update(names)
-            # Here, because a hop whose contents are all cached never waits for the store.
-            deadline.check()
+            self._visited.update(names)
+            self.truncated_by |= relations.truncated_by
             for relation in relations.by_datasets.values():
-                if pairs + relation.size > pairs_max:
-                    truncated_by.add(f"pairs_max={pairs_max}")
-                    entries += _cut(LineageEntry(relation, hop, direction), pairs_max - pairs)
-                    return
-                pairs += relation.size
-                entries.append(LineageEntry(relation, hop, direction))
-                neighbour = relation.source if direction is Direction.BACKWARD else relation.destination
+                if not self._add(LineageEntry(relation, hop, self._direction)):
+                    return set()
+                is_backward = self._direction is Direction.BACKWARD
+                neighbour = relation.source if is_backward else relation.destination
                 # Generated and dropped fields have no dataset on the other side.
                 if neighbour is not None:
                     neighbours.add(neighbour)
-            if relations.truncated:
-                truncated_by.add(f"pairs_max={pairs_max}")
-        frontier = neighbours - visited
-        if not frontier:
-            break
-    if frontier and level > level_max:
-        truncated_by.add(f"level_max={level_max}")
+        return neighbours - self._visited
 
-
-def _cut(entry: LineageEntry, pairs_max: int) -> list[LineageEntry]:
-    """Return an entry with the first pairs only, nothing if there may be none."""
-    return [replace(entry, relation=entry.relation.cut(pairs_max))] if pairs_max else []
+    def _add(self, entry: LineageEntry) -> bool:
+        """Add an entry, or the first pairs of it; return whether there was room for all of them."""
+        remaining = self._limits.pairs_max - self._pairs
+        self._pairs += entry.relation.size
+        if entry.relation.size <= remaining:
+            self.entries.append(entry)
+            return True
+        self.truncated_by.add(f"pairs_max={self._limits.pairs_max}")
+        if remaining:
+            self.entries.append(replace(entry, relation=entry.relation.cut(remaining)))
+        return False
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:

@@ -1,0 +1,162 @@
+"""Lineage between datasets as sets of column pairs: of one pair of datasets, and of many, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from fll_hbase.model.datasets import Dataset
+
+FieldPair: TypeAlias = tuple[str | None, str | None]
+"""Source field (None if the other was generated) and destination field (None if the other was dropped)."""
+
+DatasetPair: TypeAlias = tuple[Dataset | None, Dataset | None]
+"""Source (None for generated fields) and destination (None for dropped fields)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetLineage:
+    """The column lineage between two datasets.
+
+    `source` is None for generated fields, `destination` for dropped ones. `dataset_wide` are source
+    fields that influence the destination as a whole. `unknown` is set if the datasets are related but no
+    field is known.
+    """
+
+    source: Dataset | None
+    destination: Dataset | None
+    direct: frozenset[FieldPair] = frozenset()
+    indirect: frozenset[FieldPair] = frozenset()
+    dataset_wide: frozenset[str] = frozenset()
+    unknown: bool = False
+
+    def cut(self, pairs_max: int) -> DatasetLineage:
+        """Return a copy with the first pairs only, direct ones before indirect and dataset-wide ones."""
+        direct = sorted(self.direct, key=_pair_key)[:pairs_max]
+        indirect = sorted(self.indirect, key=_pair_key)[: pairs_max - len(direct)]
+        dataset_wide = sorted(self.dataset_wide)[: pairs_max - len(direct) - len(indirect)]
+        return replace(
+            self,
+            direct=frozenset(direct),
+            indirect=frozenset(indirect),
+            dataset_wide=frozenset(dataset_wide),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many pairs it has, dataset-wide ones included."""
+        return len(self.direct) + len(self.indirect) + len(self.dataset_wide)
+
+    def without_indirect(self) -> DatasetLineage:
+        """Return a copy with the direct pairs and `unknown` alone."""
+        # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
+        return DatasetLineage(self.source, self.destination, direct=self.direct, unknown=self.unknown)
+
+    @property
+    def empty(self) -> bool:
+        """Whether it contains no pair, no dataset-wide field and no unknown relation."""
+        return not (self.direct or self.indirect or self.dataset_wide or self.unknown)
+
+
+def _pair_key(pair: FieldPair) -> tuple[str, str]:
+    # At most one of both is None: generated or dropped fields.
+    return pair[0] or "", pair[1] or ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetLineageSet:
+    """The lineage of one dataset in one direction by dataset pair.
+
+    `truncated_by` has the limits, as `limit=value`, that left pairs out.
+    """
+
+    by_datasets: dict[DatasetPair, DatasetLineage]
+    truncated_by: frozenset[str] = frozenset()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether pairs were left out."""
+        return bool(self.truncated_by)
+
+    @property
+    def size(self) -> int:
+        """How many pairs it has, dataset-wide ones included."""
+        return sum(lineage.size for lineage in self.by_datasets.values())
+
+    def rename(self, name: Dataset, to: Dataset) -> DatasetLineageSet:
+        """Return the same lineage with the dataset `name` called `to`."""
+        if name == to:
+            return self
+        union = LineageUnion()
+        for lineage in self.by_datasets.values():
+            source, destination = (
+                to if end == name else end for end in (lineage.source, lineage.destination)
+            )
+            # Merged: lineages from `name` to itself and from `name` to `to` now have the same pair.
+            union.add_lineage(replace(lineage, source=source, destination=destination))
+        union.truncated_by |= self.truncated_by
+        return union.build()
+
+    def without_indirect(self) -> DatasetLineageSet:
+        """Return the direct pairs and unknown relations alone, without dataset pairs that are left empty."""
+        direct = {datasets: lineage.without_indirect() for datasets, lineage in self.by_datasets.items()}
+        return DatasetLineageSet(
+            {datasets: lineage for datasets, lineage in direct.items() if not lineage.empty},
+            self.truncated_by,
+        )
+
+
+class LineageUnion:
+    """A union under construction: adding costs what is added, not what the union contains already.
+
+    `size` is the number of its pairs, `truncated_by` the limits that cut what was added.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.truncated_by: set[str] = set()
+        self._members: dict[DatasetPair, tuple[set[FieldPair], set[FieldPair], set[str]]] = {}
+        self._unknown: set[DatasetPair] = set()
+
+    def add(self, lineages: DatasetLineageSet) -> None:
+        """Add lineages, and the limits that cut them."""
+        self.truncated_by |= lineages.truncated_by
+        for lineage in lineages.by_datasets.values():
+            self.add_lineage(lineage)
+
+    def add_lineage(self, lineage: DatasetLineage) -> None:
+        """Add the pairs of one lineage."""
+        datasets = lineage.source, lineage.destination
+        direct, indirect, dataset_wide = self._members.setdefault(datasets, (set(), set(), set()))
+        previous = len(direct) + len(indirect) + len(dataset_wide)
+        direct |= lineage.direct
+        indirect |= lineage.indirect
+        dataset_wide |= lineage.dataset_wide
+        self.size += len(direct) + len(indirect) + len(dataset_wide) - previous
+        if lineage.unknown:
+            self._unknown.add(datasets)
+
+    def build(self) -> DatasetLineageSet:
+        """Return the union."""
+        by_datasets = {
+            datasets: DatasetLineage(
+                *datasets,
+                direct=frozenset(direct),
+                indirect=frozenset(indirect),
+                dataset_wide=frozenset(dataset_wide),
+                unknown=datasets in self._unknown,
+            )
+            for datasets, (direct, indirect, dataset_wide) in self._members.items()
+        }
+        return DatasetLineageSet(by_datasets, frozenset(self.truncated_by))
+
+
+def merge_lineages(lineages: Sequence[DatasetLineageSet]) -> DatasetLineageSet:
+    """Return the union of lineages. Commutative and associative; a single one is returned as it is."""
+    if len(lineages) == 1:
+        return lineages[0]
+    union = LineageUnion()
+    for lineage in lineages:
+        union.add(lineage)
+    return union.build()

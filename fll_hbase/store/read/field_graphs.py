@@ -1,0 +1,120 @@
+"""The operation graph of one field in a window: those of all contents that touch it, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.model import operation_graph, simple_view
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.operation_graph import OperationGraph
+from fll_hbase.model.operations import Operation
+from fll_hbase.model.window import Direction
+from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.results import FieldLineageResult
+
+_AFTER_ALL_TAILS = b"~"
+"""Sorts after every reference tail, which begins with a hex digit."""
+
+
+class FieldGraphReader:
+    """Reads and merges the operation graphs of a field. Threads may share it."""
+
+    def __init__(self, windows: WindowReader, contents: ContentCache, settings: Settings) -> None:
+        self._windows = windows
+        self._contents = contents
+        self._settings = settings
+
+    def merged(self, query: WindowQuery, name: str, *, simple: bool, indirect: bool) -> FieldLineageResult:
+        """Return the graph of the field `name` of the dataset; the contents are empty if none touches it.
+
+        Contents are merged newest first, until a limit or the deadline. Raises DeadlineExceeded if it passes
+        before the first one.
+        """
+        contents = self._newest_first(query, name)
+        truncated_by: set[str] = set()
+        graphs = self._graphs(contents, query.direction, simple=simple, indirect=indirect)
+        merged = operation_graph.merge(
+            deadline.until_over(graphs, truncated_by=truncated_by),
+            connections_max=self._settings.connections_max,
+        )
+        truncated_by |= merged.truncated_by
+        checksums = dict.fromkeys(content.checksum for content in contents)
+        return FieldLineageResult(merged, tuple(checksums), tuple(sorted(truncated_by)))
+
+    def _newest_first(self, query: WindowQuery, name: str) -> list[FieldOfContent]:
+        """Return the contents that touch a field, under each name of its dataset that they use."""
+        by_dataset = {
+            dataset: contents
+            for dataset, checksums in self._windows.checksums_by_name([query])[0].items()
+            if (contents := self._touching(query.direction, DatasetField(dataset, name), checksums))
+        }
+        contents = [content for contents in by_dataset.values() for content in contents]
+        tails = self._newest_tails(query, by_dataset)
+        # The checksum decides ties, so that every process merges in the same order.
+        return sorted(
+            contents,
+            key=lambda content: (tails.get(content.checksum, _AFTER_ALL_TAILS), content.checksum),
+        )
+
+    def _touching(
+        self, direction: Direction, field: DatasetField, checksums: frozenset[str]
+    ) -> list[FieldOfContent]:
+        touching = []
+        for content in (FieldOfContent(checksum, field) for checksum in checksums):
+            # Here, because contents that are all cached never wait for the store.
+            deadline.check()
+            if self._contents.mentions_field(content, direction):
+                touching.append(content)
+        return touching
+
+    def _newest_tails(
+        self, query: WindowQuery, by_dataset: dict[Dataset, list[FieldOfContent]]
+    ) -> dict[str, bytes]:
+        """Return the reference tail of the newest run of each content."""
+        checksums = {
+            replace(query, dataset=dataset): [content.checksum for content in contents]
+            for dataset, contents in by_dataset.items()
+        }
+        # A single content needs no order, and looking for its newest run would read references.
+        if len({checksum for listed in checksums.values() for checksum in listed}) <= 1:
+            return {}
+        tails: dict[str, bytes] = {}
+        for newest in self._windows.newest_references(checksums):
+            for checksum, tail in newest.items():
+                tails[checksum] = min(tail, tails.get(checksum, tail))
+        return tails
+
+    def _graphs(
+        self, contents: Sequence[FieldOfContent], direction: Direction, *, simple: bool, indirect: bool
+    ) -> Iterator[tuple[str, OperationGraph]]:
+        """Yield the graph of each content with its checksum. Raises DeadlineExceeded."""
+        operations = self._contents.iter_operations(contents, direction)
+        for content, operations_of_field in zip(contents, operations, strict=True):
+            deadline.check()
+            build = self._simple_view if simple else self._graph
+            yield content.checksum, build(operations_of_field, content.field, direction, indirect=indirect)
+
+    def _graph(
+        self, operations: Sequence[Operation], field: DatasetField, direction: Direction, *, indirect: bool
+    ) -> OperationGraph:
+        backward = direction is Direction.BACKWARD
+        walk = operation_graph.upstream_graph if backward else operation_graph.downstream_graph
+        limit = self._settings.connections_max
+        return walk(operations, field, indirect=indirect, connections_max=limit)
+
+    def _simple_view(
+        self, operations: Sequence[Operation], field: DatasetField, direction: Direction, *, indirect: bool
+    ) -> OperationGraph:
+        backward = direction is Direction.BACKWARD
+        view = simple_view.upstream_simple_view if backward else simple_view.downstream_simple_view
+        return view(
+            operations,
+            field,
+            indirect=indirect,
+            connections_max=self._settings.connections_max,
+            steps_max=self._settings.steps_max,
+        )

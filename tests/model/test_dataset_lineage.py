@@ -1,0 +1,63 @@
+"""Lineages of many contents are merged at the cost of what each of them adds."""
+
+from __future__ import annotations
+
+import pytest
+from strategies import FEW_END_POINTS
+from work import count_calls
+
+from fll_hbase.model import field_relations, lineage
+from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet, LineageUnion, merge_lineages
+from fll_hbase.model.datasets import Dataset
+
+from .test_sizes import running_total
+
+A, B, _ = FEW_END_POINTS
+
+
+def contents(count: int) -> list[DatasetLineageSet]:
+    """Lineages of contents that each read a dataset of their own, beside a common one."""
+    common = DatasetLineage(A, B, direct=frozenset([("x", "x")]))
+    lineages = []
+    for number in range(count):
+        source = Dataset("ns", f"source {number}")
+        lineage = DatasetLineage(source, B, direct=frozenset([("x", "x")]))
+        lineages.append(DatasetLineageSet({(A, B): common, (source, B): lineage}))
+    return lineages
+
+
+def merge_counting(lineages: list[DatasetLineageSet]) -> list[int]:
+    """Merge as a query does, which compares the size with a limit after each content."""
+    union = LineageUnion()
+    sizes = []
+    for lineages_of_content in lineages:
+        union.add(lineages_of_content)
+        sizes.append(union.size)
+    assert union.build() == merge_lineages(lineages)
+    return sizes
+
+
+def test_the_size_is_that_of_the_union() -> None:
+    assert merge_counting(contents(3)) == [2, 3, 4]
+
+
+@pytest.mark.parametrize("count", [1_000, 50_000])
+def test_merging_takes_work_for_each_content(count: int) -> None:
+    small, large = contents(10), contents(count)
+    calls = count_calls(lambda: merge_counting(small)) / 10
+    assert count_calls(lambda: merge_counting(large)) / count < 1.5 * calls
+
+
+def test_the_limit_that_cut_a_relation_is_named() -> None:
+    """Each field of a running total is in a set of its own, which includes the one before."""
+    field_map = lineage.build_lineage(running_total(100)).field_map
+
+    def truncated_by(*, pairs_max: int, steps_max: int) -> frozenset[str]:
+        return field_relations.dataset_relations(
+            field_map, B, backward=True, pairs_max=pairs_max, steps_max=steps_max
+        ).truncated_by
+
+    assert truncated_by(pairs_max=100, steps_max=100) == set()
+    assert truncated_by(pairs_max=99, steps_max=100) == {"pairs_max=99"}
+    assert truncated_by(pairs_max=100, steps_max=50) == {"steps_max=50"}
+    assert truncated_by(pairs_max=99, steps_max=50) == {"pairs_max=99", "steps_max=50"}

@@ -1,0 +1,118 @@
+"""A question about one field costs a number of table calls that does not follow its contents."""
+
+from __future__ import annotations
+
+import pytest
+
+from fll_hbase.config import Settings
+from fll_hbase.keys import layout
+from fll_hbase.model import lineage
+from fll_hbase.model.datasets import DatasetField, Field
+from fll_hbase.model.operations import InputField, Read, Transform, Write
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.window import Direction
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read import content_cache
+from fll_hbase.store.read.content_cache import FIRST_OPERATIONS, LOAD_MAX, FieldOfContent
+from fll_hbase.tables import Put, Table, open_table
+
+from .test_hop_calls import NOON_MS, START, WINDOW, CountingTable, end, record
+
+FIELD = DatasetField(end(0), "x")
+
+
+def version(number: int) -> RecordedRun:
+    """A run that derives the field by operations which no other run has, beside one that it does not need."""
+    operations = [
+        Read("read", "", START, "", (Field("x"),)),
+        Transform(f"v{number}", "", (InputField("read", "x"),), (Field("x"),)),
+        Transform("other", "", (InputField("read", "x"),), (Field("y"),)),
+        Write("write", "", end(0), "", (InputField(f"v{number}", "x"),)),
+    ]
+    run = ProgramRun("ns", "app", "", "spark", "copy", f"run {number:05}", NOON_MS + number)
+    return RecordedRun(run, lineage.build_lineage(operations))
+
+
+@pytest.fixture
+def table() -> Table:
+    return open_table("sqlite:///:memory:")
+
+
+def calls_of_loads(size: int) -> int:
+    """The calls that read this many contents, two for each batch."""
+    calls, batch = 0, FIRST_OPERATIONS
+    while size > 0:
+        calls, size, batch = calls + 2, size - batch, min(2 * batch, LOAD_MAX)
+    return calls
+
+
+def calls_of_references(size: int) -> int:
+    """The calls that order this many contents: references in pages that double, with their run rows."""
+    return 6 + 2 * size.bit_length()
+
+
+@pytest.mark.parametrize("simple", [False, True])
+@pytest.mark.parametrize("size", [10, 1_000])
+def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -> None:
+    record(table, [version(number) for number in range(size)])
+    store = LineageStore(counting := CountingTable(table))
+    store.lineage(FIELD.dataset, WINDOW)
+    counting.calls.clear()
+    result = store.field_lineage(FIELD, WINDOW, simple=simple)
+    assert len(result.checksums) == size
+    assert len(result.graph.operations) == 1 + 2 * size
+    assert not result.truncated_by
+    assert counting.calls["get"] == counting.calls["scan"] == 0
+    assert counting.calls.total() <= calls_of_loads(size) + calls_of_references(size)
+    counting.calls.clear()
+    assert store.field_lineage(FIELD, WINDOW, simple=simple) == result
+    assert counting.calls.total() <= calls_of_references(size), "operations are cached"
+
+
+def test_operations_beyond_the_bound_are_not_read(table: Table) -> None:
+    """The newest contents are merged first; those that have no room are not even read."""
+    size, most = 1_000, 20
+    record(table, [version(number) for number in range(size)])
+    store = LineageStore(CountingTable(table), Settings(connections_max=most))
+    result = store.field_lineage(FIELD, WINDOW)
+    assert result.truncated_by == (f"connections_max={most}",)
+    assert len(result.checksums) == size
+    newest = {f"v{number}" for number in range(size - most, size)}
+    assert {name for name in result.graph.operations if name.startswith("v")} == newest
+    cached = [key for key in store._contents._cache if isinstance(key, tuple) and key[0] == "operations"]
+    assert len(cached) <= FIRST_OPERATIONS * 3
+
+
+def test_large_operations_are_read_one_by_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is no larger than the size that a call aims at, which one content may exceed."""
+    monkeypatch.setattr(content_cache, "LOAD_BYTES", 1)
+    record(table, [version(number) for number in range(FIRST_OPERATIONS + 5)])
+    store = LineageStore(counting := CountingTable(table))
+    contents = [FieldOfContent(checksum, FIELD) for checksum in store.field_lineage(FIELD, WINDOW).checksums]
+    store = LineageStore(counting)
+    counting.calls.clear()
+    operations = list(store._contents.iter_operations(contents, Direction.BACKWARD))
+    assert [len(listed) for listed in operations] == [3] * len(contents)
+    # Two for the first batch, and for each content alone one for its columns and one for its operations.
+    assert counting.calls.total() == 2 + 2 * 5
+
+
+def test_names_of_one_dataset_are_read_in_one_batch(table: Table) -> None:
+    other = DatasetField(end(1), "x")
+    runs = [version(number) for number in range(4)]
+    operations = [
+        Read("read", "", START, "", (Field("x"),)),
+        Write("write", "", other.dataset, "", (InputField("read", "x"),)),
+    ]
+    run = ProgramRun("ns", "app", "", "spark", "copy", "last", NOON_MS + 99)
+    record(table, [*runs, RecordedRun(run, lineage.build_lineage(operations))])
+    names = (FIELD.dataset, other.dataset), (other.dataset, FIELD.dataset)
+    table.write([[Put(layout.alias_row(name), layout.alias_column(alias), b"") for name, alias in names]])
+    for field in (FIELD, other):
+        result = LineageStore(table).field_lineage(field, WINDOW)
+        assert len(result.checksums) == 5
+        assert {node.destinations for node in result.graph.nodes.values() if node.destinations} == {
+            frozenset([FIELD.dataset]),
+            frozenset([other.dataset]),
+        }
+        assert result.checksums[0] == lineage.build_lineage(operations).checksum
