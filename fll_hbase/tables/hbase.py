@@ -9,9 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from contextvars import copy_context
 from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
@@ -22,6 +20,7 @@ from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
+from fll_hbase.threads import map_in_threads
 
 _log = logging.getLogger(__name__)
 
@@ -49,9 +48,9 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
-        # A quarter of the connections, so that one query with many scans leaves some for others.
-        # Below STUCK_MAX: one slow query must not look like a gateway that hangs.
-        self._scan_threads = min(max(connections_max // 4, 1), STUCK_MAX - 1)
+        # A quarter of the connections, so that one query with many scans, or one batch, leaves some for
+        # others. Below STUCK_MAX: one that is slow must not look like a gateway that hangs.
+        self.parallel_calls = min(max(connections_max // 4, 1), STUCK_MAX - 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
@@ -84,15 +83,8 @@ class HbaseTable:
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
         calls = _split(scans, SCANS_PER_CALL)
-        if len(calls) <= 1:
-            return self._scan_each(scans)
-        # Threads of this call only: they need no care after a fork, and start faster than one scan.
-        with ThreadPoolExecutor(min(len(calls), self._scan_threads)) as executor:
-            futures = [executor.submit(copy_context().run, self._scan_each, call) for call in calls]
-            try:
-                return [rows for future in futures for rows in future.result()]
-            finally:
-                executor.shutdown(cancel_futures=True)
+        pages = map_in_threads(self._scan_each, calls, threads_max=self.parallel_calls)
+        return [rows for page in pages for rows in page]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
