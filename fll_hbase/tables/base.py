@@ -57,8 +57,11 @@ class Sync(Enum):
 class Table(Protocol):
     """A storage engine. Methods raise StoreUnavailable if the engine does not answer in time.
 
-    Threads may share a table; an iterator must stay in the thread that created it.
+    Threads may share a table; an iterator must stay in the thread that created it. `parallel_calls` is how
+    many calls one request should make at a time: 1 if the engine executes them one after the other anyway.
     """
+
+    parallel_calls: int
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         """Return the cells of one row; empty if it has none of the columns."""

@@ -9,19 +9,20 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from contextvars import copy_context
 from typing import Concatenate, ParamSpec, TypeVar
 
 import happybase
+from Hbase_thrift import BatchMutation, Mutation
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
 from fll_hbase.tables import hbase_schema, thrift_scans
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
+from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
+from fll_hbase.tables.thrift_scans import to_row
+from fll_hbase.threads import map_in_threads
 
 _log = logging.getLogger(__name__)
 
@@ -49,21 +50,20 @@ class HbaseTable:
         self._pool = ThriftPool(
             target.gateways, timeout_seconds=timeout_seconds, connections_max=connections_max
         )
-        # A quarter of the connections, so that one query with many scans leaves some for others.
-        # Below STUCK_MAX: one slow query must not look like a gateway that hangs.
-        self._scan_threads = min(max(connections_max // 4, 1), STUCK_MAX - 1)
+        # A quarter of the connections, so that one query with many scans, or one batch, leaves some for
+        # others. Below STUCK_MAX: one that is slow must not look like a gateway that hangs.
+        self.parallel_calls = min(max(connections_max // 4, 1), STUCK_MAX - 1)
         self._checked = False
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         names = _thrift_columns(columns) or None
-        return _to_row(self._call(happybase.Table.row, row, columns=names, include_timestamp=True))
+        return self._call(_get, row, names)
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         names = _thrift_columns(columns) or None
         rows: dict[bytes, Row] = {}
         for chunk in _split(list(dict.fromkeys(keys)), KEYS_PER_CALL):
-            answer = self._call(happybase.Table.rows, chunk, columns=names, include_timestamp=True)
-            rows.update((key, _to_row(cells)) for key, cells in answer)
+            rows |= self._call(_get_many, chunk, names)
         return rows
 
     def scan(
@@ -84,15 +84,8 @@ class HbaseTable:
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Read the first pages of SCANS_PER_CALL scans at a time, on a few connections."""
         calls = _split(scans, SCANS_PER_CALL)
-        if len(calls) <= 1:
-            return self._scan_each(scans)
-        # Threads of this call only: they need no care after a fork, and start faster than one scan.
-        with ThreadPoolExecutor(min(len(calls), self._scan_threads)) as executor:
-            futures = [executor.submit(copy_context().run, self._scan_each, call) for call in calls]
-            try:
-                return [rows for future in futures for rows in future.result()]
-            finally:
-                executor.shutdown(cancel_futures=True)
+        pages = map_in_threads(self._scan_each, calls, threads_max=self.parallel_calls)
+        return [rows for page in pages for rows in page]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
         """Return the region boundaries, whatever `parts` is: one reader per region is fastest."""
@@ -226,15 +219,27 @@ def _thrift_columns(columns: Columns) -> list[bytes]:
     return [*families, *qualified]
 
 
-def _to_row(cells: Mapping[bytes, tuple[bytes, int]]) -> Row:
-    return {column: Cell(value, stamp) for column, (value, stamp) in cells.items()}
+# The calls of the hot paths are those of Thrift: happybase's own convert each cell once more.
+
+
+def _get(table: happybase.Table, row: bytes, columns: Sequence[bytes] | None) -> Row:
+    rows = table.connection.client.getRowWithColumns(table.name, row, columns, {})
+    return to_row(rows[0].columns) if rows else {}
+
+
+def _get_many(
+    table: happybase.Table, keys: Sequence[bytes], columns: Sequence[bytes] | None
+) -> dict[bytes, Row]:
+    rows = table.connection.client.getRowsWithColumns(table.name, keys, columns, {})
+    return {row.row: to_row(row.columns) for row in rows}
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
-    # transaction=True sends nothing if the block raises, and everything in one call otherwise.
-    with table.batch(transaction=True) as batch:
-        for row, cells in rows.items():
-            batch.put(row, cells)
+    puts = [
+        BatchMutation(row, [Mutation(False, column, value) for column, value in cells.items()])
+        for row, cells in rows.items()
+    ]
+    table.connection.client.mutateRows(table.name, puts, {})
 
 
 def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:

@@ -82,6 +82,9 @@ class _Connection(sqlite3.Connection):
 class SqliteTable:
     """A table in one SQLite file, or in memory for one process."""
 
+    # One process writes at a time, and threads that read compete for the same core.
+    parallel_calls = 1
+
     def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._path = path
         self._busy_seconds = busy_seconds

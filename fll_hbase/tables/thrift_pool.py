@@ -258,12 +258,12 @@ class _Connection(happybase.Connection):  # type: ignore[misc]
 
     def _refresh_thrift_client(self) -> None:
         # As in happybase 1.3, which has no parameter for the socket.
-        self.socket = _DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
+        self.socket = DeadlineSocket(host=self.host, port=self.port, socket_timeout=self.timeout)
         self.transport = TBufferedTransport(self.socket)
         self.client = TClient(Hbase, TBinaryProtocol(self.transport, decode_response=False))
 
 
-class _DeadlineSocket(TSocket):  # type: ignore[misc]
+class DeadlineSocket(TSocket):  # type: ignore[misc]
     """A socket of thriftpy2 whose reads and writes end at `deadline` (monotonic seconds).
 
     An operation makes several calls, and an answer comes in many pieces: a timeout for each would add up.
@@ -281,7 +281,11 @@ class _DeadlineSocket(TSocket):  # type: ignore[misc]
         super().write(buf)
 
     def _limit(self) -> None:
-        self.sock.settimeout(max(self.deadline - time.monotonic(), 0.001))
+        seconds = self.deadline - time.monotonic()
+        # However fast the rest of an answer arrives: without this, each read would have some more time.
+        if seconds <= 0:
+            raise TimeoutError("the deadline of the call has passed")
+        self.sock.settimeout(seconds)
 
 
 def _reason(error: Exception) -> str:

@@ -32,7 +32,7 @@ def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple
     for scanner_id, scan in zip(scanner_ids, scans, strict=True):
         calls.append(("scannerGetList", {"id": scanner_id, "nbRows": page_rows(scan)}))
         calls.append(("scannerClose", {"id": scanner_id}))
-    return [[(item.row, _to_row(item.columns)) for item in page] for page in _pipeline(client, calls)[::2]]
+    return [[(item.row, to_row(item.columns)) for item in page] for page in _pipeline(client, calls)[::2]]
 
 
 def page_rows(scan: Scan) -> int:
@@ -58,5 +58,6 @@ def _pipeline(client: Any, calls: Iterable[_Call]) -> list[Any]:
     return [client._recv(name) for name, _ in calls]
 
 
-def _to_row(cells: Mapping[bytes, Any]) -> Row:
+def to_row(cells: Mapping[bytes, Any]) -> Row:
+    """Return cells of Thrift as a row."""
     return {column: Cell(cell.value, cell.timestamp) for column, cell in cells.items()}

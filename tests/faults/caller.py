@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -65,9 +65,19 @@ class Caller:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=patience_seconds)
         self.tally = Tally()
 
-    def call(self, method: str, path: str, body: bytes | None = None, *, kind: str = "json") -> Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        kind: str = "json",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         """One request and its whole answer. Raises Broken."""
-        headers = {"Content-Type": f"application/{kind}"} if body is not None else {}
+        headers = {**(headers or {})}
+        if body is not None:
+            headers["Content-Type"] = f"application/{kind}"
         began = time.monotonic()
         try:
             self._connection.request(method, path, body, headers)

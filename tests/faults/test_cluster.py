@@ -16,6 +16,7 @@ import pytest
 from clusters import Cluster
 
 from .cluster import ANSWER_SECONDS, DAEMONS, GATEWAYS, HEAL_SECONDS, HOT, REGION_SERVERS, Site, Work
+from .crowd import PROBES, Crowd
 from .loading import Input, Load, puts_into, rejected, same_rows
 from .processes import connected, eventually
 from .server import Server
@@ -33,6 +34,10 @@ NO_ZOOKEEPER_SECONDS = 10.0
 
 LOADED_RUNS, LOADED_ROW = 4_000, b"f|load|orders|"
 """Every run of the load has a row there."""
+
+CROWD, CROWD_WAIT_SECONDS = 60, 2
+SLACK_SECONDS = 3.0
+"""What a busy machine adds to any time; the server's own bounds are a fraction of it."""
 
 WORKER_KILLS = 5
 STEADY_SECONDS = 5.0
@@ -104,6 +109,28 @@ def test_region_server_stopped(site: Site, report: Report, seconds: float) -> No
         report(f"{name} ended itself {took:.1f} s after it went on; without a signal")
         site.cluster.restart(name)
     assert work.longest_seconds() >= NOTICED_SECONDS
+
+
+def test_region_server_stopped_while_many_ask(site: Site, report: Report) -> None:
+    """Each request is answered within its time, and health at once, however many wait."""
+    name = site.holder(HOT[2])
+    crowd = Crowd(
+        site.server.port, clients=CROWD, wait_seconds=CROWD_WAIT_SECONDS, patience_seconds=ANSWER_SECONDS
+    )
+    with site.at_work(report) as work:
+        site.cluster.pause(name)
+        with crowd.at_work():
+            work.lives(STOPPED_SECONDS[0])
+        site.cluster.resume(name)
+        eventually(lambda: site.cluster.status()[name] == "down", HEAL_SECONDS, f"{name} gives up")
+        site.cluster.restart(name)
+    for kind, times in crowd.times.items():
+        report(f"{CROWD} clients with {CROWD_WAIT_SECONDS} s each, {kind}: {times}")
+        assert times.longest_seconds < SLACK_SECONDS + (kind not in PROBES) * CROWD_WAIT_SECONDS
+    assert crowd.times["/healthz"].statuses.keys() == {200}
+    for kind in ("questions", "documents"):
+        assert 503 in crowd.times[kind].statuses, "nobody noticed"
+        assert crowd.times[kind].statuses.keys() <= {200, 201, 503}
 
 
 def test_gateways_killed_one_after_the_other(site: Site, report: Report) -> None:

@@ -25,6 +25,8 @@ PAGE_ROWS = (1, 2, 3, 1000)
 class SimTable:
     """A Table whose every step goes through the scheduler."""
 
+    parallel_calls = 1
+
     def __init__(self, scheduler: Scheduler, *, skews_ms: Sequence[int] = ()) -> None:
         self._scheduler = scheduler
         self._rows: dict[bytes, Row] = {}

@@ -28,6 +28,7 @@ from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table, open_table
 from fll_hbase.tables.sqlite import SqliteTable
+from fll_hbase.tables.thrift_pool import DeadlineSocket
 
 SECONDS = 0.3
 SLACK_SECONDS = 1.0
@@ -156,6 +157,18 @@ def test_a_short_deadline_is_no_failure_of_the_gateway() -> None:
             table.get(b"row")
         assert not table._pool._failed_until  # type: ignore[attr-defined]
         table.close()
+
+
+def test_an_answer_is_not_read_beyond_the_deadline_however_fast_it_arrives() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"reply")
+        connection = DeadlineSocket(sock=ours)
+        connection.deadline = time.monotonic() + 60
+        assert connection.read(3) == b"rep"
+        connection.deadline = time.monotonic()
+        with pytest.raises(TimeoutError):
+            connection.read(2)
 
 
 def test_a_write_lock_that_another_process_has(tmp_path: Path) -> None:

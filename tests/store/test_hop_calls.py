@@ -38,6 +38,8 @@ LOADS = 3
 class CountingTable:
     """Passes reads on, and counts them and what they read by method."""
 
+    parallel_calls = 1
+
     def __init__(self, table: Table) -> None:
         self._table = table
         self.calls: Counter[str] = Counter()

@@ -12,8 +12,8 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store import run_rows
 from fll_hbase.store.run_rows import CommittedRun
 
-RUNS_PER_PASS_MAX = 2_000
-"""Runs of one pass; a longer call is split into several passes."""
+RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN = 2_000, 250
+"""Runs of one pass. A longer call is split into several; not below the minimum where they run in parallel."""
 
 RunInput: TypeAlias = RecordedRun | IncomingEvent
 """What is recorded: a whole run, or one OpenLineage event of a run."""
@@ -77,23 +77,27 @@ class RunBatch:
     sequence: DocumentSequence | None
 
 
-def split_into_passes(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
-    """Yield passes of at most RUNS_PER_PASS_MAX runs, no run twice in one pass.
+def split_into_rounds(inputs: Sequence[RunInput]) -> Iterator[list[RunBatch]]:
+    """Yield rounds that contain no run twice; each has to end before the next one begins.
 
-    Documents of one run are in consecutive passes, in order. Events of one run are in one batch, unless a
+    Documents of one run are in consecutive rounds, in order. Events of one run are in one batch, unless a
     document of that run is between them.
     """
     # Order matters within a run only, and among its documents only: a merge of events does not depend on it.
     sequences = _document_sequences(inputs)
     for groups in _rounds(inputs):
-        batches = [
+        yield [
             RunBatch(
                 run, positions, [inputs[position] for position in positions], sequences.get(positions[0])
             )
             for run, positions in groups.items()
         ]
-        for start in range(0, len(batches), RUNS_PER_PASS_MAX):
-            yield batches[start : start + RUNS_PER_PASS_MAX]
+
+
+def split_into_passes(batches: Sequence[RunBatch], *, parallel: int) -> list[Sequence[RunBatch]]:
+    """Split a round into passes, of which `parallel` run at a time, in any order."""
+    runs = min(max(-(-len(batches) // parallel), RUNS_PER_PASS_MIN), RUNS_PER_PASS_MAX)
+    return [batches[start : start + runs] for start in range(0, len(batches), runs)]
 
 
 def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:

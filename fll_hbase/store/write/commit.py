@@ -18,7 +18,13 @@ from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.content_rows import EncodedContent
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
-from fll_hbase.store.write.batching import RUNS_PER_PASS_MAX, RunBatch, RunInput, split_into_passes
+from fll_hbase.store.write.batching import (
+    RUNS_PER_PASS_MAX,
+    RunBatch,
+    RunInput,
+    split_into_passes,
+    split_into_rounds,
+)
 from fll_hbase.store.write.content_refresh import ContentRefresher
 from fll_hbase.store.write.pending_run import (
     CommitResult,
@@ -29,6 +35,7 @@ from fll_hbase.store.write.pending_run import (
     recommit_of,
 )
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
+from fll_hbase.threads import map_in_threads
 
 PASSES_MAX = 50
 """Passes after which step 6 gives up with StoreUnavailable."""
@@ -57,9 +64,13 @@ class RunCommitter:
         the same order is idempotent. Raises StoreUnavailable: then any input may be stored.
         """
         results: dict[int, CommitResult | LineageError] = {}
-        for batches in split_into_passes(inputs):
-            for batch, batch_results in zip(batches, self._record(batches), strict=True):
-                results |= zip(batch.positions, batch_results, strict=True)
+        for batches in split_into_rounds(inputs):
+            # As passes of different processes, those of different runs need no order: while one waits for
+            # the table, another one is computed (decision 22).
+            parallel = self._table.parallel_calls
+            passes = split_into_passes(batches, parallel=parallel)
+            for pass_results in map_in_threads(self._record, passes, threads_max=parallel):
+                results |= pass_results
         return [results[position] for position in range(len(inputs))]
 
     def recommit(self, runs: Sequence[str]) -> Rejections:
@@ -76,7 +87,8 @@ class RunCommitter:
             )
         return rejections
 
-    def _record(self, batches: Sequence[RunBatch]) -> list[Sequence[CommitResult | LineageError]]:
+    def _record(self, batches: Sequence[RunBatch]) -> dict[int, CommitResult | LineageError]:
+        """Record the batches of one pass; return the result of each input by its position in the call."""
         rejections: Rejections = {}
         pending: dict[str, PendingRun] = {}
         for batch in batches:
@@ -87,12 +99,12 @@ class RunCommitter:
                 rejections[batch.run] = error
         self._commit_runs(list(pending.values()), rejections)
         # Step 7: acknowledge. A run is either rejected or durable and found unchanged by step 6.
-        return [
-            [rejections[batch.run]] * len(batch.inputs)
-            if batch.run in rejections
-            else pending[batch.run].results()
-            for batch in batches
-        ]
+        results: dict[int, CommitResult | LineageError] = {}
+        for batch in batches:
+            rejection = rejections.get(batch.run)
+            answers = [rejection] * len(batch.inputs) if rejection else pending[batch.run].results()
+            results |= zip(batch.positions, answers, strict=True)
+        return results
 
     def _commit_runs(self, runs: Sequence[PendingRun], rejections: Rejections) -> None:
         """Run passes until each run is committed or has a rejection.

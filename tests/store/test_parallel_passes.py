@@ -1,0 +1,143 @@
+"""Passes of different runs are committed side by side on an engine that gains by it, with the same result."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from fll_hbase import deadline
+from fll_hbase.errors import StoreUnavailable
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.write.batching import RUNS_PER_PASS_MAX, RUNS_PER_PASS_MIN
+from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.tables import Batch, Row, Sync
+from fll_hbase.tables.base import Columns
+from fll_hbase.tables.sqlite import SqliteTable
+
+from .test_commit import DAY, DESTINATION, copying
+
+PARALLEL = 3
+WAIT_SECONDS = 20.0
+
+
+class ParallelTable(SqliteTable):
+    """A table in memory that allows several calls at a time, and notes how many run rows each one reads."""
+
+    parallel_calls = PARALLEL
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.sizes: list[int] = []
+        self.seconds_left: list[float] = []
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        if run_rows := sum(key.startswith(b"r|") for key in keys):
+            self.sizes.append(run_rows)
+        self.seconds_left.append(deadline.seconds_left(WAIT_SECONDS))
+        return super().rows(keys, columns=columns)
+
+
+class MeetingTable(ParallelTable):
+    """A table whose first reads return when all passes have begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(PARALLEL)
+        self._arrived = threading.local()
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        if not hasattr(self._arrived, "once"):
+            self._arrived.once = True
+            self._meeting.wait(WAIT_SECONDS)
+        return super().rows(keys, columns=columns)
+
+
+class FailingTable(ParallelTable):
+    """A table that is not available for one of the runs, for as long as `is_failing`."""
+
+    is_failing = True
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        batches = list(batches)
+        if self.is_failing and any(b"failing" in put.row for batch in batches for put in batch):
+            raise StoreUnavailable("the region of this run is away")
+        super().write(batches, sync=sync)
+
+
+def runs(count: int, *, field: str = "f") -> list[RecordedRun]:
+    return [copying(f"run{number:05}", field=field) for number in range(count)]
+
+
+def cells(table: SqliteTable) -> dict[bytes, dict[bytes, bytes]]:
+    """Every row but the index rows, which name any run of their day, without timestamps."""
+    return {
+        key: {column: cell.value for column, cell in row.items()}
+        for key, row in table.scan(b"", b"\x7f")
+        if not key.startswith(b"i|")
+    }
+
+
+def index_keys(table: SqliteTable) -> list[bytes]:
+    return [key for key, _ in table.scan(b"i|", b"i}")]
+
+
+def test_passes_wait_for_the_table_at_the_same_time() -> None:
+    table = MeetingTable()
+    results = LineageStore(table).record(runs(PARALLEL * RUNS_PER_PASS_MIN))
+    assert [result.run for result in results if isinstance(result, CommitResult)] == [
+        run.run.run for run in runs(PARALLEL * RUNS_PER_PASS_MIN)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "passes"),
+    [
+        (4, [4]),
+        (RUNS_PER_PASS_MIN + 1, [RUNS_PER_PASS_MIN, 1]),
+        (2_000, [667, 667, 666]),
+        (2 * PARALLEL * RUNS_PER_PASS_MAX, [RUNS_PER_PASS_MAX] * 2 * PARALLEL),
+    ],
+)
+def test_sizes_of_passes(count: int, passes: list[int]) -> None:
+    table = ParallelTable()
+    LineageStore(table).record(runs(count))
+    reads_of_a_pass = 3
+    assert sorted(table.sizes) == sorted(passes * reads_of_a_pass)
+
+
+def test_documents_of_one_run_stay_in_order() -> None:
+    table, sequential = ParallelTable(), SqliteTable(":memory:")
+    sent = [run for field in ("f", "g", "f", "h") for run in runs(1_000, field=field)]
+    for store in (LineageStore(table), LineageStore(sequential)):
+        results = store.record(sent)
+        assert all(isinstance(result, CommitResult) and result.recorded for result in results)
+        assert [result.recorded for result in store.record(sent) if isinstance(result, CommitResult)] == [
+            False
+        ] * len(sent)
+    assert cells(table) == cells(sequential)
+    assert index_keys(table) == index_keys(sequential)
+    listed = LineageStore(table).runs(DESTINATION, DAY, limit=10_000).runs
+    assert {run.checksum for run in listed} == {copying("any", field="h").info.checksum}
+
+
+def test_a_pass_that_fails_is_the_result_of_the_call_and_can_be_sent_again() -> None:
+    sent = [*runs(PARALLEL * RUNS_PER_PASS_MIN - 1), copying("failing")]
+    table = FailingTable()
+    with pytest.raises(StoreUnavailable, match="the region of this run is away"):
+        LineageStore(table).record(sent)
+    table.is_failing = False
+    results = LineageStore(table).record(sent)
+    assert [result.run for result in results if isinstance(result, CommitResult)] == [
+        run.run.run for run in sent
+    ]
+
+
+def test_passes_share_the_deadline_of_their_request() -> None:
+    table = ParallelTable()
+    with deadline.limited(WAIT_SECONDS / 2):
+        LineageStore(table).record(runs(PARALLEL * RUNS_PER_PASS_MIN))
+    assert len(table.seconds_left) >= PARALLEL
+    assert max(table.seconds_left) <= WAIT_SECONDS / 2
