@@ -17,7 +17,7 @@ from fll_hbase.model import checksum as checksums
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_sets import operations_by_field
-from fll_hbase.model.operations import Influence, Operation, Read, Write, inputs_of, outputs_of
+from fll_hbase.model.operations import Influence, Operation, Read, Write, outputs_of
 from fll_hbase.model.window import Direction
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.field_map_codec import FORM, encode_field_map
