@@ -354,7 +354,8 @@ def _session_usages(session: int) -> Iterator[tuple[int, Usage]]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session:
+            # A process that has ended, but not for its parent, has neither a command nor memory.
+            if int(fields[3]) == session and fields[0] != "Z":
                 command = (folder / "cmdline").read_text().replace("\0", " ")
                 peak = re.search(r"VmHWM:\s*(\d+)", (folder / "status").read_text())
                 ticks = int(fields[11]) + int(fields[12])
