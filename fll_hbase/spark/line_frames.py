@@ -18,6 +18,12 @@ RUN_BYTES_MAX = 2**28
 _RUN_MEMBERS = "run struct<run string, runId string, startTime bigint>, eventTime string"
 """The members that identify the run of a line and its start; a line without them is a run of its own."""
 
+_HEAD_MEMBERS = "run struct<run string, startTime bigint>, operations int"
+"""The same members of a document of our own whose operations were replaced by a number."""
+
+_OPERATIONS = '"operations"'
+"""Only a whole name or value in JSON: inside of a longer string, quotes are escaped."""
+
 _NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
 VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "position", "time_ms"
 KEY, START_MS = "key", "start_ms"
@@ -61,12 +67,13 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
     Partitions have about equally many runs, sorted by the first start of each.
     """
     # Spark's own expressions: lines cross from the JVM to Python once, to be recorded (docs/decisions/0014).
-    parsed = lines.withColumn("members", f.from_json(f.col(VALUE).cast("string"), _RUN_MEMBERS))
+    parsed = _with_members(lines)
     # Other formats have no run to group by: each line is then its own group, which spreads them evenly.
-    run = f.coalesce("members.run.run", "members.run.runId", f.col(VALUE).cast("string"))
+    run = f.coalesce("members.run.run", "members.run.runId", "head.run.run", f.col(VALUE).cast("string"))
     # Without `try_`, an invalid time in one line would fail the job instead of rejecting the line.
-    start_ms = f.coalesce("members.run.startTime", f.unix_millis(f.try_to_timestamp("members.eventTime")))
-    keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("members")
+    event_ms = f.unix_millis(f.try_to_timestamp("members.eventTime"))
+    start_ms = f.coalesce("members.run.startTime", "head.run.startTime", event_ms)
+    keyed = parsed.withColumns({KEY: f.xxhash64(run), START_MS: start_ms}).drop("head", "members")
     # One start for all lines of a run, since sorting by their own times would separate them.
     first_ms = f.min(START_MS).over(Window.partitionBy(KEY))
     # By time, as references are: runs recorded together are then on few pages of a SQLite file.
@@ -75,6 +82,21 @@ def group_by_run(lines: DataFrame, *, partitions: int) -> DataFrame:
         .withColumn(START_MS, first_ms)
         .sortWithinPartitions(START_MS, KEY, FILE, BLOCK, POSITION)
     )
+
+
+def _with_members(lines: DataFrame) -> DataFrame:
+    """Add the column `head` with _HEAD_MEMBERS, or where that is not enough `members` with _RUN_MEMBERS.
+
+    Both are null for a line that is not JSON.
+    """
+    text = f.col(VALUE).cast("string")
+    # Operations are most of a document of our own, and usually its last member: no need to parse them here.
+    cut_text = f.concat(f.substring_index(text, _OPERATIONS, 1), f.lit(f"{_OPERATIONS}:0}}"))
+    head = f.from_json(f.when(f.contains(text, f.lit(_OPERATIONS)), cut_text), _HEAD_MEMBERS)
+    # Zero only if the text was cut at that member of the document itself; the run may come after it.
+    is_enough = (f.col("head.operations") == 0) & f.col("head.run.run").isNotNull()
+    members = f.from_json(f.when(is_enough, None).otherwise(text), _RUN_MEMBERS)
+    return lines.withColumn("head", head).withColumn("members", members)
 
 
 def with_line_numbers(rejected: DataFrame, lines: DataFrame) -> DataFrame:

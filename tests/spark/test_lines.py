@@ -93,6 +93,27 @@ def test_one_run_is_one_however_it_is_written(spark: SparkSession) -> None:
     assert keys[lines[0]] == keys[lines[1]] != keys[lines[2]]
 
 
+def test_a_run_is_found_wherever_the_operations_are(spark: SparkSession) -> None:
+    """Also where the word is a value, or the name of another member."""
+    run = '"run":{%s"run":"operations","startTime":7%s}'
+    lines = [
+        "{%s}" % (run % ("", "")),
+        '{%s,"operations":[{"run":{"run":"b"}}]}' % (run % ("", "")),
+        '{"operations":[{"run":{"run":"b"}}],%s}' % (run % ("", "")),
+        '{"operations":"operations",%s}' % (run % ("", "")),
+        "{%s}" % (run % ('"program":"operations",', "")),
+        '{%s,"operations":[]}' % (run % ('"x":{"operations":0},', "")),
+        '{"x":{"run":{"run":"b"},"operations":0},%s}' % (run % ("", "")),
+        '{"x":["operations"],%s,"operations":[]}' % (run % ("", ',"y":"operations"')),
+        '{"namespace":"\\"operations\\"",%s,"operations":[]}' % (run % ("", "")),
+    ]
+    grouped = line_frames.group_by_run(frame(spark, [line.encode() for line in lines]), partitions=2)
+    rows = grouped.collect()
+    assert len(rows) == len(lines)
+    assert len({row[KEY] for row in rows}) == 1
+    assert {row[line_frames.START_MS] for row in rows} == {7}
+
+
 def test_numbers_count_blank_lines_and_blocks_before(spark: SparkSession, tmp_path: Path) -> None:
     lines = [b"%d" % number if number % 3 else b"" for number in range(1, 400)]
     (tmp_path / "a b.txt").write_bytes(b"\n".join(lines))
