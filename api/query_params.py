@@ -15,6 +15,7 @@ from marshmallow import ValidationError, validate
 from webargs.flaskparser import FlaskParser
 
 from api.path_params import decode_percent
+from api.responses import epoch_seconds
 from fll_hbase import clock, time_window
 from fll_hbase.errors import ErrorList, FieldError, InvalidQuery
 from fll_hbase.model.window import Direction, Window
@@ -251,10 +252,7 @@ def invalid_cursor() -> InvalidQuery:
 def window_params(window: Window) -> dict[str, str]:
     """Return a window as the parameters `start` and `end`, in epoch seconds with milliseconds."""
     # Not the texts of the query: in a link, `now` would be another time, and pages would not fit together.
-    return {
-        name: f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
-        for name, milliseconds in (("start", window.start_ms), ("end", window.stop_ms))
-    }
+    return {"start": epoch_seconds(window.start_ms), "end": epoch_seconds(window.stop_ms)}
 
 
 def _to_ascii(text: str) -> str:

@@ -15,6 +15,8 @@ from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
+from fll_hbase.model.window import Window
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
@@ -32,6 +34,19 @@ def to_json(body: Any) -> bytes:
 def json_response(body: Any, status: int = 200) -> Response:
     """Return a response with a value as JSON."""
     return Response(to_json(body), status=status, mimetype="application/json")
+
+
+def windowed_response(body: Any, window: Window) -> Response:
+    """Return a response with a value as JSON, and the window that it is about in its headers."""
+    response = json_response(body)
+    response.headers["Window-Start"] = epoch_seconds(window.start_ms)
+    response.headers["Window-End"] = epoch_seconds(window.stop_ms)
+    return response
+
+
+def epoch_seconds(milliseconds: int) -> str:
+    """Return a time in seconds since 1970, with milliseconds."""
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03d}"
 
 
 def with_next_link(response: Response, **parameters: str | None) -> Response:

@@ -72,8 +72,8 @@ def parse_seconds(text: str, *, now_ms: int) -> Fraction:
     """Return a time as exact seconds since 1970. Raises ValueError for other texts and times before 1970."""
     if _SECONDS.fullmatch(text):
         # A fraction, because a float has too few digits for the milliseconds of late starts.
-        whole, _, decimals = text.partition(".")
-        return Fraction(int(whole + decimals), 10 ** len(decimals))
+        digits, _, decimals = text.partition(".")
+        return Fraction(int(digits + decimals), 10 ** len(decimals))
     if match := _ISO.fullmatch(text):
         seconds = _iso_seconds(match)
     elif match := _NOW.fullmatch(text):

@@ -12,6 +12,7 @@ from api.query_params import FieldLineageParams, LineageParams, WindowWithFailed
 from api.routes.blueprint import Blueprint, store
 from fll_hbase import rest_json
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
 
 blueprint = Blueprint("questions", __name__, description="Query the lineage of a window")
@@ -30,10 +31,12 @@ def lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     return dataset_lineage(store(), Dataset(namespace, name), **query)
 
 
-def dataset_lineage(lineage_store: LineageStore, dataset: Dataset, **query: Any) -> Response:
+def dataset_lineage(
+    lineage_store: LineageStore, dataset: Dataset, *, window: Window, **query: Any
+) -> Response:
     """Return the answer to a query of dataset lineage, whose `query` are the arguments of the store."""
-    result = lineage_store.lineage(dataset, **query)
-    response = responses.json_response(rest_json.dataset_lineage(result))
+    result = lineage_store.lineage(dataset, window, **query)
+    response = responses.windowed_response(rest_json.dataset_lineage(result), window)
     # In headers, because the body is an array; an answer must not look complete when it is not (decision 8).
     if result.truncated_by:
         response.headers["Truncated"] = "true"
@@ -50,7 +53,7 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
     simple = query.pop("view") == "simple"
     dataset_field = DatasetField(Dataset(namespace, name), field)
     result = store().field_lineage(dataset_field, simple=simple, **query)
-    return responses.json_response(rest_json.field_lineage(result))
+    return responses.windowed_response(rest_json.field_lineage(result), query["window"])
 
 
 @blueprint.route(f"{_DATASET_PATH}/fields/<field:field>/lineage")
@@ -61,4 +64,5 @@ def field_derivations(query: dict[str, Any], namespace: str, name: str, field: s
     """Return each distinct derivation of a field with its runs, in the shape of the first design."""
     dataset_field = DatasetField(Dataset(namespace, name), field)
     derivations = store().field_derivations(dataset_field, **query)
-    return responses.json_response(rest_json.field_derivations(field, query["window"], derivations))
+    body = rest_json.field_derivations(field, query["window"], derivations)
+    return responses.windowed_response(body, query["window"])

@@ -38,7 +38,7 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
     """List the runs of the window that read or wrote a dataset, including failed and aborted ones."""
     page = _read_page(query, namespace, name)
     body = {"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}
-    return _link_next(responses.json_response(body), page, query)
+    return _page_response(body, page, query)
 
 
 @blueprint.route(f"{_DATASET_PATH}/openlineage")
@@ -53,7 +53,7 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     page = _read_page(query, namespace, name)
     details = store().run_details(page)
     aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(details))
-    return _link_next(responses.json_response(openlineage_export.run_events(details, aliases)), page, query)
+    return _page_response(openlineage_export.run_events(details, aliases), page, query)
 
 
 @blueprint.route("/v3/runs/<run:run>")
@@ -95,7 +95,8 @@ def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
     )
 
 
-def _link_next(response: Response, page: RunsPage, query: dict[str, Any]) -> Response:
+def _page_response(body: Any, page: RunsPage, query: dict[str, Any]) -> Response:
+    response = responses.windowed_response(body, query["window"])
     if not page.next_after:
         return response
     # With the window as it was resolved: a relative one would move between pages.

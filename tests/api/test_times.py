@@ -418,3 +418,14 @@ class TestOtherValues:
         assert_problem(client.get(path("no", "endpoints", "no", "fields", "lineage", start="x")), 400)
         answer: Any = client.get(path("no", "endpoints", "no", "fields", "lineage", **ALL))
         assert_problem(answer, 404)
+
+
+@windowed
+def test_answers_name_their_window(thousands: FlaskClient, route: tuple[str, ...]) -> None:
+    given = thousands.get(path(*route, start="1970-01-01T00:00:01Z", end="2.0005"))
+    assert given.headers["Window-Start"] == "1.000"
+    assert given.headers["Window-End"] == "2.001", "rounded up, as times are compared"
+    default = thousands.get(path(*route))
+    start, end = (float(default.headers[name]) for name in ("Window-Start", "Window-End"))
+    assert end - start == pytest.approx(30 * DAY)
+    assert abs(end - time.time()) < HOUR
