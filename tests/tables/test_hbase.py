@@ -47,7 +47,7 @@ def through(*gates: Gate | str, url: str) -> str:
 
 
 @contextmanager
-def opened(url: str, *, timeout_ms: int = 10_000, connections_max: int = 16) -> Iterator[Table]:
+def opened(url: str, *, timeout_ms: int = 30_000, connections_max: int = 16) -> Iterator[Table]:
     with closing(open_table(url, timeout_ms=timeout_ms, connections_max=connections_max)) as table:
         yield table
 
