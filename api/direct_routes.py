@@ -48,6 +48,8 @@ _VALUES: dict[str, tuple[str, dict[str, Any]]] = {
 _PARAMS = {"start", "end", *_VALUES}
 _EVENT, _NATIVE = format_named("openlineage"), format_named("lineage")
 
+# int() refuses thousands of digits.
+_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 _CONTENT_TYPES = {"application/json", *(f"application/json;{blank}charset=utf-8" for blank in ("", " "))}
 
 _Answer = Callable[[], Response]
@@ -124,7 +126,7 @@ class DirectRoutes:
     def _read(self, environ: WSGIEnvironment, namespace: str | None) -> ParsedDocument:
         """Read the document of a request: an event without a namespace, a native document with one."""
         length = environ.get("CONTENT_LENGTH") or ""
-        is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and length.isdecimal()
+        is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and _LENGTH.fullmatch(length)
         if not is_plain or "HTTP_CONTENT_ENCODING" in environ or "HTTP_TRANSFER_ENCODING" in environ:
             raise _NotPlain
         if int(length) > self._settings.document_bytes_max:

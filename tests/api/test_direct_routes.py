@@ -184,6 +184,8 @@ NOT_PLAIN = [
     Request("POST", "/v3/namespaces//lineage", "", native("a", "b", "r1", "x"), JSON),
     Request("POST", "/v3/namespaces/%zz/lineage", "", native("a", "b", "r1", "x"), JSON),
     Request("POST", f"/v3/namespaces/{'n' * 3000}/lineage", "", native("a", "b", "r1", "x"), JSON),
+    Request("POST", NATIVE, "", native("a", "b", "r1", "x"), {**JSON, "CONTENT_LENGTH": "9" * 5_000}),
+    Request("POST", NATIVE, "", native("a", "b", "r1", "x"), {**JSON, "CONTENT_LENGTH": ""}),
     Request("POST", EVENT, "", b"[]", JSON),
     Request("GET", "/v3/namespaces"),
 ]
