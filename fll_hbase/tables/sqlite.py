@@ -10,6 +10,7 @@ import math
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
@@ -30,6 +31,9 @@ BUSY_SECONDS = 10.0
 KEYS_PER_QUERY, PAGE_ROWS = 250, 1_000
 WARM_KEYS_MAX = 8
 """Rows of one read that may keep writers waiting."""
+
+WARM_SECONDS = 1.0
+"""How long after a write its connection also reads; it would not notice that the file was removed."""
 
 VERSION = 1
 _STEPS_PER_CHECK = 50_000
@@ -92,6 +96,7 @@ class SqliteTable:
         self._write_lock = WriteLock(None if self._in_memory else path + ".lock")
         self._idle: list[_Connection] = []
         self._writer: _Connection | None = None
+        self._written_at = -math.inf
         self._wal_file: tuple[int, int] | None = None
         self._connections: list[_Connection] = []
         with self._errors():
@@ -105,7 +110,8 @@ class SqliteTable:
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         where, parameters = _column_condition(columns)
         rows: dict[bytes, Row] = {}
-        reader = self._warm_reader() if len(keys) <= WARM_KEYS_MAX else self._reader()
+        is_warm = len(keys) <= WARM_KEYS_MAX and time.monotonic() - self._written_at < WARM_SECONDS
+        reader = self._warm_reader() if is_warm else self._reader()
         with self._errors(), reader as connection:
             for begin in range(0, len(keys), KEYS_PER_QUERY):
                 deadline.check()
@@ -180,6 +186,7 @@ class SqliteTable:
         try:
             connection.executemany(statement, parameters)
             connection.execute("COMMIT")
+            self._written_at = time.monotonic()
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
