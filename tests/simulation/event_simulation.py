@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, combinations
 from random import Random
@@ -74,6 +74,20 @@ def _merged(run: str, events: frozenset[RunEvent]) -> RecordedRun:
     )
 
 
+@lru_cache(maxsize=1_000)
+def _merges(
+    run: str, certain: tuple[RunEvent, ...], perhaps: tuple[RunEvent, ...]
+) -> tuple[RecordedRun, ...]:
+    """All states of a run, of whose events some may not count; cached, as queries ask for the same again."""
+    subsets = chain.from_iterable(combinations(perhaps, size) for size in range(len(perhaps) + 1))
+    sets = [frozenset((*certain, *subset)) for subset in subsets if certain or subset]
+    return tuple({(m.run, m.info.checksum): m for m in (_merged(run, events) for events in sets)}.values())
+
+
+def _events(documents: Iterable[IncomingEvent]) -> tuple[RunEvent, ...]:
+    return tuple(document.event for document in documents)
+
+
 class EventWorld(World):
     """Events of few runs, at few times."""
 
@@ -100,10 +114,7 @@ class EventHistory(History):
             certain = {_key(s): s.document for s in sent if in_retention and s.acknowledged_before(began)}
             begun = {_key(s): s.document for s in sent if s.begun < answered}
             perhaps = [document for key, document in begun.items() if key not in certain]
-            subsets = chain.from_iterable(combinations(perhaps, size) for size in range(len(perhaps) + 1))
-            sets = [[*certain.values(), *subset] for subset in subsets if certain or subset]
-            documents = {(run.run, run.info.checksum): run for run in map(merged, sets)}
-            possible[run] = Possible(tuple(documents.values()), bool(certain))
+            possible[run] = Possible(_merges(run, _events(certain.values()), _events(perhaps)), bool(certain))
         return possible
 
     def acknowledged(self) -> list[RecordedRun]:
