@@ -110,8 +110,7 @@ class SqliteTable:
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         where, parameters = _column_condition(columns)
         rows: dict[bytes, Row] = {}
-        is_warm = len(keys) <= WARM_KEYS_MAX and time.monotonic() - self._written_at < WARM_SECONDS
-        reader = self._warm_reader() if is_warm else self._reader()
+        reader = self._warm_reader() if self._is_warm(keys) else self._reader()
         with self._errors(), reader as connection:
             for begin in range(0, len(keys), KEYS_PER_QUERY):
                 deadline.check()
@@ -250,16 +249,16 @@ class SqliteTable:
         finally:
             self._idle.append(connection)
 
+    def _is_warm(self, keys: Sequence[bytes]) -> bool:
+        is_recent = time.monotonic() - self._written_at < WARM_SECONDS
+        return is_recent and len(keys) <= WARM_KEYS_MAX and not self._in_memory
+
     @contextmanager
     def _warm_reader(self) -> Iterator[_Connection]:
         """Yield the connection that writes, if it is free: it has the pages cached that were written last.
 
-        After each commit, readers read all pages anew, which is a fifth of the cost of a small one.
+        The caches of all other connections are invalid after each commit.
         """
-        if self._in_memory:
-            with self._reader() as connection:
-                yield connection
-            return
         with self._write_lock.exclude_threads() as excluded:
             if excluded:
                 yield self._writer_connection()

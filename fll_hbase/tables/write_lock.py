@@ -96,7 +96,7 @@ class WriteLock:
 class _LockFile:
     """flock(2) with a timeout: one background thread waits for the lock, as long as that takes.
 
-    A lock that it gets when nobody wants it any more, it gives back, so that a timeout leaves nothing behind.
+    It releases a lock that it gets after the timeout, so that a timeout leaves nothing behind.
     """
 
     def __init__(self, path: str) -> None:
@@ -115,9 +115,15 @@ class _LockFile:
             if not self._waiting:
                 threading.Thread(target=self._wait, name="lock-file", daemon=True).start()
                 self._waiting = True
-            locked = self._changed.wait_for(lambda: self._locked, max(seconds, 0))
-            self._wanted = self._locked = False
-            return locked
+            try:
+                return self._changed.wait_for(lambda: self._locked, max(seconds, 0))
+            except BaseException:
+                # Interrupted, perhaps just after our thread got the lock, which the caller never releases.
+                if self._locked:
+                    self.unlock()
+                raise
+            finally:
+                self._wanted = self._locked = False
 
     def unlock(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)

@@ -262,7 +262,7 @@ def test_both_ways_answer_alike(requests: list[Request]) -> None:
 
 
 class Hidden(Exception):
-    """An error that nobody foresaw."""
+    """An error of no known class."""
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("busy"), DeadlineExceeded("late"), Hidden("secret")])

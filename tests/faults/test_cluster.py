@@ -132,7 +132,7 @@ def test_region_server_stopped_while_many_ask(site: Site, report: Report) -> Non
         assert times.longest_seconds < SLACK_SECONDS + (kind not in PROBES) * CROWD_WAIT_SECONDS
     assert crowd.times["/healthz"].statuses.keys() == {200}
     for kind in ("questions", "documents"):
-        assert 503 in crowd.times[kind].statuses, "nobody noticed"
+        assert 503 in crowd.times[kind].statuses, "the fault was not noticed"
         assert crowd.times[kind].statuses.keys() <= {200, 201, 503}
 
 

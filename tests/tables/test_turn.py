@@ -199,6 +199,26 @@ def test_timeouts_leave_no_threads_and_no_descriptors(lock: str) -> None:
     first.close()
 
 
+def test_an_interrupted_wait_releases_a_lock_that_comes_at_that_moment(
+    lock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = WriteLock(lock), WriteLock(lock)
+
+    def interrupted(condition: threading.Condition, *_: object) -> bool:
+        condition.wait(LONG)
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        with first.acquire(LONG):
+            monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
+            waiting = pool.submit(acquire_once, second)
+            time.sleep(SOON)
+        assert isinstance(waiting.exception(LONG), KeyboardInterrupt)
+    monkeypatch.undo()
+    assert is_free(first)
+    assert is_free(second)
+
+
 def acquire_once(lock: WriteLock) -> None:
     with lock.acquire(LONG):
         pass
