@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.errors import ConfigurationError, LineageError, RunIdConflict, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
@@ -15,16 +16,18 @@ from fll_hbase.store.write.pending_run import CommitResult
 
 
 def ingest(
-    store: LineageStore, documents: Sequence[ParsedDocument | LineageError]
+    store: LineageStore, documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RecordResult | LineageError]:
     """Record all runs in one call, then the metadata of accepted documents; return one result each, in order.
+
+    With `take_over` runs are recorded even if another program recorded their id, else such a document is
+    refused with RunIdConflict.
 
     An error among the documents is returned in its position. A document is refused with the error of its
     first refused run; its other runs may be stored, and sending it again is safe. Raises StoreUnavailable:
     then any of the documents may be stored, and sending all again is safe.
     """
-    parsed = [document for document in documents if isinstance(document, ParsedDocument)]
-    answers = iter(_record(store, [run for document in parsed for run in document.runs]))
+    answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
         _result(document, [next(answers) for _ in document.runs])
         if isinstance(document, ParsedDocument)
@@ -47,6 +50,32 @@ def preview(run: RunInput) -> FieldLineageInfo:
     # Lenient: lineage of other systems may lack a READ or a WRITE.
     event_lineage = run_events.decode_lineage(run.bodies[run.event.lineage_digest])
     return lineage.build_lineage_lenient(event_operations.build_operations(event_lineage))
+
+
+def find_conflicts(
+    store: LineageStore, documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
+) -> list[RunIdConflict | None]:
+    """Return for each document the conflict of a run id that `ingest` would refuse it with, else None.
+
+    Events of runs have none. Stores nothing. Raises StoreUnavailable.
+    """
+    runs = [run for run in _runs(documents, take_over=take_over) if isinstance(run, RecordedRun)]
+    conflicts = iter(store.find_conflicts(runs) if runs else ())
+    first: list[RunIdConflict | None] = []
+    for document in documents:
+        parsed = document.runs if isinstance(document, ParsedDocument) else ()
+        owners = [next(conflicts) for run in parsed if isinstance(run, RecordedRun)]
+        first.append(next((conflict for conflict in owners if conflict is not None), None))
+    return first
+
+
+def _runs(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> list[RunInput]:
+    """Return the runs of all documents in order; those of documents take over their ids if `take_over`."""
+    parsed = [document for document in documents if isinstance(document, ParsedDocument)]
+    runs = [run for document in parsed for run in document.runs]
+    if not take_over:
+        return runs
+    return [replace(run, replaces_others=True) if isinstance(run, RecordedRun) else run for run in runs]
 
 
 def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitResult | LineageError]:

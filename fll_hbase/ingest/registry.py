@@ -155,6 +155,8 @@ _Head = msgspec.defstruct(
     bases=(_Members,),
 )
 _HEADS, _MEMBERS = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Members)
+# For a text that is not UTF-8, msgspec raises Python's own error.
+_UNREADABLE = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
 
 def detect(raw: bytes) -> DocumentHead:
@@ -164,7 +166,7 @@ def detect(raw: bytes) -> DocumentHead:
     """
     try:
         head: Any = _HEADS.decode(raw)
-    except (msgspec.MsgspecError, RecursionError):
+    except _UNREADABLE:
         return _detect_members(raw)
     document_format = _format_of(head)
     run = head.run.run if document_format.has_run_id else ""
@@ -176,7 +178,7 @@ def _detect_members(raw: bytes) -> DocumentHead:
     # The reader of the format has to report the wrong type: the first format would report other errors.
     try:
         return DocumentHead(_format_of(_MEMBERS.decode(raw)))
-    except (msgspec.MsgspecError, RecursionError):
+    except _UNREADABLE:
         return DocumentHead()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, periods
 
 
 class KnownColumns(NamedTuple):
@@ -15,6 +15,7 @@ class KnownColumns(NamedTuple):
 
 
 _REFERENCE = KnownColumns(prefixes=(layout.REFERENCE, layout.FAILED_REFERENCE))
+_INDEX = KnownColumns(frozenset({layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN}))
 _BY_ROW = {
     layout.CONTENTS: KnownColumns(
         frozenset(
@@ -24,13 +25,18 @@ _BY_ROW = {
     ),
     layout.RUNS: KnownColumns(prefixes=(layout.DOCUMENT, layout.EVENT, layout.COMMIT)),
     **dict.fromkeys(layout.REFERENCES, _REFERENCE),
-    layout.INDEX: KnownColumns(frozenset({layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN})),
+    **dict.fromkeys((layout.INDEX, layout.PERIOD_INDEX), _INDEX),
+    layout.RUN_INDEX: KnownColumns(prefixes=(layout.INDEXED_PROGRAM,)),
     layout.DATASETS: KnownColumns(
         frozenset({layout.EXISTS}),
         (layout.WRITTEN, layout.READ, layout.DECLARED, layout.DESCRIPTION, layout.HORIZON),
     ),
     layout.ALIASES: KnownColumns(prefixes=(layout.ALIAS,)),
     layout.EVENT_BODIES: KnownColumns(frozenset({layout.EVENT_BODY})),
+    layout.TAGS: KnownColumns(prefixes=(layout.TAG,)),
+    layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
+    layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
+    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN})),
 }
 
 

@@ -23,7 +23,8 @@ from fll_hbase.keys.codec import (
     parse_inverted_start,
     unescape,
 )
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.keys.packed_run import pack_escaped_run, unpack_run
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
 
 Range: TypeAlias = tuple[bytes, bytes]
@@ -48,13 +49,20 @@ COMMIT = b"d:z|"
 EVENT_BODY = b"o:d"
 REFERENCE, FAILED_REFERENCE = b"d:c|", b"d:x|"
 SAMPLE_RUN, FAILED_SAMPLE_RUN = b"d:w", b"d:x"
+INDEXED_PROGRAM = b"d:n"
+"""The column of the run index, followed by the hash of a program's name."""
 
 # Columns of catalogue rows and of alias rows.
 EXISTS, WRITTEN, READ, DESCRIPTION = b"d:e", b"d:b|", b"d:f|", b"d:d|"
 DECLARED, ALIAS, HORIZON = b"d:s|", b"d:a|", b"d:h|"
 
+# Columns of the rows of tags and of policies.
+TAG, TAGGED, POLICY = b"d:t|", b"d:t", b"d:p"
+
 CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
-REFERENCES, INDEX = (b"b|", b"f|"), b"i|"
+TAGS, TAG_INDEX, POLICIES = b"t|", b"g|", b"y|"
+REFERENCES, INDEX, RUN_INDEX = (b"b|", b"f|"), b"i|", b"n|"
+PERIOD_INDEX, PROPERTIES = b"j|", b"v|"
 """Key prefixes of the kinds of rows."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}
@@ -166,6 +174,40 @@ def index_day(index_key: bytes) -> int:
     return parse_inverted_day(index_key[-CHECKSUM_DIGITS - 9 : -CHECKSUM_DIGITS - 1])
 
 
+def run_index_prefix(namespace: str) -> bytes:
+    """Return the key prefix of the run index of a namespace of programs."""
+    return join_key(b"n", escape(namespace), b"")
+
+
+def run_index_tail(start_ms: int, run: str) -> bytes:
+    """Return the end of a key of the run index; tails sort newest first."""
+    return escaped_run_index_tail(start_ms, escape(run))
+
+
+def escaped_run_index_tail(start_ms: int, run: bytes) -> bytes:
+    """Return `run_index_tail` of a run id that is escaped already."""
+    return b"%b|%b" % (inverted_start(start_ms), pack_escaped_run(run))
+
+
+def parse_run_index_tail(tail: bytes) -> Reference:
+    """Invert `run_index_tail`. Raises CorruptRow for any other bytes."""
+    start, separator, run = tail.partition(SEPARATOR)
+    if not separator:
+        raise CorruptRow(f"{tail!r} is not the tail of a key of the run index")
+    return Reference(parse_inverted_start(start), unpack_run(run))
+
+
+def split_run_index_key(key: bytes) -> tuple[bytes, bytes]:
+    """Return the escaped namespace and the tail of a key of the run index, without validating them."""
+    namespace, _, tail = key[len(RUN_INDEX) :].partition(SEPARATOR)
+    return namespace, tail
+
+
+def run_index_column(program: str) -> bytes:
+    """Return the column of a program in the run index; one of 256 others has the same."""
+    return INDEXED_PROGRAM + salt(program.encode())
+
+
 def dataset_row(dataset: Dataset) -> bytes:
     """Return the key of the catalogue row of a dataset."""
     return join_key(b"e", escape(dataset.namespace), escape(dataset.name))
@@ -261,9 +303,79 @@ def aliases_in(columns: Iterable[bytes]) -> list[Dataset]:
     return sorted(parse_alias(column) for column in columns if column.startswith(ALIAS))
 
 
+def tags_row(field: DatasetField) -> bytes:
+    """Return the key of the tags of a field."""
+    return join_key(b"t", escape(field.dataset.namespace), escape(field.dataset.name), escape(field.name))
+
+
+def tags_prefix(dataset: Dataset) -> bytes:
+    """Return the key prefix of the tags of all fields of a dataset."""
+    return join_key(b"t", escape(dataset.namespace), escape(dataset.name), b"")
+
+
+def tag_column(tag: str) -> bytes:
+    """Return the column of one tag of a field."""
+    return TAG + escape(tag)
+
+
+def parse_tag(column: bytes) -> str:
+    """Invert `tag_column`. Raises CorruptRow for any other column."""
+    if not column.startswith(TAG):
+        raise CorruptRow(f"{column!r} is not the column of a tag")
+    return unescape(column[len(TAG) :])
+
+
+def tag_index_prefix(*names: str) -> bytes:
+    """Return the key prefix of the fields that may have a tag: a tag, then a namespace, then a dataset."""
+    return TAG_INDEX + b"".join(escape(name) + SEPARATOR for name in names)
+
+
+def tag_index_row(tag: str, field: DatasetField) -> bytes:
+    """Return the key under which a field is listed by one of its tags."""
+    return join_key(
+        b"g", escape(tag), escape(field.dataset.namespace), escape(field.dataset.name), escape(field.name)
+    )
+
+
+def parse_tagged_field(key: bytes) -> DatasetField:
+    """Return the field of the key of a row of tags. Raises CorruptRow."""
+    segments = key.split(SEPARATOR)
+    if len(segments) != 4:
+        raise CorruptRow(f"{key!r} is not the key of a row of tags")
+    namespace, name, field = map(unescape, segments[1:])
+    return DatasetField(Dataset(namespace, name), field)
+
+
+def parse_tag_index(key: bytes) -> tuple[str, DatasetField]:
+    """Invert `tag_index_row`. Raises CorruptRow for any other key."""
+    segments = key.split(SEPARATOR)
+    if len(segments) != 5:
+        raise CorruptRow(f"{key!r} is not the key of the tag index")
+    tag, namespace, name, field = map(unescape, segments[1:])
+    return tag, DatasetField(Dataset(namespace, name), field)
+
+
+def policy_row(name: str) -> bytes:
+    """Return the key of a policy on the age of data."""
+    return POLICIES + escape(name)
+
+
+def parse_policy(key: bytes) -> str:
+    """Invert `policy_row`. Raises CorruptRow for any other key."""
+    if not key.startswith(POLICIES):
+        raise CorruptRow(f"{key!r} is not the key of a policy")
+    return unescape(key[len(POLICIES) :])
+
+
 def typed_value_column(field: bytes, digest: str) -> bytes:
     """Return the catalogue column of one type of a field; the digest is that of the type."""
     return field + SEPARATOR + digest.encode()
+
+
+def is_type_column(column: bytes) -> bool:
+    """Return whether a catalogue column is one of `typed_value_column`; far cheaper than parsing it."""
+    # Names have the separator escaped, so it stands behind the kind of the column and behind the name.
+    return column.count(SEPARATOR) == 2
 
 
 def parse_field_column(column: bytes) -> tuple[Direction | None, str, bool] | None:

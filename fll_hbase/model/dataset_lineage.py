@@ -48,6 +48,11 @@ class DatasetLineage:
         """How many pairs it has, dataset-wide ones included."""
         return len(self.direct) + len(self.indirect) + len(self.dataset_wide)
 
+    @property
+    def cost(self) -> int:
+        """How much of `pairs_max` it uses: its pairs, or one if no field is known."""
+        return max(self.size, 1)
+
     def without_indirect(self) -> DatasetLineage:
         """Return a copy with the direct pairs and `unknown` alone."""
         # `dataset_wide` is indirect by definition and goes too; an unknown relation may be direct and stays.
@@ -110,11 +115,11 @@ class DatasetLineageSet:
 class LineageUnion:
     """A union under construction: adding costs what is added, not what the union contains already.
 
-    `size` is the number of its pairs, `truncated_by` the limits that cut what was added.
+    `cost` is how much of `pairs_max` it uses, `truncated_by` the limits that cut what was added.
     """
 
     def __init__(self) -> None:
-        self.size = 0
+        self.cost = 0
         self.truncated_by: set[str] = set()
         self._members: dict[DatasetPair, tuple[set[FieldPair], set[FieldPair], set[str]]] = {}
         self._unknown: set[DatasetPair] = set()
@@ -128,14 +133,21 @@ class LineageUnion:
     def add_lineage(self, lineage: DatasetLineage) -> None:
         """Add the pairs of one lineage."""
         datasets = lineage.source, lineage.destination
+        previous = self._cost_of(datasets)
         direct, indirect, dataset_wide = self._members.setdefault(datasets, (set(), set(), set()))
-        previous = len(direct) + len(indirect) + len(dataset_wide)
         direct |= lineage.direct
         indirect |= lineage.indirect
         dataset_wide |= lineage.dataset_wide
-        self.size += len(direct) + len(indirect) + len(dataset_wide) - previous
+        self.cost += self._cost_of(datasets) - previous
         if lineage.unknown:
             self._unknown.add(datasets)
+
+    def _cost_of(self, datasets: DatasetPair) -> int:
+        """Return the `cost` of the lineage of one pair, 0 without any."""
+        if datasets not in self._members:
+            return 0
+        direct, indirect, dataset_wide = self._members[datasets]
+        return max(len(direct) + len(indirect) + len(dataset_wide), 1)
 
     def build(self) -> DatasetLineageSet:
         """Return the union."""

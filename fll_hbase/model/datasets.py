@@ -24,6 +24,10 @@ class DatasetField:
     name: str
 
 
+WHOLE_DATASET = "*"
+"""In a `DatasetField`, the dataset as a whole: an influence on it stands before every field of it."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Field:
     """A field name with its type; `type` is empty if it is not known."""
@@ -32,9 +36,18 @@ class Field:
     type: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class DeclaredTag:
+    """A tag that metadata gives to the field of that name; `by` names the producer."""
+
+    field: str
+    tag: str
+    by: str
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetMetadata:
-    """Fields, description and aliases of a dataset, as declared independently of runs.
+    """Fields, description, aliases and tags of fields of a dataset, as declared independently of runs.
 
     Names of `fields` are full paths; `aliases` are other names of the same dataset.
     """
@@ -43,3 +56,4 @@ class DatasetMetadata:
     fields: tuple[Field, ...] = ()
     description: str = ""
     aliases: tuple[Dataset, ...] = ()
+    tags: tuple[DeclaredTag, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
@@ -37,24 +37,46 @@ def iter_edges(field_map: FieldMap) -> Iterator[FieldEdge]:
     sources = SourceFields(field_map, range(len(field_map.fields)))
     for destination in field_map.destinations:
         yield from _generated_edges(field_map, destination)
-        yield from _edges(sources, destination, field_map.sources)
-    yield from _edges(sources, None, ())
+        yield from _edges(sources, destination)
+        yield from _unknown_edges(field_map, destination, field_map.sources)
+    yield from _edges(sources, None)
 
 
-def edges_into(field_map: FieldMap, destination: Dataset) -> Iterator[FieldEdge]:
-    """Yield the edges that end at a destination, generated fields included."""
-    yield from _generated_edges(field_map, destination)
+def edges_into(
+    field_map: FieldMap, destination: Dataset, *, names: Collection[str] | None = None
+) -> Iterator[FieldEdge]:
+    """Yield the edges that end at a destination, generated fields included.
+
+    With `names`, of those that end at a field only the ones that end at these fields.
+    """
+    for edge in _generated_edges(field_map, destination):
+        if names is None or edge.destination_field in names:
+            yield edge
     if field_map.has_destination(destination):
         sources = SourceFields(field_map, range(len(field_map.fields)))
-        yield from _edges(sources, destination, field_map.sources)
+        yield from _edges(sources, destination, names=names)
+        yield from _unknown_edges(field_map, destination, field_map.sources)
 
 
-def edges_out_of(field_map: FieldMap, source: Dataset) -> Iterator[FieldEdge]:
-    """Yield the edges that start at a source, dropped fields included."""
+def edges_out_of(
+    field_map: FieldMap, source: Dataset, *, names: Collection[str] | None = None
+) -> Iterator[FieldEdge]:
+    """Yield the edges that start at a source, dropped fields included.
+
+    With `names`, of those that start at a field only the ones that start at these fields.
+    """
     if field_map.has_source(source):
-        sources = SourceFields(field_map, field_map.positions_of(source))
+        positions = field_map.positions_of(source)
+        if names is not None:
+            positions = _narrowest(
+                positions, [field_map.fields[position].name in names for position in positions]
+            )
+        sources = SourceFields(field_map, positions)
         for destination in (*field_map.destinations, None):
-            yield from _edges(sources, destination, (source,))
+            for edge in _edges(sources, destination):
+                if names is None or edge.source_field in names:
+                    yield edge
+            yield from _unknown_edges(field_map, destination, (source,))
 
 
 def dataset_relations(
@@ -126,27 +148,43 @@ def _generated_edges(field_map: FieldMap, destination: Dataset) -> Iterator[Fiel
         yield FieldEdge(None, None, destination, field.name, Influence.DIRECT)
 
 
+def _narrowest(positions: range, selected: Sequence[bool]) -> range:
+    """Return the shortest part of a range with all its selected positions; empty without any."""
+    if not any(selected):
+        return positions[:0]
+    return positions[selected.index(True) : len(selected) - selected[::-1].index(True)]
+
+
 def _edges(
-    sources: SourceFields, destination: Dataset | None, candidates: Sequence[Dataset]
+    sources: SourceFields, destination: Dataset | None, *, names: Collection[str] | None = None
 ) -> Iterator[FieldEdge]:
     """Yield the edges to a destination without duplicates, for None those of dropped fields.
 
-    Of `candidates`, a dataset without an edge may be related to the destination in an unknown way.
+    With `names`, of those to a field only the ones to these fields.
     """
     fields = sources.field_map.fields
-    related = set()
-    for name, members in sources.by_field(destination):
+    for name, members in sources.by_field(destination, names=names):
         for influence, positions in _by_influence(members):
             for position in positions:
-                related.add(fields[position].dataset)
                 yield FieldEdge(fields[position].dataset, fields[position].name, destination, name, influence)
     for position in sources.dataset_wide(destination):
-        related.add(fields[position].dataset)
         yield FieldEdge(
             fields[position].dataset, fields[position].name, destination, None, Influence.INDIRECT
         )
-    for source in _unknown_sources(sources.field_map, destination, candidates):
-        # Its edges make the relation known.
+
+
+def _unknown_edges(
+    field_map: FieldMap, destination: Dataset | None, candidates: Sequence[Dataset]
+) -> Iterator[FieldEdge]:
+    """Yield an edge for each of `candidates` that is related to the destination in an unknown way."""
+    unknown = list(_unknown_sources(field_map, destination, candidates))
+    if not unknown or destination is None:
+        return
+    # Edges between fields make a relation known, also those that a query did not ask for.
+    sources = SourceFields(field_map, range(len(field_map.fields)))
+    related = sources.datasets(destination)
+    related |= {field_map.fields[position].dataset for position in sources.dataset_wide(destination)}
+    for source in unknown:
         if source not in related:
             yield FieldEdge(source, None, destination, None, None)
 

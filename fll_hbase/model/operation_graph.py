@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -22,6 +22,10 @@ from fll_hbase.model.operations import (
 
 NodeId: TypeAlias = tuple[str, str]
 """The name of the operation that a field is an output of, and the name of the field."""
+
+
+GraphKey: TypeAlias = str | NodeId | tuple[NodeId, NodeId] | tuple[NodeId, NodeId, str]
+"""The name of an operation, or the key of a node, a path or a connection of a graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ class OperationGraph:
     """The operations and fields upstream or downstream of one field.
 
     `connections` holds the influence of each (from, to, operation); a simple view has `paths` instead, by
-    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out.
+    (from, to). `truncated_by` has the limits, as `limit=value`, that left something out. `failed` are the
+    keys of what failed runs alone have.
     """
 
     operations: dict[str, Operation]
@@ -65,6 +70,7 @@ class OperationGraph:
     connections: dict[tuple[NodeId, NodeId, str], Influence]
     paths: dict[tuple[NodeId, NodeId], OperationPath] = field(default_factory=dict)
     truncated_by: frozenset[str] = frozenset()
+    failed: frozenset[GraphKey] = frozenset()
 
     @property
     def truncated(self) -> bool:
@@ -114,24 +120,36 @@ def downstream_graph(
 
 
 def merge(
-    graphs: Iterable[tuple[str, OperationGraph]], *, connections_max: int | None = None
+    graphs: Iterable[tuple[str, OperationGraph]],
+    *,
+    connections_max: int | None = None,
+    failed: Collection[str] = (),
 ) -> OperationGraph:
     """Return the union of graphs given newest first, each with its checksum.
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
     `<name>@<first 8 hex digits of the checksum>`. The union is truncated before the first graph with which it
     would have more than `connections_max` connections, or paths that name more transforms in all; it contains
-    all of the newest graph. Graphs beyond are not taken from the iterable.
+    all of the newest graph. Graphs beyond are not taken from the iterable. `failed` are the checksums of
+    graphs that failed runs alone have.
     """
     names = _OperationNames()
     union = _Union()
+    complete: set[GraphKey] = set()
     for checksum, graph in graphs:
         renamed = _rename(graph, names.assign(checksum, graph))
         if connections_max is not None and not union.has_room(renamed, connections_max):
             union.truncated_by.add(f"connections_max={connections_max}")
             break
         union.add(renamed)
-    return union.build()
+        if failed and checksum not in failed:
+            complete |= _keys(renamed)
+    merged = union.build()
+    return replace(merged, failed=frozenset(_keys(merged) - complete)) if failed else merged
+
+
+def _keys(graph: OperationGraph) -> set[GraphKey]:
+    return {*graph.operations, *graph.nodes, *graph.connections, *graph.paths}
 
 
 class _Walk:

@@ -249,7 +249,7 @@ def _application(lineage: EventLineage, parent: tuple[str, str, str] | None) -> 
 def _decode(text: bytes, shape: type[Shape]) -> Shape:
     try:
         return msgspec.json.decode(text, type=shape)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorruptRow(f"{text[:200]!r} is not an event body: {error}") from error
 
 

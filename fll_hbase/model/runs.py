@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from fll_hbase.model.lineage import FieldLineageInfo
 
@@ -22,6 +22,17 @@ class State(Enum):
     def failed(self) -> bool:
         """Whether queries exclude the run by default."""
         return self in (State.FAIL, State.ABORT)
+
+
+class ProgramId(NamedTuple):
+    """The identity of a program over all of its runs and versions."""
+
+    namespace: str
+    application: str
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.program!r} of application {self.application!r} in namespace {self.namespace!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +52,22 @@ class ProgramRun:
     state: State = State.COMPLETE
     details: str = ""
 
+    @property
+    def program_id(self) -> ProgramId:
+        """Return the identity of the program; a run id belongs to the program that recorded it first."""
+        return ProgramId(self.namespace, self.application, self.program)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run with its lineage: the result of reading a document, and the input of the store."""
+    """A run with its lineage: the result of reading a document, and the input of the store.
+
+    With `replaces_others` it is recorded even if another program recorded the run id, and replaces that run.
+    """
 
     run: ProgramRun
     info: FieldLineageInfo
+    replaces_others: bool = False
 
 
 def encode_details(**facts: Any) -> str:

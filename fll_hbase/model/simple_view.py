@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from fll_hbase.model import topology
+from fll_hbase.model import checksum, topology
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph, OperationPath
 from fll_hbase.model.operations import (
@@ -96,13 +96,15 @@ def downstream_simple_view(
     return view.graph()
 
 
-def derivation_signature(operations: Iterable[Operation], target: DatasetField) -> DerivationSignature:
+def derivation_signature(
+    operations: Iterable[Operation], target: DatasetField, *, indirect: bool = True
+) -> DerivationSignature:
     """Return a value that is equal for two sets of operations that derive a field in the same way.
 
     It contains name, type, description, dataset and connections of each operation upstream of the field.
-    Other columns of the destination do not change it.
+    Other columns of the destination do not change it, nor, without `indirect`, do indirect inputs.
     """
-    steps = _Steps(operations, indirect=True)
+    steps = _Steps(operations, indirect=indirect)
     writes = list(steps.writes_of(target))
     outputs_used: dict[str, set[str]] = {}
     # Only outputs on the way to the field are part of it: a column added beside them changes nothing.
@@ -113,15 +115,30 @@ def derivation_signature(operations: Iterable[Operation], target: DatasetField) 
         outputs_used.setdefault(name, set()).add(output)
         # Once per operation: all its outputs have the same inputs (docs/decisions/0003).
         if is_new:
-            pending.extend((field.origin, field.name) for field in inputs_of(steps.operations[name]))
+            pending.extend(steps.inputs_of(name))
     members: set[object] = {
         (write.name, write.description, write.destination, origin) for write, origin in writes
     }
     for name, outputs in outputs_used.items():
         operation = steps.operations[name]
         head = name, type_of(operation), operation.description, dataset_of(operation)
-        members.add((*head, frozenset(outputs), frozenset(_input_influences(operation).items())))
+        members.add((*head, frozenset(outputs), frozenset(steps.inputs_of(name).items())))
     return frozenset(members)
+
+
+def signature_digest(signature: DerivationSignature) -> str:
+    """Return a text of 32 hex digits for a signature, equal in every process for equal signatures."""
+    return checksum.digest(_canonical(signature))
+
+
+def _canonical(value: object) -> bytes:
+    """Encode a part of a signature, so that only equal parts have equal bytes."""
+    if isinstance(value, frozenset):
+        return b"{%b}" % b",".join(sorted(map(_canonical, value)))
+    if isinstance(value, tuple):
+        return b"(%b)" % b",".join(map(_canonical, value))
+    # Texts, None, influences and datasets: `repr` quotes every text in them.
+    return repr(value).encode()
 
 
 def _input_influences(operation: Operation) -> dict[NodeId, Influence]:
@@ -164,6 +181,10 @@ class _Steps:
                     if isinstance(operation, Transform):
                         _strengthen(self.origins[operation.name], node[0], influence)
                         _strengthen(self.consumers[node[0]], operation.name, influence)
+
+    def inputs_of(self, name: str) -> dict[NodeId, Influence]:
+        """Return the influence of each input of an operation; direct if one is both."""
+        return self._inputs[name]
 
     def writes_of(self, target: DatasetField) -> Iterator[tuple[Write, str]]:
         """Yield the Writes of a destination field, each with an origin that the field comes from."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeVar
 
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.field_map import CopiedFields, DerivedFields, FieldMap
 from fll_hbase.model.field_sets import FieldSetResolver, Members
 
@@ -29,19 +29,33 @@ class SourceFields:
         """How many sets were entered so far."""
         return self._resolver.steps
 
-    def by_field(self, destination: Dataset | None) -> Iterator[tuple[str | None, Members]]:
+    def by_field(
+        self, destination: Dataset | None, *, names: Collection[str] | None = None
+    ) -> Iterator[tuple[str | None, Members]]:
         """Yield each field of a destination, in order of its name, with the source fields that lead to it.
 
-        For None yield the dropped fields, with None as the name. A field that several Writes write may have
-        members that are direct and indirect.
+        Only those of `names`, if they are given. For the destination None yield the dropped fields, with None
+        as the name. A field that several Writes write may have members that are direct and indirect.
         """
         if destination is None:
             yield from ((None, self._resolver.members(number)) for number in self._numbers(None))
             return
         positions = self._copied_positions(destination)
         numbers_by_field = self._derived_numbers(destination)
-        for name in sorted(positions.keys() | numbers_by_field.keys()):
+        listed = positions.keys() | numbers_by_field.keys()
+        for name in sorted(listed if names is None else listed.intersection(names)):
             yield name, self._members(positions.get(name, []), numbers_by_field.get(name, []))
+
+    def members_of(self, field: DatasetField) -> Members:
+        """Return the source fields that lead to one destination field, at a cost of its own sets alone."""
+        copied = [
+            position
+            for entry in self._copied.get(field.dataset, ())
+            for name, position in zip(entry.fields, entry.positions, strict=True)
+            if name == field.name and position in self._positions
+        ]
+        derived = self._derived.get(field.dataset, ())
+        return self._members(copied, [entry.number for entry in derived if field.name in entry.fields])
 
     def dataset_wide(self, destination: Dataset | None) -> tuple[int, ...]:
         """Return the positions of the fields that influence a destination as a whole."""

@@ -18,6 +18,10 @@ class Direction(Enum):
     FORWARD = "forward"
 
 
+BOTH = (Direction.BACKWARD, Direction.FORWARD)
+"""Both directions, in the order of answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """Run starts from `start_ms` (included) to `stop_ms` (excluded), milliseconds since 1970.

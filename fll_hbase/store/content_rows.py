@@ -101,6 +101,8 @@ def metadata_puts(metadata: DatasetMetadata) -> Iterator[Put]:
         column = layout.declared_field_column(field.name)
         yield Put(row, column, b"")
         yield from _type_puts(row, column, field.type, DatasetField(metadata.dataset, field.name))
+    for tag in metadata.tags:
+        yield Put(row, layout.declared_field_column(tag.field), b"")
     # In the rows of both names, so that a query by either one reads one row (decision 13). The alias exists
     # in the catalogue, too: otherwise a query for it would be answered by NotFound.
     for alias in metadata.aliases:

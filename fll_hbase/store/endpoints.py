@@ -10,7 +10,7 @@ from typing import TypeAlias
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow, in_row
-from fll_hbase.keys import layout, ranges
+from fll_hbase.keys import layout, periods, ranges
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.tables import Row, Table
@@ -44,12 +44,14 @@ class ContentEndpoints:
 class EndpointKeys:
     """A dataset that a content reads or writes, with the key prefixes of its references and index rows.
 
-    References of runs that started before `horizon_ms` (milliseconds since 1970) may have been purged.
+    `index` and `periods` are the prefixes in the day index and in the period index. References of runs that
+    started before `horizon_ms` (milliseconds since 1970) may have been purged.
     """
 
     dataset: Dataset
     references: bytes
     index: bytes
+    periods: bytes
     horizon_ms: int
 
 
@@ -105,6 +107,7 @@ class EndpointCache:
                     dataset,
                     layout.reference_prefix(direction, dataset),
                     layout.index_prefix(direction, dataset),
+                    periods.period_prefix(direction, dataset),
                     horizons[dataset],
                 )
                 for direction, dataset in read.by_direction()
@@ -123,5 +126,5 @@ def _datasets(row: Row, column: bytes) -> tuple[Dataset, ...]:
         pairs = json.loads(row[column].value)
         "".join(text for pair in pairs for text in pair).encode()  # raises ValueError for lone surrogates
         return tuple(Dataset(namespace, name) for namespace, name in pairs)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptRow(f"{column!r} of a content row is not a list of datasets") from error

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fll_hbase.config import Settings
+from fll_hbase.config import DEFAULTS, Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import Table, open_table, store_exists
+from fll_hbase.tables import Table, is_shared, open_table, store_exists
 
 
 def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
@@ -16,16 +16,29 @@ def open_store(settings: Settings, *, create: bool = True) -> LineageStore:
     return LineageStore(open_store_table(settings, create=create), settings)
 
 
+def check_grace(settings: Settings) -> None:
+    """Raise ConfigurationError for a short grace period if other processes may use the store of the settings.
+
+    They rely on cells for as long as their own grace period, and their clocks differ.
+    """
+    if settings.grace_ms < DEFAULTS.grace_ms and is_shared(settings.store):
+        raise ConfigurationError(
+            f"FLL_GRACE_MS={settings.grace_ms} is below an hour, and others may use {settings.store}: what"
+            " they record could be lost; unset it, or end those that have the SQLite file open"
+        )
+
+
 def open_store_table(settings: Settings, *, create: bool = True) -> Table:
     """Open the table of the settings without the store; parameters and errors as for `open_store`."""
     # Opening a SQLite store creates its file: with a mistyped path a query must fail, not return nothing.
     if not create and not store_exists(settings.store):
         raise ConfigurationError(
-            f"there is no store at {settings.store}: `fll sample` or `fll record` makes one,"
-            " --store names another"
+            f"there is no store at {settings.store}: `fll sample`, `fll record` or `fll spark load` makes"
+            " one, --store names another"
         )
     return open_table(
         settings.store,
         timeout_ms=settings.store_timeout_ms,
         connections_max=settings.store_connections_max,
+        create=create,
     )

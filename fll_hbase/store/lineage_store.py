@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import groupby, repeat
 
 from fll_hbase import deadline
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
-from fll_hbase.errors import LineageError, NotFound
+from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
-from fll_hbase.model import simple_view, topology
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
-from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.operations import Operation
-from fll_hbase.model.window import Direction, Window
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
+from fll_hbase.store.policies import PolicyStore
+from fll_hbase.store.read.catalogue import DatasetSummary
 from fll_hbase.store.read.content_cache import (
     Content,
     ContentMissing,
-    FieldOfContent,
     retry_on_missing_content,
 )
+from fll_hbase.store.read.derivations import DerivationReader
+from fll_hbase.store.read.field_diff import FieldDiffReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
+from fll_hbase.store.read.field_history import FieldHistoryReader
+from fll_hbase.store.read.field_programs import FieldProgramReader
+from fll_hbase.store.read.field_summaries import FieldSummaryReader
+from fll_hbase.store.read.horizons import HorizonReader
+from fll_hbase.store.read.namespace_runs import NamespaceRunReader, RunsQuery
+from fll_hbase.store.read.reach import ReachReader
+from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.read.retention_report import RetentionQuery, RetentionReporter
+from fll_hbase.store.read.run_bounds import RunBoundsReader
+from fll_hbase.store.read.run_heads import RunHeadReader
+from fll_hbase.store.read.run_reader import RunReader
+from fll_hbase.store.read.run_spans import RunSpanReader
 from fll_hbase.store.read.traversal import HopLineage, WalkLimits, sort_entries, walk
-from fll_hbase.store.read.window_query import WindowQuery, reference_tail_of
+from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.results import (
     DatasetLineageResult,
-    Derivation,
     Derivations,
+    FieldDiff,
+    FieldHistory,
     FieldLineageResult,
-    ListedRun,
+    Programs,
+    Reach,
+    RetentionReport,
+    RunBounds,
+    RunCounts,
     RunDetails,
     RunsPage,
 )
-from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.tags import TagStore
+from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
 
-BATCH_RUNS = 1000
-"""References of one page when runs are listed."""
-
 DATASETS_PER_READ = 128
 """Datasets of one hop that are read together: on HBase 32 on each of four connections."""
-
-BOTH = (Direction.BACKWARD, Direction.FORWARD)
-"""Both directions, in the order of answers."""
 
 
 class LineageStore:
@@ -74,6 +87,22 @@ class LineageStore:
         self._field_graphs = FieldGraphReader(self._windows, self._contents, self._settings)
         self._group_commit = GroupCommit(self._components.committer.record)
         self.catalogue = self._components.catalogue
+        self.tags = TagStore(table, self.catalogue, clock=clock)
+        self.policies = PolicyStore(table, self.catalogue, clock=clock)
+        spans = RunSpanReader(table, self._windows, self._contents)
+        self._reach = ReachReader(self._windows, self._contents, spans, self._settings)
+        self._horizons = HorizonReader(table, self.catalogue, clock=clock)
+        self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
+        self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
+        heads = RunHeadReader(table, self._contents)
+        self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
+        self._diffs = FieldDiffReader(self._field_graphs, self.catalogue, self._settings)
+        self._derivations = DerivationReader(self._windows, self._contents, self.catalogue, self._settings)
+        self._namespace_runs = NamespaceRunReader(table, self._components.events)
+        self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
+        self.field_programs = FieldProgramReader(
+            self._windows, self._contents, self.catalogue, self._settings
+        )
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs, or events of runs, in order. Returns one result each, durable when this returns.
@@ -86,9 +115,14 @@ class LineageStore:
     def record_one(self, run: RunInput) -> CommitResult:
         """Record one run or event in a commit shared with other threads; durable when this returns.
 
-        Raises ChecksumConflict or TooLarge for input that cannot be stored, and StoreUnavailable as `record`.
+        Raises ChecksumConflict, RunIdConflict or TooLarge for input that cannot be stored, and
+        StoreUnavailable as `record`.
         """
         return self._group_commit.record(run)
+
+    def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
+        """Return the conflicts of run ids that recording these runs would have, see `run_owner`."""
+        return run_owner.find_conflicts(self._table, runs)
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
         """Write index rows, references and commit records of run ids again, computed from their run rows.
@@ -99,11 +133,13 @@ class LineageStore:
 
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
         """Put metadata that is recorded without a run into the catalogue; durable when this returns."""
+        datasets = list(metadata)
         puts = run_rows.last_put_per_cell(
-            put for dataset in metadata for put in content_rows.metadata_puts(dataset)
+            put for dataset in datasets for put in content_rows.metadata_puts(dataset)
         )
+        # The fields before their tags, so that every tagged field exists.
         if puts:
-            self._table.write([puts])
+            self._table.write([puts, *self.tags.missing_puts(datasets)])
 
     @retry_on_missing_content
     def lineage(
@@ -131,9 +167,23 @@ class LineageStore:
         entries = sort_entries(entry for result in results for entry in result.entries)
         if not entries:
             deadline.check()
-            self._require_known(dataset)
+            self.catalogue.require_dataset(dataset)
         truncated_by = {limit for result in results for limit in result.truncated_by}
         return DatasetLineageResult(entries, tuple(sorted(truncated_by)))
+
+    @retry_on_missing_content
+    def read_ahead(self, queries: Sequence[WindowQuery]) -> None:
+        """Read what queries of windows read first, many in a call, for `shared_reads.shared`.
+
+        Raises StoreUnavailable and CorruptRow.
+        """
+        for begin in range(0, len(queries), DATASETS_PER_READ):
+            chunk = queries[begin : begin + DATASETS_PER_READ]
+            self._horizons.load({query.dataset for query in chunk})
+            results = zip(chunk, self._windows.checksums_by_name(chunk), strict=True)
+            self.catalogue.recorded(
+                {query.dataset for query, by_name in results if not any(by_name.values())}
+            )
 
     @retry_on_missing_content
     def field_lineage(
@@ -154,57 +204,99 @@ class LineageStore:
         query = WindowQuery(direction, field.dataset, window, failed)
         result = self._field_graphs.merged(query, field.name, simple=simple, indirect=indirect)
         if not result.checksums:
-            self._require_known_field(field)
+            self.catalogue.require_field(field)
         return result
 
     @retry_on_missing_content
     def field_derivations(self, field: DatasetField, window: Window, *, failed: bool = False) -> Derivations:
-        """Return every distinct derivation of the field, with the ids of the runs that used it.
-
-        A derivation is the operations that lead into the field. Runs are newest first; those of the window
-        count, failed and aborted ones only with `failed`. Without any for a known field that no run wrote.
-        """
-        runs: dict[simple_view.DerivationSignature, list[str]] = {}
-        operations: dict[simple_view.DerivationSignature, tuple[Operation, ...]] = {}
-        truncated_by: set[str] = set()
-        derived = self._derived_runs(field, window, failed=failed, truncated_by=truncated_by)
-        for run, signature, steps in deadline.until_over(derived, truncated_by=truncated_by):
-            operations.setdefault(signature, steps)
-            runs.setdefault(signature, []).append(run)
-        if not runs:
-            self._require_known_field(field)
-        derivations = (Derivation(operations[key], tuple(run_ids)) for key, run_ids in runs.items())
-        return Derivations(tuple(derivations), tuple(sorted(truncated_by)))
+        """Return every distinct derivation of the field with its runs, see `DerivationReader`."""
+        return self._derivations.derivations(field, window, failed=failed)
 
     @retry_on_missing_content
-    def runs(self, dataset: Dataset, window: Window, *, limit: int, start_after: bytes = b"") -> RunsPage:
-        """Return at most `limit` runs of the window that read or wrote the dataset, including failed ones.
+    def reach(self, query: ReachQuery) -> Reach:
+        """Return the fields that lead to a field, or that it leads to, over many hops, see `ReachReader`."""
+        result = self._reach.reach(query)
+        if not result.edges:
+            if query.field.name == WHOLE_DATASET:
+                self.catalogue.require_dataset(query.field.dataset)
+            else:
+                self.catalogue.require_field(query.field)
+        return result
 
-        Newest first, after the reference tail `start_after`, which is the `next_after` of the previous page
-        and b"" for the first one. Raises NotFound for an empty page of a dataset that was never recorded.
+    def history(
+        self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
+    ) -> FieldHistory:
+        """Return the stretches of runs that derived the field in the same way, see `FieldHistoryReader`."""
+        return self._histories.history(field, window, indirect=indirect, failed=failed)
+
+    @retry_on_missing_content
+    def diff(
+        self,
+        field: DatasetField,
+        window: Window,
+        base: Window,
+        *,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> FieldDiff:
+        """Return how the derivations of the field differ between two windows, see `FieldDiffReader`."""
+        return self._diffs.diff(field, window, base, indirect=indirect, failed=failed)
+
+    @retry_on_missing_content
+    def runs(
+        self,
+        dataset: Dataset,
+        window: Window,
+        *,
+        limit: int,
+        start_after: bytes = b"",
+        directions: Sequence[Direction] = BOTH,
+        **selection: str,
+    ) -> RunsPage:
+        """Return a page of the runs that read or wrote a dataset, see `RunReader`.
+
+        `selection` has the arguments `field`, `program` and `state`.
         """
-        references = heapq.merge(
-            *(
-                self._runs_by_tail(WindowQuery(direction, name, window, True), start_after, limit)
-                for name in self.catalogue.names(dataset)
-                for direction in BOTH
-            ),
-            key=lambda item: item[0],
+        return self._runs.page(
+            dataset, window, limit=limit, start_after=start_after, directions=directions, **selection
         )
-        listed: list[ListedRun] = []
-        last_tail = b""
-        # A run that read and wrote the dataset, or used several of its names, has several references.
-        for tail, group in groupby(references, key=lambda item: item[0]):
-            if len(listed) == limit:
-                return RunsPage(tuple(listed), last_tail)
-            matches = list(group)
-            committed = matches[0][1]
-            directions = frozenset(direction for _, _, direction in matches)
-            listed.append(ListedRun(committed.run, committed.checksum, directions))
-            last_tail = tail
-        if not listed:
-            self._require_known(dataset)
-        return RunsPage(tuple(listed), b"")
+
+    def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
+        """Return a page of the runs of a namespace's programs, or of all, see `NamespaceRunReader`."""
+        return self._namespace_runs.page(query, limit=limit, start_after=start_after)
+
+    @retry_on_missing_content
+    def programs(
+        self,
+        dataset: Dataset,
+        window: Window,
+        *,
+        field: str = "",
+        directions: Sequence[Direction] = BOTH,
+        failed: bool = False,
+    ) -> Programs:
+        """Return the programs that read or wrote a dataset, see `RunReader`."""
+        return self._runs.programs(dataset, window, field=field, directions=directions, failed=failed)
+
+    @retry_on_missing_content
+    def run_counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
+        """Return how many runs start in each part of a window, see `RunReader`."""
+        return self._runs.counts(dataset, window, buckets=buckets, field=field)
+
+    @retry_on_missing_content
+    def dataset(self, dataset: Dataset) -> tuple[DatasetSummary, RunBounds]:
+        """Return what is known of a dataset and its first and last run. Raises NotFound."""
+        summary = self.catalogue.summary(dataset)
+        return summary, RunBoundsReader(self._table, self._windows).bounds(summary.names)
+
+    def retained_from_ms(self, dataset: Dataset, window: Window) -> int | None:
+        """Return the retention horizon of a dataset if the window begins before it, see `HorizonReader`."""
+        return self._horizons.retained_from_ms(dataset, window)
+
+    @retry_on_missing_content
+    def retention_report(self, query: RetentionQuery) -> RetentionReport:
+        """Return where data is older than a policy allows, see `RetentionReporter`."""
+        return self._reporter.report(query)
 
     def run(self, run: str) -> RunDetails:
         """Return the committed state of one run by its id. Raises NotFound."""
@@ -234,7 +326,8 @@ class LineageStore:
         """
         details = self._components.events.run_details([listed.run.run for listed in page.runs])
         present = [details[listed.run.run] for listed in page.runs if listed.run.run in details]
-        return [(run, self._contents.content(run.committed.checksum)) for run in present]
+        contents = self._contents.contents(run.committed.checksum for run in present)
+        return [(run, contents[run.committed.checksum]) for run in present]
 
     def ready(self) -> None:
         """Raise StoreUnavailable unless the table answers a read."""
@@ -258,12 +351,20 @@ class LineageStore:
         for begin in range(0, len(datasets), DATASETS_PER_READ):
             chunk = datasets[begin : begin + DATASETS_PER_READ]
             queries = [WindowQuery(direction, name, window, failed) for name in chunk if name not in seen]
-            for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
+            # If failed runs count, the contents of complete ones are read beside them, in the same calls.
+            complete = [replace(query, failed=False) for query in queries] if failed else []
+            by_names = self._windows.checksums_by_name([*queries, *complete])
+            for number, query in enumerate(queries):
+                by_name = by_names[number]
                 if query.dataset not in seen:
                     seen |= by_name.keys()
                     # Here, because a hop whose contents are all cached never waits for the store.
                     deadline.check()
-                    yield HopLineage(by_name.keys(), self._relations(query, by_name, indirect=indirect))
+                    relations = [
+                        self._relations(query, checksums, indirect=indirect)
+                        for checksums in by_names[number :: len(queries)]
+                    ]
+                    yield HopLineage(by_name.keys(), *relations)
 
     def _relations(
         self, query: WindowQuery, by_name: Mapping[Dataset, frozenset[str]], *, indirect: bool
@@ -277,70 +378,3 @@ class LineageStore:
             ]
         )
         return relations if indirect else relations.without_indirect()
-
-    def _derived_runs(
-        self, field: DatasetField, window: Window, *, failed: bool, truncated_by: set[str]
-    ) -> Iterator[tuple[str, simple_view.DerivationSignature, tuple[Operation, ...]]]:
-        """Yield runs that wrote the field, newest first, with the signature and operations of its derivation.
-
-        Ends after `runs_max` runs, and adds this limit, if there are more.
-        """
-        derivations: dict[FieldOfContent, tuple[simple_view.DerivationSignature, tuple[Operation, ...]]] = {}
-        writers = self._writers(self.catalogue.names(field.dataset), window, failed=failed)
-        for number, (committed, name) in enumerate(writers):
-            if number == self._settings.runs_max:
-                truncated_by.add(f"runs_max={self._settings.runs_max}")
-                return
-            content = FieldOfContent(committed.checksum, DatasetField(name, field.name))
-            # Many runs share a content, so its derivation is computed once and not for each run.
-            if content not in derivations:
-                # Here, because contents that are all cached never wait for the store.
-                deadline.check()
-                derivations[content] = self._derivation(content)
-            signature, steps = derivations[content]
-            if steps:
-                yield committed.run.run, signature, steps
-
-    def _derivation(
-        self, content: FieldOfContent
-    ) -> tuple[simple_view.DerivationSignature, tuple[Operation, ...]]:
-        """Return signature and sorted operations of the field in a content; no operations if it lacks it."""
-        operations = self._contents.operations(content, Direction.BACKWARD)
-        if not operations:
-            return frozenset(), ()
-        by_name = self._contents.all_operations(content.checksum)
-        steps = topology.sort_operations([by_name[operation.name] for operation in operations])
-        return simple_view.derivation_signature(operations, content.field), steps
-
-    def _writers(
-        self, names: Sequence[Dataset], window: Window, *, failed: bool
-    ) -> Iterator[tuple[CommittedRun, Dataset]]:
-        """Iterate over the runs that wrote a dataset, newest first, each with the name that it wrote to."""
-        runs_by_name = (
-            zip(self._windows.runs(query, batch_size=BATCH_RUNS), repeat(query.dataset))
-            for query in (WindowQuery(Direction.BACKWARD, name, window, failed) for name in names)
-        )
-        return heapq.merge(*runs_by_name, key=lambda item: reference_tail_of(item[0]))
-
-    def _runs_by_tail(
-        self, query: WindowQuery, start_after: bytes, limit: int
-    ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
-        # One more than the page has, which shows whether there is a next page without a second scan.
-        batch_size = min(limit + 1, BATCH_RUNS)
-        for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
-            yield reference_tail_of(committed), committed, query.direction
-
-    def _require_known(self, dataset: Dataset) -> None:
-        if not self.catalogue.has_dataset(dataset):
-            raise NotFound(
-                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
-            )
-
-    def _require_known_field(self, field: DatasetField) -> None:
-        names = self.catalogue.field_names(field.dataset)
-        if names is None:
-            self._require_known(field.dataset)
-        elif field.name not in names:
-            raise NotFound(
-                f"field {field.name!r} of {field.dataset} not found: no recorded run read or wrote it"
-            )

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fll_hbase.model.dataset_lineage import DatasetLineage
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.derivation_parts import DerivationParts
 from fll_hbase.model.operation_graph import OperationGraph
 from fll_hbase.model.operations import Operation
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, RunEvent
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.model.window import Direction
+from fll_hbase.model.tags import AgePolicy
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.run_rows import CommittedRun
 
 
 @dataclass(frozen=True, slots=True)
 class LineageEntry:
-    """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it."""
+    """Lineage between two datasets, and the number of hops, from 1, at which the walk first reached it.
+
+    If failed runs count, `complete` is the lineage without them; None if they do not, or if a limit cut it.
+    """
 
     relation: DatasetLineage
     level: int
     direction: Direction
+    complete: DatasetLineage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,73 @@ class FieldLineageResult:
 
 
 @dataclass(frozen=True, slots=True)
+class RunSpan:
+    """A number of runs, how many of them failed, their first and last start, and the id of the last one."""
+
+    runs: int
+    failed: int
+    first_start_ms: int
+    last_start_ms: int
+    last_run: str
+
+    def union(self, other: RunSpan | None) -> RunSpan:
+        """Return the span of the runs of both, which are different runs."""
+        if other is None:
+            return self
+        last = max(self, other, key=lambda span: (span.last_start_ms, span.last_run))
+        return RunSpan(
+            self.runs + other.runs,
+            self.failed + other.failed,
+            min(self.first_start_ms, other.first_start_ms),
+            last.last_start_ms,
+            last.last_run,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReachEdge:
+    """A field that leads to another in some runs; `span` is None if these were not counted."""
+
+    source: DatasetField
+    destination: DatasetField
+    direct: bool
+    span: RunSpan | None
+
+
+class Path(NamedTuple):
+    """A field that was reached, and the path to the one before it, None at the start."""
+
+    field: DatasetField
+    previous: Path | None
+
+    def fields(self) -> list[DatasetField]:
+        """Return the fields of the path, from its start."""
+        fields: list[DatasetField] = []
+        step: Path | None = self
+        while step is not None:
+            fields.append(step.field)
+            step = step.previous
+        return fields[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Fields within reach of one field, with their hops, and the edges between them, sorted by their ends.
+
+    `unknown` are pairs of source and destination that are related without known fields: the walk does not
+    go on through them. `dropped` are fields that some run read and did not use. `paths` has a shortest path
+    to each field at the far end of an edge, which with `causal` a value can have taken.
+    """
+
+    hops: dict[DatasetField, int]
+    edges: tuple[ReachEdge, ...]
+    unknown: tuple[tuple[Dataset, Dataset], ...] = ()
+    truncated_by: tuple[str, ...] = ()
+    dropped: frozenset[DatasetField] = frozenset()
+    paths: Mapping[DatasetField, Path] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Derivation:
     """One distinct derivation of a field, and the ids of the runs that used it, newest first."""
 
@@ -59,8 +135,52 @@ class Derivations:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive runs that derived a field in the same way; `checksum` is the content of the newest.
+
+    Runs that wrote the dataset without the field end no stretch: `missing` counts those between runs of the
+    stretch, `missing_after` those after its newest run, up to the next stretch or the end of the window.
+    """
+
+    checksum: str
+    first_run: str
+    last_run: str
+    first_start_ms: int
+    last_start_ms: int
+    runs: int
+    missing: int
+    missing_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldHistory:
+    """Stretches of a field, the newest first; `truncated_by` has the limits that left older runs out.
+
+    `missing_before` is the number of runs before the first stretch that wrote the dataset without the field.
+    """
+
+    stretches: tuple[Stretch, ...]
+    missing_before: int
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDiff:
+    """Parts that the derivations of a field gained and lost from a base window to another one.
+
+    `common` is the number of operations and edges in both. `gained` is None if a limit cut the base window,
+    and `lost` if one cut the other: what was cut may be in both. `truncated_by` has these limits.
+    """
+
+    gained: DerivationParts | None
+    lost: DerivationParts | None
+    common: int
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run that wrote a dataset (backward), read it (forward), or both."""
+    """A run that wrote a dataset (backward), read it (forward), or both; in a list of no dataset neither."""
 
     run: ProgramRun
     checksum: str
@@ -69,10 +189,102 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Runs newest first; `next_after` is the `start_after` of the next page, empty on the last one."""
+    """Runs newest first; `next_after` is the `start_after` of the next page, empty on the last one.
+
+    `truncated_by` has the limits that left other runs out of this page and of all further ones.
+    """
 
     runs: tuple[ListedRun, ...]
     next_after: bytes
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramUsage:
+    """A program that wrote a dataset (backward), read it (forward), or both, by its runs of a window.
+
+    `last` is the newest run; `runs`, `directions` and `first_start_ms` leave out failed runs unless those
+    count, too; `failed` always counts them.
+    """
+
+    last: ProgramRun
+    directions: frozenset[Direction]
+    runs: int
+    failed: int
+    first_start_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Programs, that of the newest run first; `truncated_by` has the limits that cut them."""
+
+    programs: tuple[ProgramUsage, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBounds:
+    """Starts of the first and the last run of a dataset, None without any; see `RunBoundsReader`."""
+
+    first_start_ms: int | None
+    last_start_ms: int | None
+    truncated_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunBucket:
+    """How many runs started from `start_ms` to the start of the next bucket; failed ones counted apart."""
+
+    start_ms: int
+    complete: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """Buckets of a window, the oldest first; `truncated_by` has the limits that left older runs out."""
+
+    buckets: tuple[RunBucket, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRuns:
+    """How many runs of a program wrote a field, the oldest and the newest of them."""
+
+    runs: int
+    oldest: ProgramRun
+    newest: ProgramRun
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenField:
+    """The programs whose runs wrote a field, by name."""
+
+    programs: tuple[ProgramRuns, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredField:
+    """The last field of a path from a policy's field, and the runs beyond the age that wrote it."""
+
+    path: tuple[DatasetField, ...]
+    written: WrittenField
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionReport:
+    """Where data is older than a policy allows, by field.
+
+    The runs are those of the window, which ends at the cut-off of the policy or before. Runs that started
+    before `retained_from_ms` (milliseconds since 1970, 0 for none) may have been purged.
+    """
+
+    policy: AgePolicy
+    window: Window
+    fields: tuple[ExpiredField, ...]
+    retained_from_ms: int
+    truncated_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Cells of a run: its run row, references and day index, encoded and decoded by pure functions.
+"""Cells of a run: its run row, references and index rows, encoded and decoded by pure functions.
 
 docs/row-keys.md defines the format. Contents are in `content_rows`.
 """
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow, TooLarge
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, periods
 from fll_hbase.keys.codec import SEPARATOR, check_key_length, day_of, escape, unescape
 from fll_hbase.model import checksum as checksums
 from fll_hbase.model.run_events import EventType, RunEvent, sort_events
@@ -188,9 +188,14 @@ def commit_put(row: bytes, count: int, value: bytes) -> Put:
 
 def commit_value(row: Mapping[bytes, Cell]) -> bytes | None:
     """Return the value of the valid commit record; None if no commit of the run has completed."""
+    column = commit_column_of(row)
+    return None if column is None else row[column].value
+
+
+def commit_column_of(row: Iterable[bytes]) -> bytes | None:
+    """Return the column of the valid commit record; None if no commit of the run has completed."""
     # Fixed-width hex again: the greatest column has the greatest count.
-    columns = [column for column in row if column.startswith(layout.COMMIT)]
-    return row[max(columns)].value if columns else None
+    return max((column for column in row if column.startswith(layout.COMMIT)), default=None)
 
 
 def reference_puts(committed: CommittedRun, endpoints: ContentEndpoints, *, program: bytes) -> Iterator[Put]:
@@ -233,13 +238,40 @@ def one_run_per_index_row(runs: Iterable[CommittedRun]) -> Iterable[CommittedRun
 
 
 def index_puts(committed: CommittedRun, endpoints: ContentEndpoints) -> Iterator[Put]:
-    """Yield one index row for each dataset that the run read or wrote, with the run as its sample."""
+    """Yield one row of the day index for each dataset that the run read or wrote, with it as the sample."""
     run = committed.run
-    column = layout.FAILED_SAMPLE_RUN if run.state.failed else layout.SAMPLE_RUN
+    column = sample_column(failed=run.state.failed)
     tail = layout.index_tail(day_of(run.start_ms), committed.checksum)
     sample_run = layout.reference_tail(run.start_ms, run.run)
     for direction, dataset in endpoints.by_direction():
         yield Put(layout.index_prefix(direction, dataset) + tail, column, sample_run)
+
+
+def period_puts(committed: CommittedRun, endpoints: ContentEndpoints) -> Iterator[Put]:
+    """Yield the rows of `index_puts` in the period index."""
+    run = committed.run
+    column = sample_column(failed=run.state.failed)
+    tail = periods.period_tail(periods.period_of(day_of(run.start_ms)), committed.checksum)
+    sample_run = layout.reference_tail(run.start_ms, run.run)
+    for direction, dataset in endpoints.by_direction():
+        yield Put(periods.period_prefix(direction, dataset) + tail, column, sample_run)
+
+
+def sample_column(*, failed: bool) -> bytes:
+    """Return the column of an index row that names a run which failed, or one which did not."""
+    return layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
+
+
+def run_index_put(committed: CommittedRun) -> Put:
+    """Return the cell of a run in the index of its program's namespace. Raises TooLarge."""
+    run = committed.run
+    prefix, column = _run_index_parts(run.namespace, run.program)
+    return Put(check_key_length(prefix + layout.run_index_tail(run.start_ms, run.run)), column, b"")
+
+
+@lru_cache(maxsize=4_096)
+def _run_index_parts(namespace: str, program: str) -> tuple[bytes, bytes]:
+    return layout.run_index_prefix(namespace), layout.run_index_column(program)
 
 
 def _decode_event(column: bytes, cell: Cell) -> RunEvent:

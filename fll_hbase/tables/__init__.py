@@ -1,6 +1,28 @@
 """Sorted rows of bytes behind one interface, independent of lineage."""
 
 from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
-from fll_hbase.tables.factory import open_table, store_exists
+from fll_hbase.tables.factory import (
+    FORMS,
+    canonical_url,
+    is_shared,
+    is_store_url,
+    open_table,
+    store_exists,
+)
 
-__all__ = ["Batch", "Cell", "CellKey", "Put", "Row", "Scan", "Sync", "Table", "open_table", "store_exists"]
+__all__ = [
+    "FORMS",
+    "Batch",
+    "Cell",
+    "CellKey",
+    "Put",
+    "Row",
+    "Scan",
+    "Sync",
+    "Table",
+    "canonical_url",
+    "is_shared",
+    "is_store_url",
+    "open_table",
+    "store_exists",
+]

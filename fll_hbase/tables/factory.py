@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,75 @@ def open_table(
     *,
     timeout_ms: int = DEFAULTS.store_timeout_ms,
     connections_max: int = DEFAULTS.store_connections_max,
+    create: bool = True,
 ) -> Table:
     """Open the table of a store URL. Raises ConfigurationError for other URLs, or StoreUnavailable.
 
     No call takes longer than `timeout_ms`; a process opens at most `connections_max` connections to HBase.
+    With `create=False` a SQLite file has to be a store already; a table of HBase always has to exist, which
+    its first call checks.
     """
     if url.startswith(SQLITE) and url != SQLITE:
-        return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000)
+        return SqliteTable(url.removeprefix(SQLITE), busy_seconds=timeout_ms / 1000, create=create)
     if url.startswith(hbase_url.SCHEME):
         target = hbase_url.parse_url(url)
         table: Table = import_hbase().HbaseTable(
             target, timeout_seconds=timeout_ms / 1000, connections_max=connections_max
         )
         return table
-    raise ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
+    raise _no_engine(url)
+
+
+def is_store_url(url: str) -> bool:
+    """Return whether a text begins like the URL of a store; the rest of it is not checked."""
+    return url.startswith((SQLITE, hbase_url.SCHEME))
 
 
 def store_exists(url: str) -> bool:
     """Return False for a SQLite file that does not exist yet; True for any other URL, without opening it."""
     path = url.removeprefix(SQLITE)
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
+
+
+def check_creatable(url: str) -> None:
+    """Check that the file of a SQLite store that does not exist could be created; create nothing.
+
+    Raises ConfigurationError.
+    """
+    path = Path(url.removeprefix(SQLITE)).absolute()
+    folder = next(parent for parent in path.parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigurationError(f"{path} cannot be created: {folder} is not a directory that can be written")
+
+
+def is_shared(url: str) -> bool:
+    """Return whether another process may use the store now: any of HBase, a SQLite file that is open there.
+
+    For a store that this process has not open. Raises ConfigurationError or StoreUnavailable.
+    """
+    if not url.startswith(SQLITE):
+        return True
+    # The last process that closes a file in WAL mode deletes its log: if that stays, another has it open.
+    # A process that was killed has nothing open, so what it left behind goes here.
+    open_table(url, create=False).close()
+    return Path(url.removeprefix(SQLITE) + "-wal").exists()
+
+
+def canonical_url(url: str) -> str:
+    """Return the URL with an absolute path, or with sorted gateways and their ports.
+
+    Equal for equal stores; without credentials, since no URL has any. Raises ConfigurationError.
+    """
+    if url.startswith(hbase_url.SCHEME):
+        target = hbase_url.parse_url(url)
+        return f"{hbase_url.SCHEME}{','.join(sorted(map(str, target.gateways)))}/{target.table}"
+    if url.startswith(SQLITE):
+        return f"{SQLITE}{Path(url.removeprefix(SQLITE)).resolve()}"
+    raise _no_engine(url)
+
+
+def _no_engine(url: str) -> ConfigurationError:
+    return ConfigurationError(f"store URL {url!r} names no engine; it looks like {FORMS}")
 
 
 def import_hbase() -> Any:

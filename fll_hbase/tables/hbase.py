@@ -99,11 +99,8 @@ class HbaseTable:
                 self._call(_put, call_rows)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
-        for begin in range(0, len(cells), CALL_CELLS):
-            rows: dict[bytes, list[bytes]] = {}
-            for row, column in cells[begin : begin + CALL_CELLS]:
-                rows.setdefault(row, []).append(column)
-            self._call(_delete, rows, until_ms)
+        for call_rows in split_deletes(cells):
+            self._call(_delete, call_rows, until_ms)
 
     def close(self) -> None:
         self._pool.close()
@@ -250,6 +247,24 @@ def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until
 
 def _split(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[begin : begin + size] for begin in range(0, len(items), size)]
+
+
+def split_deletes(cells: Sequence[CellKey]) -> Iterator[dict[bytes, list[bytes]]]:
+    """Split cells into calls of whole rows, within CALL_CELLS unless a single row has more."""
+    rows: dict[bytes, list[bytes]] = {}
+    for row, column in cells:
+        rows.setdefault(row, []).append(column)
+    # A job that ends between two calls must not leave half a content, which cannot be read or collected.
+    call_rows: dict[bytes, list[bytes]] = {}
+    cells_count = 0
+    for row, columns in rows.items():
+        if call_rows and cells_count + len(columns) > CALL_CELLS:
+            yield call_rows
+            call_rows, cells_count = {}, 0
+        call_rows[row] = columns
+        cells_count += len(columns)
+    if call_rows:
+        yield call_rows
 
 
 def _split_batch(batch: Batch) -> Iterator[dict[bytes, dict[bytes, bytes]]]:

@@ -21,6 +21,7 @@ from typing import Any
 from fll_hbase import clock, deadline
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
+from fll_hbase.tables.sqlite_splits import find_splits
 from fll_hbase.tables.write_lock import WriteLock
 
 MEMORY = ":memory:"
@@ -45,20 +46,21 @@ _READER_CACHE_KIB = 8_192
 _MAPPED_BYTES = 2**34
 
 _SCHEMA = f"""
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS cells (
     row BLOB NOT NULL, column BLOB NOT NULL, value BLOB NOT NULL, stamp INTEGER NOT NULL,
     PRIMARY KEY (row, column)
 ) WITHOUT ROWID;
 PRAGMA user_version = {VERSION};
+COMMIT;
 """
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _SELECT = "SELECT row, column, value, stamp FROM cells"
 _PUT = """
 INSERT INTO cells (row, column, value, stamp) VALUES (?, ?, ?, ?)
 ON CONFLICT (row, column) DO UPDATE SET value = excluded.value, stamp = excluded.stamp
 """
 _DELETE = "DELETE FROM cells WHERE row = ? AND column = ? AND stamp <= ?"
-_COUNT = "SELECT count(*) FROM cells WHERE row > ? AND row < ?"
-_HOP = "SELECT row FROM cells WHERE row > ? AND row < ? ORDER BY row LIMIT 1 OFFSET ?"
 
 
 class _Connection(sqlite3.Connection):
@@ -89,7 +91,11 @@ class SqliteTable:
     # One process writes at a time, and threads that read compete for the same core.
     parallel_calls = 1
 
-    def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: str, *, busy_seconds: float = BUSY_SECONDS, create: bool = True) -> None:
+        """Open the file; with `create` it is created, or an empty one gets the schema.
+
+        Raises ConfigurationError for the database of another application, or of another version.
+        """
         self._path = path
         self._busy_seconds = busy_seconds
         self._in_memory = path == MEMORY
@@ -100,9 +106,11 @@ class SqliteTable:
         self._wal_file: tuple[int, int] | None = None
         self._connections: list[_Connection] = []
         with self._errors():
-            if not self._in_memory:
+            if create and not self._in_memory:
                 Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
-            self._prepare()
+            elif not self._in_memory and not Path(path).exists():
+                raise ConfigurationError(f"{path} does not exist")
+            self._prepare(create=create or self._in_memory)
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         return self.rows([row], columns=columns).get(row, {})
@@ -140,15 +148,9 @@ class SqliteTable:
         ]
 
     def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
-        """Return every n-th row key: counting cells is much faster than reading them."""
-        keys: list[bytes] = []
+        """Return every n-th row key of up to a million cells; of more, keys that are about as far apart."""
         with self._errors(), self._reader() as connection:
-            (cells,) = connection.execute(_COUNT, (start, stop)).fetchone()
-            hop = (start, stop, cells // parts)
-            while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
-                keys += key
-                hop = (*key, stop, cells // parts)
-        return keys
+            return find_splits(connection, start, stop, parts=parts)
 
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         """Write all batches in one transaction, which is stronger than the interface requires."""
@@ -201,22 +203,33 @@ class SqliteTable:
             self._wal_file = os.getpid(), os.open(self._path + "-wal", os.O_RDONLY | os.O_CLOEXEC)
         os.fdatasync(self._wal_file[1])
 
-    def _prepare(self) -> None:
-        """Create the schema in a new file; a file of another version is not changed."""
-        # Checked again inside the lock: another process may have created the schema meanwhile.
-        if self._version() != VERSION:
-            with self._write_lock.acquire(self._patience()):
-                if self._version() == 0:
-                    self._writer_connection().execute("PRAGMA journal_mode = WAL")
-                    self._writer_connection().executescript(_SCHEMA)
+    def _prepare(self, *, create: bool) -> None:
+        """Create the schema in an empty file; no other file is ever changed."""
+        if self._has_schema():
+            return
+        if not create:
+            raise ConfigurationError(f"{self._path} is empty, not a store: check its name")
+        with self._write_lock.acquire(self._patience()):
+            # Checked again inside the lock: another process may have created the schema meanwhile.
+            if not self._has_schema():
+                self._writer_connection().execute("PRAGMA journal_mode = WAL")
+                self._writer_connection().executescript(_SCHEMA)
 
-    def _version(self) -> int:
-        version: int = self._writer_connection().execute("PRAGMA user_version").fetchone()[0]
+    def _has_schema(self) -> bool:
+        """Return whether the file is a store of this version, False if it is empty.
+
+        Raises ConfigurationError for any other database.
+        """
+        connection = self._writer_connection()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, VERSION):
             raise ConfigurationError(
                 f"{self._path} has schema version {version}; this release reads version {VERSION}"
             )
-        return version
+        tables = {name for (name,) in connection.execute(_TABLES)}
+        if ("cells" in tables) != (version == VERSION) or (tables and version == 0):
+            raise ConfigurationError(f"{self._path} belongs to another application: name another file")
+        return bool(tables)
 
     def _page(self, start: bytes, stop: bytes, columns: Columns, limit: int) -> list[tuple[bytes, Row]]:
         where, parameters = _column_condition(columns)

@@ -16,11 +16,12 @@ from typing import TypeVar
 
 import happybase
 from happybase.connection import Hbase, TBinaryProtocol, TBufferedTransport, TClient, TSocket
+from thriftpy2.protocol.cybin.cybin import ProtocolError
 from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
 from fll_hbase import deadline as request_deadline
-from fll_hbase.errors import StoreUnavailable
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.hbase_url import GatewayAddress
 
 T = TypeVar("T")
@@ -70,7 +71,7 @@ class ThriftPool:
         """Call `operation(connection)` and return its result; repeated elsewhere if a connection breaks.
 
         Raises HBaseServerError for an exception of HBase, StoreUnavailable if no gateway answers in time,
-        DeadlineExceeded at the deadline of the request.
+        DeadlineExceeded at the deadline of the request, ConfigurationError if an address is not a gateway's.
         """
         # gunicorn and multiprocessing fork after the pool exists.
         if self._pid != os.getpid():
@@ -80,7 +81,7 @@ class ThriftPool:
             while True:
                 connection = self._acquire(deadline)
                 try:
-                    answer = operation(connection.with_deadline(deadline))
+                    answer = connection.call(operation, deadline)
                 except TimeoutError as error:
                     # Not repeated: the gateway may still be executing the call, and time is up anyway.
                     self._discard_late(connection)
@@ -239,11 +240,20 @@ class _PooledConnection:
         """Return whether the gateway has probably not closed the connection."""
         return now - self.used_at < IDLE_SECONDS and now - self._opened_at < AGE_SECONDS
 
-    def with_deadline(self, deadline: float) -> happybase.Connection:
-        """Return the connection, all of whose waits end at `deadline` (monotonic seconds)."""
+    def call(self, operation: Callable[[happybase.Connection], T], deadline: float) -> T:
+        """Call the operation, all of whose waits end at `deadline` (monotonic seconds).
+
+        Raises ConfigurationError if what answers is not a gateway.
+        """
         self.used_at = time.monotonic()
         self._connection.socket.deadline = deadline
-        return self._connection
+        try:
+            return operation(self._connection)
+        except ProtocolError as error:
+            raise ConfigurationError(
+                f"{self.address} is not the port of a Thrift gateway, or one with another protocol than plain"
+                f" binary Thrift: {error}"
+            ) from error
 
     def drop(self) -> None:
         self._connection.close()

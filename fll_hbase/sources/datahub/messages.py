@@ -121,7 +121,8 @@ class _MessageCollector:
             start_ms=start_ms,
             details=details,
         )
-        return RecordedRun(run, info)
+        # The id covers the urn, which is the program: no other program can have it.
+        return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
         dataset = _dataset(self.checks, proposal).dataset
@@ -174,6 +175,7 @@ _LINEAGE_ASPECTS: dict[str, Callable[[Validator, object, str, Dataset], AspectLi
 }
 _DESCRIBING: dict[str, Callable[[Validator, object, str, Dataset], DatasetMetadata]] = {
     "schemaMetadata": metadata_aspects.schema,
+    "editableSchemaMetadata": metadata_aspects.edited_schema,
     "datasetProperties": metadata_aspects.description,
     "datasetKey": _mentioned_fields,
 }

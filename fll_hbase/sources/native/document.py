@@ -6,6 +6,7 @@ The forms are those of the REST contract; `/openapi.json` describes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -24,6 +25,9 @@ from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator
 
 TYPES = ("READ", "TRANSFORM", "WRITE")
 _STATES = [state.value for state in State]
+
+MILLISECONDS_MIN = 10**11
+"""A start before this, in March 1973, is most likely in seconds, of which it is the year 5138."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +70,11 @@ def read(document: object, *, namespace: str | None, operations: ReadOperations 
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
-    try:
-        operations = operations or read_operations(members, namespace)
-    except UnreadableDocument as error:
-        raise UnreadableDocument(chain(validator.errors, error.errors)) from error
-    except InvalidLineage:
-        # Errors of shape in the head take precedence: an answer lists errors of one kind.
-        if not validator.errors:
-            raise
-    if operations is None or validator.errors:
-        raise UnreadableDocument(validator.errors)
-    return Reading(run, operations, tuple(validator.warnings))
+    if validator.errors:
+        # The document is refused without its lineage, which takes longer to build than all else.
+        errors = _find_shape_errors(members, namespace) if operations is None else ()
+        raise UnreadableDocument(chain(validator.errors, errors))
+    return Reading(run, operations or read_operations(members, namespace), tuple(validator.warnings))
 
 
 def read_operations(
@@ -87,16 +85,7 @@ def read_operations(
 ) -> ReadOperations:
     """Build the lineage of the members `operations` and `destination`; raises like `read`."""
     validator = Validator()
-    data = validator.items(members, "operations", "", required=True)
-    operations: list[Operation]
-    invalid = ErrorList()
-    if "destination" in members:
-        operations, invalid = name_based_form.read(validator, data, members["destination"], namespace)
-    else:
-        refuse_unknown_origins(data)
-        operations = [
-            _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
-        ]
+    operations, invalid = _parse_operations(validator, members, namespace)
     if validator.errors:
         # Lineage is checked in well-formed operations only: placeholders would cause false errors.
         raise UnreadableDocument(validator.errors)
@@ -105,6 +94,27 @@ def read_operations(
     info = build(operations)
     validator.warnings.extend(lineage.undeclared_inputs(operations))
     return ReadOperations(info, tuple(validator.warnings))
+
+
+def _find_shape_errors(members: dict[str, Any], namespace: str) -> ErrorList:
+    """Return the errors of shape in the operations; those of lineage are listed only without any of shape."""
+    validator = Validator()
+    with suppress(InvalidLineage, UnreadableDocument):
+        _parse_operations(validator, members, namespace)
+    return validator.errors
+
+
+def _parse_operations(
+    validator: Validator, members: dict[str, Any], namespace: str
+) -> tuple[list[Operation], ErrorList]:
+    """Return the operations, and the errors of lineage that only the first design's form has."""
+    data = validator.items(members, "operations", "", required=True)
+    if "destination" in members:
+        return name_based_form.read(validator, data, members["destination"], namespace)
+    refuse_unknown_origins(data)
+    return [
+        _operation(validator, item, path, namespace) for item, path in items_with_path(data, "operations")
+    ], ErrorList()
 
 
 def read_namespace(validator: Validator, members: dict[str, Any], namespace: str | None) -> str:
@@ -125,6 +135,9 @@ def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> P
     # One error for the whole member instead of one for each member that it lacks.
     if not isinstance(members.get("run"), dict):
         return ProgramRun(namespace, "?", "", "?", "?", "?", 0)
+    start_ms = validator.integer(data, "startTime", "run", below=START_LIMIT_MS)
+    if start_ms < MILLISECONDS_MIN:
+        validator.warning("run.startTime", "is before March 1973; it is in milliseconds, are these seconds?")
     return ProgramRun(
         namespace=namespace,
         application=validator.required(data, "application", "run", bytes_max=NAME_BYTES_MAX),
@@ -132,7 +145,7 @@ def read_run(validator: Validator, members: dict[str, Any], namespace: str) -> P
         type=validator.required(data, "type", "run", bytes_max=NAME_BYTES_MAX),
         program=validator.required(data, "program", "run", bytes_max=NAME_BYTES_MAX),
         run=validator.required(data, "run", "run", bytes_max=ID_BYTES_MAX),
-        start_ms=validator.integer(data, "startTime", "run", below=START_LIMIT_MS),
+        start_ms=start_ms,
         state=State(validator.choice(data, "state", "run", _STATES, State.COMPLETE.value)),
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from fll_hbase.model import run_events
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
@@ -19,6 +20,9 @@ Name: TypeAlias = tuple[str, str]
 
 # Bounds the recursion over a schema that a client sends; docs/sources/openlineage.md states it.
 DEPTH_MAX = 50
+PRODUCER_MAX = 1_000
+"""Characters of a producer that a tag names; docs/sources/openlineage.md states it."""
+
 JOB = "JOB"
 SPARK = "/integration/spark"
 """End of the producer URL of the Spark agent."""
@@ -41,6 +45,7 @@ class _ListedDataset:
     lifecycle: str = ""
     previous: Name | None = None
     description: str = ""
+    tags: list[DeclaredTag] = field(default_factory=list)
 
 
 class DatasetCollector:
@@ -50,6 +55,7 @@ class DatasetCollector:
         self._validator = validator
         self._rules = rules
         self._doubles_directories = SPARK in producer
+        self._producer = producer
         self._listed: list[_ListedDataset] = []
         self._indexes: dict[Name, int] = {}
         self._read_without_fields: set[Name] = set()
@@ -89,6 +95,7 @@ class DatasetCollector:
         dataset.description = text(
             self._validator, documentation, "description", child_path(facets_at, "documentation")
         )
+        dataset.tags = list(self._tags(facets, facets_at))
         self._listed.append(dataset)
 
     def add_entry(self, data: dict[str, Any], path: str) -> None:
@@ -114,6 +121,15 @@ class DatasetCollector:
         positions = [ordered[name] for name in self._indexes]
         moved = (run_events.remap_positions(mention, positions) for mention in merged.values())
         return tuple(sorted(moved, key=lambda item: (item.dataset_index, item.written)))
+
+    def field_tags(self) -> Iterator[DatasetMetadata]:
+        """Yield the tags of the fields of each dataset that has any."""
+        paths = self._paths()
+        for dataset in self._listed:
+            if dataset.tags:
+                nested = paths[dataset.name]
+                tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
+                yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
 
     def dataset_names(self) -> tuple[Name, ...]:
         """Return the names of all datasets, sorted."""
@@ -212,6 +228,25 @@ class DatasetCollector:
             list_items(self._validator, data, "identifiers", item_path), child_path(item_path, "identifiers")
         ):
             yield self._read_name(members(self._validator, item, item_at), item_at)
+
+    def _tags(self, facets: dict[str, Any], path: str) -> Iterator[DeclaredTag]:
+        """Yield the tags of fields in the facet `tags`; those of the dataset itself are left out."""
+        data = facet(self._validator, facets, "tags", path) or {}
+        tags_at = child_path(path, "tags")
+        producer = text(self._validator, data, "_producer", tags_at) or self._producer
+        items = list_items(self._validator, data, "tags", tags_at)
+        for item, item_path in items_with_path(items, child_path(tags_at, "tags")):
+            tag = members(self._validator, item, item_path)
+            if tag.get("field") is None:
+                continue
+            name = self._validator.required(tag, "field", item_path, bytes_max=NAME_BYTES_MAX)
+            key = self._validator.required(tag, "key", item_path)
+            value = text(self._validator, tag, "value", item_path)
+            # `true` is the value of a tag without one; any other is a part of its name.
+            label = key if value in ("", "true") else f"{key}={value}"
+            yield DeclaredTag(
+                name, self._validator.name(label, item_path, bytes_max=ID_BYTES_MAX), producer[:PRODUCER_MAX]
+            )
 
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""

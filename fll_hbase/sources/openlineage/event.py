@@ -64,7 +64,7 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
-    return ParsedEvent(event, tuple(event_operations.dataset_metadata(part)))
+    return ParsedEvent(event, (*event_operations.dataset_metadata(part), *datasets.field_tags()))
 
 
 def _run_event(

@@ -22,8 +22,8 @@ T = TypeVar("T")
 PAGE_ROWS = 1_000
 """Rows of one page of a scan, and cells or rows of one delete."""
 
-HINTS = (*layout.REFERENCES, layout.INDEX)
-"""Prefixes of the rows that are deleted cell by cell: references and the day index."""
+HINTS = (*layout.REFERENCES, layout.INDEX, layout.PERIOD_INDEX, layout.RUN_INDEX)
+"""Prefixes of the rows that are deleted cell by cell: references, indexes of days, periods and runs."""
 
 _SKEW_SHARE = 8
 """Clocks may differ by this share, an eighth, of the grace period."""
@@ -120,7 +120,7 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     # Runs are recorded under one name (decision 13), so perhaps no content names the alias of a dataset.
     dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
     return Garbage(
-        cells=frozenset(old_cells - needed),
+        cells=frozenset(cell for cell in old_cells if liveness.needed_cell(*cell) not in needed),
         catalogue_rows=frozenset(dead_datasets | dead_aliases),
         contents=frozenset(unneeded),
         truncated_rows=frozenset(
@@ -129,11 +129,24 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     )
 
 
+class AliasCell(NamedTuple):
+    """A cell of an alias row, and the key of the catalogue row of the alias that it names."""
+
+    cell: CellKey
+    alias: bytes
+
+
+def alias_cells(table: Table, keys: Sequence[bytes]) -> Iterator[AliasCell]:
+    """Yield the aliases of datasets; `keys` are their catalogue rows."""
+    for batch in _batches([layout.alias_row(ranges.dataset_of(key)) for key in keys]):
+        for key, row in table.rows(batch).items():
+            for alias in layout.aliases_in(row):
+                yield AliasCell(CellKey(key, layout.alias_column(alias)), layout.dataset_row(alias))
+
+
 def alias_catalogue_rows(table: Table, keys: Sequence[bytes]) -> set[bytes]:
     """Return the keys of the catalogue rows of all aliases of datasets; `keys` are their catalogue rows."""
-    alias_rows = [layout.alias_row(ranges.dataset_of(key)) for key in keys]
-    rows = [row for batch in _batches(alias_rows) for row in table.rows(batch).values()]
-    return {layout.dataset_row(alias) for row in rows for alias in layout.aliases_in(row)}
+    return {alias for _, alias in alias_cells(table, keys)}
 
 
 def remove(table: Table, garbage: Garbage, policy: RetentionPolicy, *, until_ms: int) -> None:
@@ -197,12 +210,15 @@ def remove_catalogue_rows(table: Table, keys: Sequence[bytes], *, until_ms: int)
 
     Returns the numbers for the catalogue rows.
     """
-    datasets = {ranges.dataset_of(key) for key in keys}
+    datasets = set(keys)
     # An alias is in the rows of both names; if one of the two datasets stays, so do both cells.
-    for batch in _batches(sorted(map(layout.alias_row, datasets))):
-        for key, row in table.rows(batch).items():
-            columns = [layout.alias_column(alias) for alias in layout.aliases_in(row) if alias in datasets]
-            table.delete([CellKey(key, column) for column in columns], until_ms=until_ms)
+    cells = [cell for cell, alias in alias_cells(table, keys) if alias in datasets]
+    remove_cells(table, cells, until_ms=until_ms)
+    return remove_datasets(table, keys, until_ms=until_ms)
+
+
+def remove_datasets(table: Table, keys: Sequence[bytes], *, until_ms: int) -> Removed:
+    """Delete the old cells of catalogue rows, without aliases; return the numbers of both."""
     removed = NONE_REMOVED
     for batch in _batches(keys):
         # Cell by cell, unlike contents: a catalogue cell is valid without the others of its row (decision 1).

@@ -1,7 +1,7 @@
 """Liveness analysis for garbage collection: every cell that a run row refers to.
 
 A run needs its content (the set of operations that it performed), its event bodies, its references and the
-index rows of its day.
+index rows of its day and period.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow, in_row
-from fll_hbase.keys import layout, ranges
-from fll_hbase.keys.codec import day_of
+from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys.codec import SEPARATOR, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
@@ -92,7 +92,9 @@ class LivenessScanner:
             # Only the references of the committed state: those of replaced documents are hints that readers
             # reject, and garbage.
             column = run_rows.reference_column(head.checksum, failed=failed)
-            tail = layout.escaped_reference_tail(head.start_ms, ranges.escaped_run_of(key))
+            run = ranges.escaped_run_of(key)
+            cells.append(run_index_cell(layout.escaped_run_index_tail(head.start_ms, run)))
+            tail = layout.escaped_reference_tail(head.start_ms, run)
             truncated = []
             for endpoint in endpoints:
                 if head.start_ms >= endpoint.horizon_ms:
@@ -104,7 +106,7 @@ class LivenessScanner:
     def _shared_cells(
         self, checksum: str, day: int, failed: bool, endpoints: Iterable[EndpointKeys]
     ) -> Iterator[CellKey]:
-        """Yield the content and the index rows of a day, nothing if another run reported them.
+        """Yield the content and the index rows of a day and its period, nothing if another run reported them.
 
         Index rows of days that ended at the horizons of their datasets or before are left out.
         """
@@ -113,12 +115,15 @@ class LivenessScanner:
             return
         self._reported[shared] = True
         yield CellKey(layout.content_row(checksum), b"")
-        column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
+        column = run_rows.sample_column(failed=failed)
         tail = layout.index_tail(day, checksum)
+        period_tail = periods.period_tail(periods.period_of(day), checksum)
         for endpoint in endpoints:
-            # Whole days only: runs of the rest of the day, which the same row covers, stay.
+            # Whole days only: runs of the rest of the day, which the same row covers, stay. A row of the
+            # period index stays as long as one of its days.
             if (day + 1) * DAY_MS > endpoint.horizon_ms:
                 yield CellKey(endpoint.index + tail, column)
+                yield CellKey(endpoint.periods + period_tail, column)
 
     def _committed_states(self, page: Mapping[bytes, Row]) -> dict[bytes, _CommittedState]:
         values = {key: run_rows.commit_value(row) for key, row in page.items()}
@@ -133,6 +138,19 @@ class LivenessScanner:
 
     def _cutoffs(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
         return {dataset: self._policy.cutoff_ms(dataset) for dataset in datasets}
+
+
+def needed_cell(row: bytes, column: bytes) -> CellKey:
+    """Return the cell by which `LiveCells` names a stored one: itself, but for the run index.
+
+    There it represents all rows of one run and start, of any namespace and program.
+    """
+    # Which program a run of events has is in its event bodies, which liveness does not read. A row of another
+    # program is a hint that readers reject; it stays until its run is purged or starts at another time
+    # (decision 31).
+    if row.startswith(layout.RUN_INDEX):
+        return run_index_cell(layout.split_run_index_key(row)[1])
+    return CellKey(row, column)
 
 
 def cells_older_than(
@@ -160,6 +178,11 @@ def catalogue_keys(key: bytes, row: Row) -> list[bytes]:
     """Return the keys of the catalogue rows of a content's datasets. Raises CorruptRow."""
     endpoints = decode_endpoints(key, row)
     return [layout.dataset_row(dataset) for dataset in {*endpoints.sources, *endpoints.destinations}]
+
+
+def run_index_cell(tail: bytes) -> CellKey:
+    """Return the cell that represents all rows of the run index with a tail, see `needed_cell`."""
+    return CellKey(layout.RUN_INDEX + SEPARATOR + tail, b"")
 
 
 def _require(

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from fll_hbase.errors import CorruptRow, in_row
+from fll_hbase import deadline
+from fll_hbase.errors import CorruptRow, NotFound, in_row
 from fll_hbase.keys import layout
 from fll_hbase.keys.layout import Range
 from fll_hbase.keys.ranges import dataset_of
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction
-from fll_hbase.store.read.name_listing import DatasetNames, NamespaceNames, batch_names, list_names
+from fll_hbase.store.read import shared_reads
+from fll_hbase.store.read.name_listing import (
+    batch_names,
+    dataset_names,
+    list_names,
+    namespace_names,
+)
+from fll_hbase.store.read.search import (
+    BEFORE_ALL,
+    HitCollector,
+    MatchRank,
+    SearchHit,
+    SearchKind,
+    SearchPage,
+    SearchPosition,
+    build_page,
+)
 from fll_hbase.tables import Cell, Row, Table
+
+DATASETS_PER_READ = 128
+"""Catalogue rows that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +44,15 @@ class CatalogueDataset:
 
 
 @dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """A dataset with its aliases, its own name first, its latest description, and how many fields it has."""
+
+    names: tuple[Dataset, ...]
+    description: str
+    fields: int
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueField:
     """A field of a dataset, its latest type, and whether any run read or wrote it."""
 
@@ -31,22 +60,6 @@ class CatalogueField:
     type: str
     read: bool
     written: bool
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class SearchHit:
-    """A search result: a field of a dataset, or with an empty field the dataset itself."""
-
-    dataset: Dataset
-    field: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPage:
-    """Hits in order; `next_after` is the `start_after` of the next page, None on the last one."""
-
-    results: tuple[SearchHit, ...]
-    next_after: SearchHit | None
 
 
 class Catalogue:
@@ -60,7 +73,7 @@ class Catalogue:
 
     def namespaces(self, *, start_after: str = "") -> Iterator[str]:
         """Yield all namespaces after `start_after`, in order."""
-        return list_names(NamespaceNames(self._table), start_after=start_after.encode())
+        return list_names(namespace_names(self._table), start_after=start_after.encode())
 
     def datasets(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
@@ -82,6 +95,45 @@ class Catalogue:
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
         return _fields(*rows.values()) if layout.dataset_row(dataset) in rows else None
 
+    def summary(self, dataset: Dataset) -> DatasetSummary:
+        """Return a dataset under all its names. Raises NotFound for one that was never recorded."""
+        names = self.names(dataset)
+        rows = self._table.rows([layout.dataset_row(name) for name in names], columns=(layout.LIGHT,))
+        if layout.dataset_row(dataset) not in rows:
+            self.require_dataset(dataset)
+        description = _latest_description(rows.get(layout.dataset_row(dataset), {}))
+        return DatasetSummary(tuple(names), description, len(_fields(*rows.values())))
+
+    def types(self, fields: Collection[DatasetField]) -> dict[DatasetField, str]:
+        """Return the latest types of fields, under all names of their datasets; those without are left out.
+
+        Two calls for each 128 datasets. Raises DeadlineExceeded.
+        """
+        wanted = set(fields)
+        datasets = sorted({field.dataset for field in wanted})
+        cells: dict[DatasetField, list[Cell]] = {}
+        for begin in range(0, len(datasets), DATASETS_PER_READ):
+            deadline.check()
+            for field, cell in self._type_cells(datasets[begin : begin + DATASETS_PER_READ]):
+                if field in wanted:
+                    cells.setdefault(field, []).append(cell)
+        return {field: _latest_text(types) for field, types in cells.items()}
+
+    def _type_cells(self, datasets: Sequence[Dataset]) -> Iterator[tuple[DatasetField, Cell]]:
+        """Yield the cells with types of all fields of datasets, under all their names."""
+        aliases = self.aliases(datasets)
+        keys = {
+            dataset: [layout.dataset_row(name) for name in (dataset, *aliases.get(dataset, ()))]
+            for dataset in datasets
+        }
+        all_keys = sorted({key for names in keys.values() for key in names})
+        rows = self._table.rows(all_keys, columns=(layout.LIGHT,))
+        for dataset, names in keys.items():
+            for column, cell in (item for key in names for item in rows.get(key, {}).items()):
+                parsed = layout.parse_field_column(column) if layout.is_type_column(column) else None
+                if parsed is not None:
+                    yield DatasetField(dataset, parsed[1]), cell
+
     def field_names(self, dataset: Dataset) -> list[str] | None:
         """Return the names of all fields of a dataset; None if it was never recorded."""
         fields = self.fields(dataset)
@@ -89,7 +141,35 @@ class Catalogue:
 
     def has_dataset(self, dataset: Dataset) -> bool:
         """Return whether the dataset was ever recorded."""
-        return bool(self._table.get(layout.dataset_row(dataset), columns=(layout.EXISTS,)))
+        return dataset in self.recorded([dataset])
+
+    def recorded(self, datasets: Collection[Dataset]) -> set[Dataset]:
+        """Return those of the datasets that were ever recorded, in one call."""
+        results: dict[Dataset, list[Dataset]] = shared_reads.lookup(datasets)
+        keys = {layout.dataset_row(dataset): dataset for dataset in datasets if dataset not in results}
+        if keys:
+            rows = self._table.rows(list(keys), columns=(layout.EXISTS,))
+            read = {dataset: [dataset] if key in rows else [] for key, dataset in keys.items()}
+            shared_reads.add(read, size=len(read))
+            results |= read
+        return {dataset for dataset, listed in results.items() if listed}
+
+    def require_dataset(self, dataset: Dataset) -> None:
+        """Raise NotFound for a dataset that was never recorded."""
+        if not self.has_dataset(dataset):
+            raise NotFound(
+                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
+            )
+
+    def require_field(self, field: DatasetField) -> None:
+        """Raise NotFound for a field that was never recorded."""
+        names = self.field_names(field.dataset)
+        if names is None:
+            self.require_dataset(field.dataset)
+        elif field.name not in names:
+            raise NotFound(
+                f"field {field.name!r} of {field.dataset} not found: no recorded run read or wrote it"
+            )
 
     def names(self, dataset: Dataset) -> list[Dataset]:
         """Return the dataset and its aliases."""
@@ -104,30 +184,37 @@ class Catalogue:
         return {dataset: names for dataset, names in aliases.items() if names}
 
     def search(
-        self, text: str, *, start_after: SearchHit | None, limit: int, datasets_max: int
+        self,
+        text: str,
+        *,
+        kind: SearchKind | None = None,
+        start_after: SearchPosition | None = None,
+        limit: int,
+        datasets_max: int,
     ) -> SearchPage:
-        """Find datasets and fields whose names contain the text, ignoring case.
+        """Find datasets and fields whose names contain the text, ignoring case, the best matches first.
 
-        Returns at most `limit` hits from at most `datasets_max` datasets: a page may be short of hits and
-        still have a next one.
+        Whole names come before prefixes, and these before other parts of names; equally good matches are in
+        the order of datasets and fields. Returns at most `limit` hits from at most `datasets_max` datasets: a
+        page may be short of hits and still have a next one.
         """
-        folded = text.casefold()
-        hits: list[SearchHit] = []
-        last_searched = None
-        for number, (dataset, row) in enumerate(self._all_rows(start_after)):
-            # A rare text would otherwise scan the whole catalogue in one call (decision 8).
-            if number == datasets_max:
-                return SearchPage(tuple(hits), last_searched)
-            fields = [field.name for field in _fields(row)]
-            for candidate in (SearchHit(dataset), *(SearchHit(dataset, field) for field in fields)):
-                is_next = start_after is None or candidate > start_after
-                if is_next and folded in (candidate.field or dataset.name).casefold():
-                    # One hit more than the limit was found, so there is a next page.
-                    if len(hits) == limit:
-                        return SearchPage(tuple(hits), hits[-1])
-                    hits.append(candidate)
-            last_searched = SearchHit(dataset, fields[-1] if fields else "")
-        return SearchPage(tuple(hits), None)
+        start = start_after or SearchPosition(MatchRank.EXACT, BEFORE_ALL)
+        hits: list[SearchPosition] = []
+        searched = 0
+        while True:
+            collector = HitCollector(text, kind, start, limit=limit)
+            for dataset, row in self._all_rows(None if start.hit == BEFORE_ALL else start.hit):
+                # A rare text would otherwise scan the whole catalogue in one call (decision 8).
+                if searched == datasets_max or len(hits) + collector.count > limit:
+                    hits += collector.hits(all_ranks=False)
+                    return build_page(hits, limit=limit, next_after=collector.searched)
+                collector.add(dataset, [field.name for field in _fields(row)])
+                # That of the position is searched again, for further fields: each page has to go beyond it.
+                searched += dataset != start.hit.dataset
+            hits += collector.hits(all_ranks=collector.finds_all_ranks)
+            if collector.finds_all_ranks or len(hits) > limit:
+                return build_page(hits, limit=limit)
+            start = SearchPosition(MatchRank(start.rank + 1), BEFORE_ALL)
 
     def _all_rows(self, start_after: SearchHit | None) -> Iterator[tuple[Dataset, Row]]:
         """Yield each dataset with its catalogue row, in order, from the dataset of `start_after` on.
@@ -145,7 +232,7 @@ class Catalogue:
     def _rows(
         self, namespace: str, *, prefix: str = "", start_after: str = ""
     ) -> Iterator[tuple[Dataset, Row]]:
-        names = DatasetNames(self._table, namespace)
+        names = dataset_names(self._table, namespace)
         listed = list_names(names, prefix=prefix.encode(), start_after=start_after.encode())
         for batch in batch_names(listed):
             datasets = [Dataset(namespace, name) for name in batch]

@@ -23,10 +23,12 @@ from fll_hbase.model.operations import Operation
 from fll_hbase.model.window import Direction
 from fll_hbase.store import content_rows
 from fll_hbase.store.field_map_codec import decode_field_map
+from fll_hbase.store.read import shared_reads
 from fll_hbase.tables import Row, Scan, Table
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 ATTEMPTS_MAX = 3
 """Attempts of a query that finds a content missing; content that stays missing is corruption."""
@@ -61,6 +63,8 @@ def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
         for _ in range(ATTEMPTS_MAX - 1):
             with suppress(ContentMissing):
                 return query(*args, **options)
+            # The next attempt must not find what led to the missing content once more.
+            shared_reads.forget()
         return query(*args, **options)
 
     return attempt
@@ -134,12 +138,6 @@ class ContentCache:
         key = "relations", checksums, direction, dataset
         return self._cached(key, lambda: self._merged_relations(checksums, direction, dataset))
 
-    def operations(self, content: FieldOfContent, direction: Direction) -> tuple[Operation, ...]:
-        """Return the operations upstream (backward) or downstream of a field; empty for an unknown field."""
-        if not self.mentions_field(content, direction):
-            return ()
-        return next(self.iter_operations([content], direction))
-
     def mentions_field(self, content: FieldOfContent, direction: Direction) -> bool:
         """Return whether the content writes (backward) or reads (forward) the field."""
         field_map = self.field_map(content.checksum)
@@ -155,32 +153,43 @@ class ContentCache:
         Each content must mention its field. Those that are not cached are read when they are needed: first
         FIRST_OPERATIONS in two calls, then as many as `load` would.
         """
-        begin, count = 0, FIRST_OPERATIONS
-        while chunk := contents[begin : begin + count]:
-            begin += len(chunk)
-            operations = self._cached_operations(chunk, direction)
-            missing = [content for content in chunk if content not in operations]
-            if missing:
-                cells = self._field_cells(missing, direction)
-                for content, row in cells.items():
-                    key = "operations", direction, content
-                    operations[content] = self._cached(key, partial(_decode_operations, content, row))
-                count = _next_count(count, len(missing), sum(map(_stored_bytes, cells.values())))
-            for content in chunk:
-                yield operations[content]
+        return self._iter_cached(
+            contents,
+            key=lambda content: ("operations", direction, content),
+            read=lambda missing: self._field_cells(missing, direction),
+            decode=_decode_operations,
+        )
+
+    def iter_all_operations(self, checksums: Sequence[str]) -> Iterator[dict[str, Operation]]:
+        """Yield all operations of each content by name, read as by `iter_operations`.
+
+        With outputs added that only other operations mention as inputs.
+        """
+        return self._iter_cached(
+            checksums,
+            key=lambda checksum: ("all", checksum),
+            read=self._operation_cells,
+            decode=_decode_all_operations,
+        )
 
     def content(self, checksum: str) -> Content:
-        """Return a whole content; its operations are not cached."""
-        cells = self._operation_cells(checksum)
-        with in_row(layout.content_row(checksum)):
-            operations = sorted(
-                map(content_rows.decode_operation, cells.values()), key=lambda operation: operation.name
-            )
-        return Content(tuple(operations), self.field_map(checksum))
+        """Return a whole content."""
+        return self.contents([checksum])[checksum]
 
-    def all_operations(self, checksum: str) -> dict[str, Operation]:
-        """Return all operations by name, with outputs added that only other operations mention as inputs."""
-        return self._cached(("all", checksum), lambda: self._read_all_operations(checksum))
+    def contents(self, checksums: Iterable[str]) -> dict[str, Content]:
+        """Return whole contents, read as by `iter_operations`."""
+        distinct = list(dict.fromkeys(checksums))
+        self.load(self.find_missing(distinct))
+        operations = self._iter_cached(
+            distinct,
+            key=lambda checksum: ("content", checksum),
+            read=self._operation_cells,
+            decode=_decode_content,
+        )
+        return {
+            checksum: Content(listed, self.field_map(checksum))
+            for checksum, listed in zip(distinct, operations, strict=True)
+        }
 
     def _cached(self, key: Hashable, read: Callable[[], tuple[int, T]]) -> T:
         """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
@@ -204,7 +213,7 @@ class ContentCache:
             self._relations_by_content(checksums, direction, dataset), truncated_by=late
         ):
             union.add(relations)
-            if union.size > self._pairs_max:
+            if union.cost > self._pairs_max:
                 # More than the answer may have: what further contents would add is cut anyway.
                 union.truncated_by.add(f"pairs_max={self._pairs_max}")
                 break
@@ -234,12 +243,29 @@ class ContentCache:
     def _read_field_map(self, checksum: str) -> tuple[int, FieldMap]:
         return _decode_field_map(checksum, self._row(checksum, (layout.FIELD_MAP,)))
 
-    def _cached_operations(
-        self, contents: Iterable[FieldOfContent], direction: Direction
-    ) -> dict[FieldOfContent, tuple[Operation, ...]]:
-        with self._lock:
-            items = {content: self._cache.get(("operations", direction, content)) for content in contents}
-        return {content: item[1] for content, item in items.items() if item is not None}
+    def _iter_cached(
+        self,
+        items: Sequence[K],
+        *,
+        key: Callable[[K], Hashable],
+        read: Callable[[Sequence[K]], Mapping[K, Row]],
+        decode: Callable[[K, Row], tuple[int, T]],
+    ) -> Iterator[T]:
+        """Yield a value for each item, from the cache or decoded from cells that are read in batches."""
+        begin, count = 0, FIRST_OPERATIONS
+        while chunk := items[begin : begin + count]:
+            begin += len(chunk)
+            with self._lock:
+                hits = {item: self._cache.get(key(item)) for item in chunk}
+            values: dict[K, T] = {item: hit[1] for item, hit in hits.items() if hit is not None}
+            missing = [item for item in chunk if item not in values]
+            if missing:
+                cells = read(missing)
+                for item, row in cells.items():
+                    values[item] = self._cached(key(item), partial(decode, item, row))
+                count = _next_count(count, len(missing), sum(map(_stored_bytes, cells.values())))
+            for item in chunk:
+                yield values[item]
 
     def _field_cells(
         self, contents: Sequence[FieldOfContent], direction: Direction
@@ -272,15 +298,13 @@ class ContentCache:
         ]
         return [dict(page[0][1]) if page else {} for page in self._table.scan_many(scans)]
 
-    def _read_all_operations(self, checksum: str) -> tuple[int, dict[str, Operation]]:
-        cells = self._operation_cells(checksum)
-        operations = [content_rows.decode_operation(cell) for cell in cells.values()]
-        return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), lineage.declare_missing_outputs(operations)
-
-    def _operation_cells(self, checksum: str) -> Row:
-        # The family also has graph cells and the list of names.
-        row = self._row(checksum, (layout.HEAVY,))
-        return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
+    def _operation_cells(self, checksums: Sequence[str]) -> dict[str, Row]:
+        """Read all operation cells of contents, in one call."""
+        keys = {checksum: layout.content_row(checksum) for checksum in checksums}
+        rows = self._table.rows(list(keys.values()), columns=(layout.HEAVY,))
+        for checksum, key in keys.items():
+            _check_exists(checksum, rows.get(key), (layout.HEAVY,))
+        return {checksum: _operations_only(rows[key]) for checksum, key in keys.items()}
 
     def _row(self, checksum: str, columns: Sequence[bytes]) -> Row:
         row = self._table.get(layout.content_row(checksum), columns=columns)
@@ -316,6 +340,10 @@ def _checked_cells(checksum: str, row: Row, columns: Sequence[bytes]) -> Row:
     missing = [column for column in columns if column not in row and column != layout.HEAVY]
     if missing:
         raise CorruptRow(f"c|{checksum}: {missing[0]!r} is missing")
+    return _operations_only(row)
+
+
+def _operations_only(row: Row) -> Row:
     # The family also has graph cells and the list of names.
     return {column: cell for column, cell in row.items() if column.startswith(layout.OPERATION)}
 
@@ -335,6 +363,19 @@ def _decode_operations(content: FieldOfContent, cells: Row) -> tuple[int, tuple[
     with in_row(layout.content_row(content.checksum)):
         operations = tuple(content_rows.decode_operation(cell) for _, cell in sorted(cells.items()))
     return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), operations
+
+
+def _decode_all_operations(checksum: str, cells: Row) -> tuple[int, dict[str, Operation]]:
+    size_bytes, operations = _decode_content(checksum, cells)
+    return size_bytes, lineage.declare_missing_outputs(operations)
+
+
+def _decode_content(checksum: str, cells: Row) -> tuple[int, tuple[Operation, ...]]:
+    """Return the operations of a content, sorted by name, with their size in memory."""
+    with in_row(layout.content_row(checksum)):
+        operations = map(content_rows.decode_operation, cells.values())
+        in_order = tuple(sorted(operations, key=lambda operation: operation.name))
+        return _BYTES_PER_STORED_BYTE * _stored_bytes(cells), in_order
 
 
 def _stored_bytes(cells: Row) -> int:

@@ -123,14 +123,26 @@ class EventMerger:
         # Bodies are immutable and named by digest, so a cached one is valid even if its row was deleted.
         with self._lock:
             bodies = {digest: body for digest in digests if (body := self._bodies.get(digest)) is not None}
-        keys = {layout.event_body_row(digest): digest for digest in digests if digest not in bodies}
-        if keys:
-            rows = self._table.rows(list(keys), columns=(layout.EVENT_BODY,))
-            for key, digest in keys.items():
-                if key not in rows:
-                    raise CorruptRow(f"{key.decode()}: an event refers to this event body, which is missing")
-                bodies[digest] = rows[key][layout.EVENT_BODY].value
-            self.cache_bodies({digest: bodies[digest] for digest in keys.values()})
+        missing = [digest for digest in digests if digest not in bodies]
+        stored = self._read_bodies(missing)
+        for digest in missing:
+            if digest not in stored:
+                key = layout.event_body_row(digest).decode()
+                raise CorruptRow(f"{key}: an event refers to this event body, which is missing")
+        return bodies | stored
+
+    def load_bodies(self, digests: Iterable[str]) -> None:
+        """Cache event bodies by digest, read in one call; missing ones are left out."""
+        with self._lock:
+            missing = [digest for digest in dict.fromkeys(digests) if digest not in self._bodies]
+        self._read_bodies(missing)
+
+    def _read_bodies(self, digests: Sequence[str]) -> dict[str, bytes]:
+        """Read event bodies from the table into the cache; missing ones are left out."""
+        keys = {layout.event_body_row(digest): digest for digest in digests}
+        rows = self._table.rows(list(keys), columns=(layout.EVENT_BODY,)) if keys else {}
+        bodies = {keys[key]: row[layout.EVENT_BODY].value for key, row in rows.items()}
+        self.cache_bodies(bodies)
         return bodies
 
     def _lineage_and_facts(self, events: Sequence[RunEvent]) -> tuple[EventLineage, list[EventRunFacts]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from fll_hbase import deadline
 from fll_hbase.config import Settings
@@ -34,31 +35,43 @@ class FieldGraphReader:
         Contents are merged newest first, until a limit or the deadline. Raises DeadlineExceeded if it passes
         before the first one.
         """
-        contents = self._newest_first(query, name)
+        contents, failed = self._newest_first(query, name)
         truncated_by: set[str] = set()
-        graphs = self._graphs(contents, query.direction, simple=simple, indirect=indirect)
+        graphs = self.graphs(contents, query.direction, simple=simple, indirect=indirect)
         merged = operation_graph.merge(
             deadline.until_over(graphs, truncated_by=truncated_by),
             connections_max=self._settings.connections_max,
+            failed=failed,
         )
         truncated_by |= merged.truncated_by
+        if truncated_by:
+            # What was left out may be of complete runs.
+            merged = replace(merged, failed=frozenset())
         checksums = dict.fromkeys(content.checksum for content in contents)
         return FieldLineageResult(merged, tuple(checksums), tuple(sorted(truncated_by)))
 
-    def _newest_first(self, query: WindowQuery, name: str) -> list[FieldOfContent]:
-        """Return the contents that touch a field, under each name of its dataset that they use."""
+    def _newest_first(self, query: WindowQuery, name: str) -> tuple[list[FieldOfContent], set[str]]:
+        """Return the contents that touch a field, under each name of its dataset that they use.
+
+        If failed runs count, also the checksums of contents that they alone have.
+        """
+        # If failed runs count, the contents of complete ones are read beside them, in the same calls.
+        queries = [query, replace(query, failed=False)] if query.failed else [query]
+        by_name, *_ = by_names = self._windows.checksums_by_name(queries)
+        failed = set(chain(*by_name.values())) - set(chain(*by_names[-1].values()))
         by_dataset = {
             dataset: contents
-            for dataset, checksums in self._windows.checksums_by_name([query])[0].items()
+            for dataset, checksums in by_name.items()
             if (contents := self._touching(query.direction, DatasetField(dataset, name), checksums))
         }
         contents = [content for contents in by_dataset.values() for content in contents]
         tails = self._newest_tails(query, by_dataset)
         # The checksum decides ties, so that every process merges in the same order.
-        return sorted(
+        newest_first = sorted(
             contents,
             key=lambda content: (tails.get(content.checksum, _AFTER_ALL_TAILS), content.checksum),
         )
+        return newest_first, failed
 
     def _touching(
         self, direction: Direction, field: DatasetField, checksums: frozenset[str]
@@ -88,7 +101,18 @@ class FieldGraphReader:
                 tails[checksum] = min(tail, tails.get(checksum, tail))
         return tails
 
-    def _graphs(
+    def contents_of_field(self, queries: Sequence[WindowQuery], name: str) -> list[frozenset[FieldOfContent]]:
+        """Return for each query the contents that touch the field `name`, under each name of its dataset."""
+        return [
+            frozenset(
+                content
+                for dataset, checksums in by_name.items()
+                for content in self._touching(query.direction, DatasetField(dataset, name), checksums)
+            )
+            for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True)
+        ]
+
+    def graphs(
         self, contents: Sequence[FieldOfContent], direction: Direction, *, simple: bool, indirect: bool
     ) -> Iterator[tuple[str, OperationGraph]]:
         """Yield the graph of each content with its checksum. Raises DeadlineExceeded."""

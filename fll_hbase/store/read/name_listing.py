@@ -21,17 +21,18 @@ BATCH_NAMES = 500
 _FIRST_UNESCAPED, _LAST = b"&", b"\x7f"
 
 
-class DatasetNames:
-    """The dataset names of one namespace, escaped as in keys."""
+class LastNames:
+    """Names that are the last segments of keys with a prefix, of rows with a column; escaped as there."""
 
-    def __init__(self, table: Table, namespace: str) -> None:
+    def __init__(self, table: Table, prefix: bytes, *, column: bytes) -> None:
         self._table = table
-        self._prefix = layout.dataset_prefix(namespace)
+        self._prefix = prefix
+        self._column = column
 
     def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
         """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
         prefix = self._prefix
-        rows = self._table.scan(prefix + start, prefix + stop, columns=(layout.EXISTS,), limit=limit)
+        rows = self._table.scan(prefix + start, prefix + stop, columns=(self._column,), limit=limit)
         return [key[len(prefix) :] for key, _ in rows]
 
     def contains(self, name: bytes) -> bool:
@@ -39,23 +40,25 @@ class DatasetNames:
         return bool(self.scan(name, name + b"\x00", 1))
 
 
-class NamespaceNames:
-    """All namespaces, escaped as in keys; one seek for each."""
+class MiddleNames:
+    """Names that follow a prefix in keys with further segments, escaped as there; one seek for each."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, prefix: bytes, *, column: bytes) -> None:
         self._table = table
+        self._prefix = prefix
+        self._column = column
 
     def scan(self, start: bytes, stop: bytes, limit: int) -> list[bytes]:
         """Return escaped names from `start` (included) to `stop` (excluded), in key order."""
-        prefix = layout.DATASETS
+        prefix = self._prefix
         names: list[bytes] = []
         while len(names) < limit:
-            rows = self._table.scan(prefix + start, prefix + stop, columns=(layout.EXISTS,), limit=1)
+            rows = self._table.scan(prefix + start, prefix + stop, columns=(self._column,), limit=1)
             first = next(rows, None)
             if first is None:
                 break
             names.append(first[0][len(prefix) :].partition(SEPARATOR)[0])
-            # Seek over all datasets of the namespace.
+            # Seek over all keys with this name.
             start = names[-1] + SEPARATOR + _LAST
         return names
 
@@ -64,8 +67,18 @@ class NamespaceNames:
         return bool(self.scan(name + SEPARATOR, name + SEPARATOR + _LAST, 1))
 
 
+def dataset_names(table: Table, namespace: str) -> LastNames:
+    """Return the dataset names of one namespace."""
+    return LastNames(table, layout.dataset_prefix(namespace), column=layout.EXISTS)
+
+
+def namespace_names(table: Table) -> MiddleNames:
+    """Return all namespaces."""
+    return MiddleNames(table, layout.DATASETS, column=layout.EXISTS)
+
+
 def list_names(
-    names: DatasetNames | NamespaceNames, *, prefix: bytes = b"", start_after: bytes = b""
+    names: LastNames | MiddleNames, *, prefix: bytes = b"", start_after: bytes = b""
 ) -> Iterator[str]:
     """Yield the names with a prefix in code point order, after `start_after`; both are UTF-8, unescaped."""
     # All names with this prefix sort before `start_after`.
@@ -84,7 +97,7 @@ def list_names(
         yield from list_names(names, prefix=prefix + byte, start_after=start_after)
 
 
-def _next_bytes(names: DatasetNames | NamespaceNames, prefix: bytes) -> list[bytes]:
+def _next_bytes(names: LastNames | MiddleNames, prefix: bytes) -> list[bytes]:
     """Return the unescaped bytes that follow an escaped prefix in some name, sorted; one seek for each."""
     following = []
     ranges = ((prefix + b"%", prefix + _FIRST_UNESCAPED), (prefix + _FIRST_UNESCAPED, prefix + _LAST))

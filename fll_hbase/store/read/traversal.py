@@ -8,17 +8,21 @@ from typing import NamedTuple, TypeAlias
 
 from fll_hbase import deadline
 from fll_hbase.errors import DeadlineExceeded
-from fll_hbase.model.dataset_lineage import DatasetLineageSet
+from fll_hbase.model.dataset_lineage import DatasetLineage, DatasetLineageSet
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction
 from fll_hbase.store.results import DatasetLineageResult, LineageEntry
 
 
 class HopLineage(NamedTuple):
-    """The lineage of one dataset, and all names that it covers; the aliases are renamed to the dataset."""
+    """The lineage of one dataset, and all names that it covers; the aliases are renamed to the dataset.
+
+    If failed runs count, `complete` is the lineage without them, else None.
+    """
 
     names: Collection[Dataset]
     relations: DatasetLineageSet
+    complete: DatasetLineageSet | None = None
 
 
 OneHop: TypeAlias = Callable[[Sequence[Dataset]], Iterable[HopLineage]]
@@ -76,12 +80,13 @@ class _Walk:
         """Add the lineage of datasets; return those to visit next, none if there is no room for more."""
         neighbours: set[Dataset] = set()
         # In sorted order, so that truncation cuts the same part each time.
-        for names, relations in self._one_hop(sorted(frontier)):
+        for names, relations, complete in self._one_hop(sorted(frontier)):
             # Each dataset is queried once, under all its names, so the walk ends on cycles, too.
             self._visited.update(names)
             self.truncated_by |= relations.truncated_by
             for relation in relations.by_datasets.values():
-                if not self._add(LineageEntry(relation, hop, self._direction)):
+                entry = LineageEntry(relation, hop, self._direction, _part_of(complete, relation))
+                if not self._add(entry):
                     return set()
                 is_backward = self._direction is Direction.BACKWARD
                 neighbour = relation.source if is_backward else relation.destination
@@ -93,14 +98,23 @@ class _Walk:
     def _add(self, entry: LineageEntry) -> bool:
         """Add an entry, or the first pairs of it; return whether there was room for all of them."""
         remaining = self._limits.pairs_max - self._pairs
-        self._pairs += entry.relation.size
-        if entry.relation.size <= remaining:
+        self._pairs += entry.relation.cost
+        if entry.relation.cost <= remaining:
             self.entries.append(entry)
             return True
         self.truncated_by.add(f"pairs_max={self._limits.pairs_max}")
         if remaining:
             self.entries.append(replace(entry, relation=entry.relation.cut(remaining)))
         return False
+
+
+def _part_of(complete: DatasetLineageSet | None, relation: DatasetLineage) -> DatasetLineage | None:
+    """Return the lineage of complete runs between the same datasets, empty without any; None if unknown."""
+    # What a limit left out is not what failed runs alone have.
+    if complete is None or complete.truncated:
+        return None
+    datasets = relation.source, relation.destination
+    return complete.by_datasets.get(datasets, DatasetLineage(*datasets))
 
 
 def sort_entries(entries: Iterable[LineageEntry]) -> tuple[LineageEntry, ...]:

@@ -1,41 +1,44 @@
 """Contents and runs of a window: candidates from the day index and references, confirmed by run rows.
 
 Index rows and references are hints; only a run row decides which content, start and state its run has. The
-cost of a query grows with days and distinct contents, not with runs.
+cost of a query grows with distinct contents and days (periods in a long window), not with runs.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from cachetools import LRUCache
-
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, periods
 from fll_hbase.keys.codec import DAY_MAX
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import DAY_MS, Direction, Window
 from fll_hbase.store import run_rows
-from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, Alone, BatchedReader, Contents, Reads, RowKeys
+from fll_hbase.store.read import shared_reads
+from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.index_rows import (
+    Index,
+    PeriodIndexMark,
+    by_day,
+    by_period,
+    overlap,
+    restrict_index,
+    scan_index,
+    windows_of_periods,
+)
+from fll_hbase.store.read.stale_index import IndexRow, StaleIndexCache, latest_stamp_ms
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
 from fll_hbase.tables import Row, Scan, Table
 
 PAGE_REFERENCES_MAX = 1000
 """References of one page."""
 
-INDEX_ROWS_MAX = 1000
-"""Index rows of one query that are read beside those of other queries."""
-
 COLUMNS_MAX = 200
 """Columns of one scan of references; for more contents on one day all its references are read."""
-
-STALE_ROWS_MAX = 100_000
-"""Index rows that are cached as stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,6 @@ class WindowQuery:
     dataset: Dataset
     window: Window
     failed: bool = False
-
-
-_IndexRow: TypeAlias = tuple[bytes, Row]
-"""Key and cells of a row of the day index: some run of the day has this content."""
 
 
 class _Page(NamedTuple):
@@ -78,13 +77,26 @@ class WindowReader:
         self._contents = contents
         self._clock = clock
         self._grace_ms = grace_ms
-        self._stale = _StaleIndexCache()
+        self._stale = StaleIndexCache()
+        self._periods = PeriodIndexMark(table, clock=clock)
 
     def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the contents of the runs that match each query, by every name of its dataset, its own first.
 
-        Empty for a name without such runs. The number of calls does not follow that of the queries.
+        Empty for a name without such runs. The number of calls does not follow that of the queries. Within
+        `shared_reads.shared`, a query is read once.
         """
+        results = shared_reads.lookup(queries)
+        missing = [query for query in dict.fromkeys(queries) if query not in results]
+        if missing:
+            read = dict(zip(missing, self._read_checksums(missing), strict=True))
+            checksums = sum(len(listed) for by_name in read.values() for listed in by_name.values())
+            shared_reads.add(read, size=len(read) + checksums)
+            results |= read
+        return [results[query] for query in queries]
+
+    def _read_checksums(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
+        """Return the result of `checksums_by_name` for distinct queries."""
         # The alias rows are read in one call with the first run rows; most datasets have no aliases.
         reads: list[Reads[Any]] = [self._checksums(query) for query in queries]
         reads.append(_read_aliases(query.dataset for query in queries))
@@ -96,47 +108,91 @@ class WindowReader:
         checksums |= zip(others, self._reads.run([self._checksums(query) for query in others]), strict=True)
         return [{query.dataset: checksums[query] for query in group} for group in groups]
 
-    def newest_references(self, queries: Mapping[WindowQuery, Collection[str]]) -> list[dict[str, bytes]]:
-        """Return the reference tail of the newest matching run of each content of each query.
+    def newest_references(
+        self, queries: Mapping[WindowQuery, Collection[str]], *, oldest: bool = False
+    ) -> list[dict[str, bytes]]:
+        """Return the reference tail of the newest, or oldest, matching run of each content of each query.
 
-        Tails sort newest first. Contents without a matching run are left out.
+        Tails sort newest first. Contents without a matching run are left out. The oldest run costs all
+        references of its day, the newest one those before it.
         """
-        return self._reads.run([self._newest_references(*item) for item in queries.items()])
+        return self._reads.run([self._newest_references(*item, oldest=oldest) for item in queries.items()])
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""
         # Before the scan: index rows are compared with this time when they may be cached as stale.
         began_ms = self._clock()
-        # "Contents of a window": index rows first, then the newest evidence (the run that an index row names)
-        # of each content, in one read.
-        index = yield from self._index(query)
+        if not self._periods.covers(query.window):
+            index = yield from self._days(query, query.window)
+            matches = yield from self._confirm_samples(query, index)
+            matches |= yield from self._confirm_by_day(query, index, matches, began_ms)
+            return frozenset(matches)
+        # Without evidence a content may be in a part of a period outside the window: its days decide.
+        rows = yield from self._period_rows(query)
+        matches = yield from self._confirm_samples(query, rows)
+        missing = rows.keys() - matches
+        for window in windows_of_periods(restrict_index(rows, missing), query.window):
+            if missing <= matches:
+                break
+            index = restrict_index((yield from self._days(query, window)), missing - matches)
+            matches |= yield from self._confirm_samples(query, index)
+            matches |= yield from self._confirm_by_day(query, index, matches, began_ms)
+        return frozenset(matches)
+
+    def _confirm_samples(self, query: WindowQuery, index: Index) -> Reads[set[str]]:
+        """Return the contents of matching runs among the evidence, the runs that index rows name."""
         bounds = layout.start_bounds(query.window)
         newest_samples = [
             tails[0] for rows in index.values() if (tails := _sample_tails(rows, bounds, limit=1))
         ]
         matches = yield from self._confirm(query, newest_samples)
-        missing = index.keys() - matches
-        if missing:
-            # A sample run may have been replaced or deleted since: try the others, then, day by day, the
-            # references of the contents that are still unconfirmed.
-            others = [tail for checksum in missing for tail in _sample_tails(index[checksum], bounds)[1:]]
-            matches |= yield from self._confirm(query, others)
-            for day, rows in self._without_stale(query, _by_day(index, missing - matches), began_ms):
-                wanted = rows.keys() - matches
-                page: _Page | None = _first_page(query, day)
-                while wanted and page is not None:
-                    tails, page = yield from _read_page(query, page, wanted)
-                    matches |= yield from self._confirm(query, tails)
-                    wanted -= matches
-                self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
-        return frozenset(matches)
+        # A sample run may have been replaced or deleted since: try the others.
+        others = [
+            tail for checksum in index.keys() - matches for tail in _sample_tails(index[checksum], bounds)[1:]
+        ]
+        return matches | (yield from self._confirm(query, others)) if others else matches
 
-    def _newest_references(self, query: WindowQuery, checksums: Iterable[str]) -> Reads[dict[str, bytes]]:
+    def _confirm_by_day(
+        self, query: WindowQuery, index: Index, confirmed: Collection[str], began_ms: int
+    ) -> Reads[set[str]]:
+        """Return the contents of runs that references lead to, day by day, of the other index rows."""
+        matches: set[str] = set()
+        for day, rows in self._without_stale(query, by_day(index, index.keys() - confirmed), began_ms):
+            wanted = rows.keys() - matches
+            page: _Page | None = _first_page(query, day)
+            while wanted and page is not None:
+                tails, page = yield from _read_page(query, page, wanted)
+                matches |= yield from self._confirm(query, tails)
+                wanted -= matches
+            self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
+        return matches
+
+    def _newest_references(
+        self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
+    ) -> Reads[dict[str, bytes]]:
+        missing = set(checksums)
+        if not self._periods.covers(query.window):
+            return (yield from self._newest_of_days(query, query.window, missing, oldest=oldest))
+        newest: dict[str, bytes] = {}
+        rows = restrict_index((yield from self._period_rows(query)), missing)
+        parts = by_period(rows)
+        for period, contents in reversed(parts) if oldest else parts:
+            wanted = contents & missing
+            if wanted:
+                window = overlap(query.window, periods.window_of(period, period))
+                newest |= yield from self._newest_of_days(query, window, wanted, oldest=oldest)
+                missing -= newest.keys()
+        return newest
+
+    def _newest_of_days(
+        self, query: WindowQuery, window: Window, checksums: Collection[str], *, oldest: bool
+    ) -> Reads[dict[str, bytes]]:
         missing = set(checksums)
         newest: dict[str, bytes] = {}
-        index = yield from self._index(query)
-        for day, rows in self._without_stale(query, _by_day(index, missing), self._clock()):
-            newest |= yield from self._newest_of_day(query, day, rows.keys() & missing)
+        index = yield from self._days(query, window)
+        days = list(self._without_stale(query, by_day(index, missing), self._clock()))
+        for day, rows in reversed(days) if oldest else days:
+            newest |= yield from self._newest_of_day(query, day, rows.keys() & missing, oldest=oldest)
             missing -= newest.keys()
         return newest
 
@@ -152,35 +208,36 @@ class WindowReader:
         while True:
             page = list(self._table.scan(start, stop, limit=batch_size))
             tails = [key[len(prefix) :] for key, _ in page]
-            committed = self._events.committed_runs(self._run_rows(tails))
-            for tail in tails:
-                run = committed.get(layout.parse_reference_tail(tail).run)
-                # References are hints: one with another start is left from a document that was replaced. The
-                # commit record is right, and the run has another reference with its valid start.
-                if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
-                    yield run
+            yield from self.matching_runs(query, tails)
             if len(page) < batch_size:
                 return
             start = page[-1][0] + b"\x00"
 
-    def _index(self, query: WindowQuery) -> Reads[dict[str, list[_IndexRow]]]:
-        """Return the index rows of all days of the window by content, each list newest day first."""
-        start, stop = layout.index_range(query.direction, query.dataset, query.window)
-        columns = (layout.SAMPLE_RUN, layout.FAILED_SAMPLE_RUN) if query.failed else (layout.SAMPLE_RUN,)
-        rows: dict[bytes, list[_IndexRow]] = {}
-        scanned: list[_IndexRow] = yield Scan(start, stop, columns, INDEX_ROWS_MAX)
-        if len(scanned) == INDEX_ROWS_MAX:
-            # Of the queries that run side by side only one at a time has more in memory.
-            yield Alone()
-            scanned += yield Scan(scanned[-1][0] + b"\x00", stop, columns)
-        for index_row in scanned:
-            rows.setdefault(layout.index_checksum(index_row[0]), []).append(index_row)
-        # Decoded once for each content: there may be as many rows as days times contents.
-        return {layout.decode_checksum(checksum): index_rows for checksum, index_rows in rows.items()}
+    def matching_runs(self, query: WindowQuery, tails: Sequence[bytes]) -> Iterator[CommittedRun]:
+        """Yield the runs with these reference tails that match, in their order."""
+        committed = self._events.committed_runs(self._run_rows(tails))
+        # Which datasets a run touches is in its field map: those of a page are read together.
+        self._contents.load(self._contents.find_missing(run.checksum for run in committed.values()))
+        for tail in tails:
+            run = committed.get(layout.parse_reference_tail(tail).run)
+            # References are hints: one with another start is left from a document that was replaced. The
+            # commit record is right, and the run has another reference with its valid start.
+            if run and reference_tail_of(run) == tail and self._matches(query, run_rows.head_of(run)):
+                yield run
+
+    def _days(self, query: WindowQuery, window: Window) -> Reads[Index]:
+        """Return the rows of all days that a part of the window touches."""
+        bounds = layout.index_range(query.direction, query.dataset, window)
+        return (yield from scan_index(bounds, failed=query.failed))
+
+    def _period_rows(self, query: WindowQuery) -> Reads[Index]:
+        """Return the rows of all periods that the window touches."""
+        bounds = periods.period_range(query.direction, query.dataset, query.window)
+        return (yield from scan_index(bounds, failed=query.failed))
 
     def _without_stale(
-        self, query: WindowQuery, days: Iterable[tuple[int, dict[str, _IndexRow]]], now_ms: int
-    ) -> Iterator[tuple[int, dict[str, _IndexRow]]]:
+        self, query: WindowQuery, days: Iterable[tuple[int, dict[str, IndexRow]]], now_ms: int
+    ) -> Iterator[tuple[int, dict[str, IndexRow]]]:
         """Yield the days without their index rows that are cached as stale; skip days without any other."""
         for day, rows in days:
             live = {
@@ -199,6 +256,20 @@ class WindowReader:
             heads = yield from self._matching_heads(query, tails[begin : begin + BATCH_ROWS_MAX])
             matches |= {head.checksum for head in heads.values()}
         return matches
+
+    def referenced_heads(
+        self, query: WindowQuery, tails: Iterable[bytes]
+    ) -> Reads[dict[bytes, CommittedHead]]:
+        """Return the committed heads of the matching runs among these, by reference tail in their order.
+
+        Without runs whose start is another one by now: these have another reference.
+        """
+        heads = yield from self._matching_heads(query, tails)
+        return {
+            tail: head
+            for tail, head in heads.items()
+            if layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run) == tail
+        }
 
     def _matching_heads(
         self, query: WindowQuery, tails: Iterable[bytes]
@@ -232,22 +303,25 @@ class WindowReader:
         return {keys[key]: row for key, row in rows.items()}
 
     def _newest_of_day(
-        self, query: WindowQuery, day: int, checksums: Iterable[str]
+        self, query: WindowQuery, day: int, checksums: Iterable[str], *, oldest: bool
     ) -> Reads[dict[str, bytes]]:
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
         page: _Page | None = _first_page(query, day)
         while wanted and page is not None:
             tails, page = yield from _read_page(query, page, wanted)
-            heads = yield from self._matching_heads(query, tails)
-            for tail, head in heads.items():
-                committed_tail = layout.reference_tail(head.start_ms, layout.parse_reference_tail(tail).run)
-                if committed_tail == tail and head.checksum in wanted:
-                    newest.setdefault(head.checksum, tail)
-            wanted -= newest.keys()
+            heads = yield from self.referenced_heads(query, tails)
+            in_order = reversed(heads.items()) if oldest else heads.items()
+            page_newest: dict[str, bytes] = {}
+            for tail, head in in_order:
+                if head.checksum in wanted:
+                    page_newest.setdefault(head.checksum, tail)
+            newest |= page_newest
+            # An older run may follow on a later page.
+            wanted -= set() if oldest else newest.keys()
         return newest
 
-    def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[_IndexRow], began_ms: int) -> None:
+    def _remember_stale(self, query: WindowQuery, day: int, rows: Iterable[IndexRow], began_ms: int) -> None:
         """Cache index rows as stale, for which no committed run of their day was found.
 
         Only rows of whole days that were put before the grace period; entries expire after it.
@@ -258,35 +332,8 @@ class WindowReader:
         if day < DAY_MAX and _restrict(query.window, day) == whole_day:
             # A commit may be between the index row and the commit record, but none takes the grace period.
             settled_ms = began_ms - self._grace_ms
-            stale = [index_row for index_row in rows if _stamp_ms(index_row) < settled_ms]
-            self._stale.add(query, stale, began_ms + self._grace_ms)
-
-
-class _StaleIndexCache:
-    """Index rows for which no run was found, with their timestamps: putting a row again makes it valid.
-
-    References of the day of a stale row are not read until its entry expires.
-    """
-
-    # Only references are skipped; sample runs are always read. Found by simulation: a writer that paused for
-    # an hour in a commit may still commit its run, and this run is then the sample run (decision 12).
-
-    def __init__(self) -> None:
-        self._entries: LRUCache[tuple[bytes, bool], tuple[int, int]] = LRUCache(STALE_ROWS_MAX)
-        self._lock = threading.Lock()
-
-    def contains(self, index_row: _IndexRow, *, failed: bool, now_ms: int) -> bool:
-        if not self._entries:
-            return False
-        # LRUCache reorders its entries when it is read, so reads need the lock, too.
-        with self._lock:
-            stamp_ms, until_ms = self._entries.get((index_row[0], failed), (-1, 0))
-        return now_ms < until_ms and stamp_ms == _stamp_ms(index_row)
-
-    def add(self, query: WindowQuery, rows: Iterable[_IndexRow], until_ms: int) -> None:
-        with self._lock:
-            for index_row in rows:
-                self._entries[index_row[0], query.failed] = _stamp_ms(index_row), until_ms
+            stale = [index_row for index_row in rows if latest_stamp_ms(index_row) < settled_ms]
+            self._stale.add(stale, failed=query.failed, until_ms=began_ms + self._grace_ms)
 
 
 def reference_tail_of(committed: CommittedRun) -> bytes:
@@ -311,29 +358,12 @@ def _with_aliases(query: WindowQuery, aliases: Mapping[Dataset, Sequence[Dataset
     return [query, *(replace(query, dataset=name) for name in aliases.get(query.dataset, ()))]
 
 
-def _stamp_ms(index_row: _IndexRow) -> int:
-    return max(cell.stamp_ms for cell in index_row[1].values())
-
-
-def _sample_tails(
-    rows: Iterable[_IndexRow], bounds: layout.Range, *, limit: int | None = None
-) -> list[bytes]:
+def _sample_tails(rows: Iterable[IndexRow], bounds: layout.Range, *, limit: int | None = None) -> list[bytes]:
     """Return the sample runs of index rows that start within the bounds, at most `limit` of them."""
     # Tails sort as their starts do, so evidence outside the window is left out without decoding it.
     newest, oldest = bounds
     tails = (cell.value for _, row in rows for cell in row.values())
     return list(islice((tail for tail in tails if newest <= tail < oldest), limit))
-
-
-def _by_day(
-    index: Mapping[str, Sequence[_IndexRow]], checksums: Iterable[str]
-) -> Iterator[tuple[int, dict[str, _IndexRow]]]:
-    """Yield days, newest first, each with the index rows of these contents by checksum."""
-    days: dict[int, dict[str, _IndexRow]] = {}
-    for checksum in checksums:
-        for index_row in index.get(checksum, ()):
-            days.setdefault(layout.index_day(index_row[0]), {})[checksum] = index_row
-    yield from sorted(days.items(), reverse=True)
 
 
 def _first_page(query: WindowQuery, day: int) -> _Page:
@@ -346,7 +376,7 @@ def _read_page(
     query: WindowQuery, page: _Page, wanted: Collection[str]
 ) -> Reads[tuple[list[bytes], _Page | None]]:
     """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
-    rows: list[_IndexRow] = yield Scan(page.start, page.stop, _reference_columns(wanted, query), page.limit)
+    rows: list[IndexRow] = yield Scan(page.start, page.stop, reference_columns(wanted, query), page.limit)
     prefix = layout.reference_prefix(query.direction, query.dataset)
     tails = [key[len(prefix) :] for key, _ in rows]
     if len(rows) < page.limit:
@@ -362,7 +392,7 @@ def _restrict(window: Window, day: int) -> Window:
     return Window(max(window.start_ms, day * DAY_MS), stop_ms)
 
 
-def _reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
+def reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
     """Return the columns of references to these contents, or their family for more than COLUMNS_MAX."""
     if len(checksums) > COLUMNS_MAX:
         return [layout.LIGHT]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from fll_hbase.errors import TooLarge
 from fll_hbase.model.run_events import IncomingEvent
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import ProgramId, RecordedRun
 from fll_hbase.store import run_rows
 from fll_hbase.store.run_rows import CommittedRun
 
@@ -125,10 +125,12 @@ def _rounds(inputs: Sequence[RunInput]) -> list[dict[str, list[int]]]:
 
 def _document_sequences(inputs: Sequence[RunInput]) -> Mapping[int, DocumentSequence]:
     """Return the sequence of each document, by position, where its run has several documents in the call."""
-    documents: dict[str, list[tuple[int, RecordedRun]]] = {}
+    documents: dict[tuple[str, ProgramId | None], list[tuple[int, RecordedRun]]] = {}
     for position, run_input in enumerate(inputs):
         if isinstance(run_input, RecordedRun):
-            documents.setdefault(run_input.run.run, []).append((position, run_input))
+            # Documents of another program are refused, so a row has none of them between its own.
+            program = None if run_input.replaces_others else run_input.run.program_id
+            documents.setdefault((run_input.run.run, program), []).append((position, run_input))
     sequences: dict[int, DocumentSequence] = {}
     for numbered in documents.values():
         if len(numbered) > 1:

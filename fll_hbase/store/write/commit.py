@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, TooLarge
+from fll_hbase.errors import CorruptRow, LineageError, RunIdConflict, StoreUnavailable, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.content_rows import EncodedContent
 from fll_hbase.store.endpoints import ContentEndpoints, read_endpoints
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.batching import (
     RUNS_PER_PASS_MAX,
     RunBatch,
@@ -34,6 +35,7 @@ from fll_hbase.store.write.pending_run import (
     pending_run,
     recommit_of,
 )
+from fll_hbase.store.write.period_index import PeriodIndexWriter
 from fll_hbase.tables import Batch, Put, Row, Sync, Table
 from fll_hbase.threads import map_in_threads
 
@@ -56,6 +58,7 @@ class RunCommitter:
         # period, within which garbage collection deletes nothing.
         self._pass_max_ms = grace_ms // 2
         self._refresher = ContentRefresher(table, lifetime_ms=grace_ms // 2)
+        self._periods = PeriodIndexWriter(table, lifetime_ms=grace_ms // 2)
 
     def record(self, inputs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record runs and events in order; return one result or error for each.
@@ -79,6 +82,7 @@ class RunCommitter:
         Returns the errors of runs where that is impossible. Raises StoreUnavailable.
         """
         rejections: Rejections = {}
+        self._periods.forget()
         # A pass computes one commit record for each run, so no run may be in it twice.
         runs = sorted(set(runs))
         for start in range(0, len(runs), RUNS_PER_PASS_MAX):
@@ -102,7 +106,9 @@ class RunCommitter:
         results: dict[int, CommitResult | LineageError] = {}
         for batch in batches:
             rejection = rejections.get(batch.run)
-            answers = [rejection] * len(batch.inputs) if rejection else pending[batch.run].results()
+            answers: Sequence[CommitResult | LineageError] = (
+                [rejection] * len(batch.inputs) if rejection else pending[batch.run].results()
+            )
             results |= zip(batch.positions, answers, strict=True)
         return results
 
@@ -113,6 +119,9 @@ class RunCommitter:
         """
         pending = self._read_current_state(runs, rejections)
         for _ in range(PASSES_MAX):
+            # A document of a run id of another program costs the read of step 1 and nothing else.
+            if not pending:
+                return
             # Before step 2 reads ages, and not again until the next pass: the grace period limits the sum of
             # an age at the beginning and the duration of the pass.
             began_ms = self._clock()
@@ -127,10 +136,12 @@ class RunCommitter:
                 pending = self._commit(pending, began_ms, rejections)
             except _DeadlineExceeded:
                 # Start over at step 2, not 1: cells that are not in the row yet are still in `run.cells`, and
-                # step 4 reads the row again anyway.
-                continue
-            if not pending:
-                return
+                # step 4 reads the row again anyway. Those that were in the row are put again: uncommitted,
+                # they may be older than the grace period by now, and be deleted at any time.
+                for run in pending:
+                    run.put_again()
+        if not pending:
+            return
         raise StoreUnavailable(
             f"run {pending[0].run!r} is written by other processes all the time; try again"
         )
@@ -138,13 +149,13 @@ class RunCommitter:
     def _read_current_state(self, runs: Sequence[PendingRun], rejections: Rejections) -> list[PendingRun]:
         """Step 1: read the run rows and set `cells` of each run to those that its row does not have yet.
 
-        Adds a rejection for a run whose row cannot be read or whose input is too large. Returns the runs
-        without a rejection, in their order.
+        Adds a rejection for a run whose row cannot be read, whose input is too large, or that is of another
+        program. Returns the runs without a rejection, in their order.
         """
         for run, row in self._run_rows(runs):
             try:
                 run.load(row, self._events)
-            except (TooLarge, CorruptRow) as error:
+            except (TooLarge, CorruptRow, RunIdConflict) as error:
                 rejections[run.run] = error
         return [run for run in runs if run.run not in rejections]
 
@@ -196,18 +207,23 @@ class RunCommitter:
         pending = [run for run in pending if run.run not in rejections]
         endpoints = self._endpoints(pending)
         ready, again = _split_by_content(pending, endpoints, rejections)
+        committed = [run.committed for run in ready if run.committed]
+        in_period = self._periods.runs_to_put(committed, began_ms)
+        if in_period:
+            self._periods.mark_new_table()
         # Step 5. Index rows before references: a reader that finds no index row of a content does not search
         # its references. References before commit records: a committed run can always be found.
         batches: list[Batch] = [
             run_rows.last_put_per_cell(_catalogue_puts(contents)),
             [put for content in contents for put in content.data],
-            list(_index_puts(ready, endpoints)),
+            [*_index_puts(committed, endpoints), *_period_puts(in_period, endpoints)],
             list(_reference_puts(ready, endpoints)),
             [run_rows.commit_put(run.key, run.commit_count, run.commit_value) for run in ready],
         ]
         # With the default Sync.NOW: the runs are durable before they are acknowledged.
         self._table.write(self._until_deadline(batches, began_ms))
         self._refresher.note_put((content.endpoints.checksum for content in contents), began_ms)
+        self._periods.note_put(in_period, began_ms)
         # Step 6 of the runs that are committed; the others start over in any case.
         return again + self._changed_meanwhile(ready, began_ms)
 
@@ -264,6 +280,7 @@ class RunCommitter:
         missing = {checksum for key, checksum in content_keys.items() if key not in rows}
         for checksum in missing:
             self._refresher.forget(checksum)
+            self._periods.forget()
         # Checked once more, since the last batch of step 5 itself may have taken too long (decision 15).
         late = self._late(began_ms)
         return [
@@ -335,20 +352,29 @@ def _split_by_content(
     return ready, again
 
 
-def _index_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
-    """Yield the index rows of the committed runs, one put for each row."""
+def _index_puts(
+    committed: Iterable[CommittedRun], endpoints: Mapping[str, ContentEndpoints]
+) -> Iterator[Put]:
+    """Yield the rows of the day index of the committed runs, one put for each row."""
     # Always, even if they are stored: a reader may have cached a row as stale, which only a newer timestamp
     # revokes, and garbage collection spares what was put within the grace period.
-    committed = (run.committed for run in ready if run.committed)
     for run in run_rows.one_run_per_index_row(committed):
         yield from run_rows.index_puts(run, endpoints[run.checksum])
 
 
+def _period_puts(
+    committed: Iterable[CommittedRun], endpoints: Mapping[str, ContentEndpoints]
+) -> Iterator[Put]:
+    return (put for run in committed for put in run_rows.period_puts(run, endpoints[run.checksum]))
+
+
 def _reference_puts(ready: Iterable[PendingRun], endpoints: Mapping[str, ContentEndpoints]) -> Iterator[Put]:
+    """Yield the references of the committed runs, and their rows in the run index."""
     for run in ready:
         if run.committed:
             endpoints_of_run = endpoints[run.committed.checksum]
             yield from run_rows.reference_puts(run.committed, endpoints_of_run, program=run.program)
+            yield run_rows.run_index_put(run.committed)
 
 
 def _catalogue_puts(contents: Iterable[EncodedContent]) -> Iterator[Put]:

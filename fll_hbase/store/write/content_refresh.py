@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-
-from cachetools import LRUCache
 
 from fll_hbase.errors import ChecksumConflict, LineageError, TooLarge
 from fll_hbase.keys import layout
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.store import content_rows
 from fll_hbase.store.content_rows import EncodedContent
+from fll_hbase.store.write.freshness import FreshnessCache
 from fll_hbase.store.write.pending_run import PendingRun, Rejections
 from fll_hbase.tables import Table
-
-CACHED_NAMES_MAX = 100_000
 
 
 class ContentRefresher:
@@ -28,7 +24,7 @@ class ContentRefresher:
     def __init__(self, table: Table, *, lifetime_ms: int) -> None:
         self._table = table
         self._lifetime_ms = lifetime_ms
-        self._cache = _FreshnessCache()
+        self._cache: FreshnessCache[str] = FreshnessCache()
 
     def contents_to_put(
         self, infos: Mapping[str, FieldLineageInfo | None], now_ms: int, rejections: Rejections
@@ -112,23 +108,3 @@ class ContentRefresher:
         # From the timestamp of the cell: counted from the time of this read it would be trusted too long.
         self._cache.add(name, stamp_ms + self._lifetime_ms)
         return self._cache.is_fresh(name, now_ms)
-
-
-class _FreshnessCache:
-    """Names of stored contents and event bodies, and until when they can be relied on."""
-
-    def __init__(self) -> None:
-        self._until_ms: LRUCache[str, int] = LRUCache(CACHED_NAMES_MAX)
-        self._lock = threading.Lock()
-
-    def is_fresh(self, name: str, now_ms: int) -> bool:
-        with self._lock:
-            return now_ms < self._until_ms.get(name, now_ms)
-
-    def add(self, name: str, until_ms: int) -> None:
-        with self._lock:
-            self._until_ms[name] = until_ms
-
-    def remove(self, name: str) -> None:
-        with self._lock:
-            self._until_ms.pop(name, None)

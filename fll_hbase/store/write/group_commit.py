@@ -24,14 +24,16 @@ STUCK_SECONDS = 2.0
 
 @dataclass(slots=True)
 class _CommitRequest:
-    """One run to commit, and its result once `done` is set."""
+    """One run to commit, and once `done` is set its result and the thread that committed it."""
 
     run: RunInput
     result: CommitResult | BaseException | None = None
+    thread_id: int | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def finish(self, result: CommitResult | BaseException) -> None:
         self.result = result
+        self.thread_id = threading.get_ident()
         self.done.set()
 
 
@@ -51,14 +53,16 @@ class GroupCommit:
         DeadlineExceeded at the deadline of the request, whether or not a commit has begun.
         """
         while True:
+            request = _CommitRequest(run)
             try:
-                return self._record_once(run)
+                return self._commit(request)
             except DeadlineExceeded:
-                # That of the thread that committed it may be over earlier: then once more with the own one.
+                # The time of the thread that committed it may be over earlier: then once more with the own.
                 deadline.check()
+                if request.thread_id in (None, threading.get_ident()):
+                    raise
 
-    def _record_once(self, run: RunInput) -> CommitResult:
-        request = _CommitRequest(run)
+    def _commit(self, request: _CommitRequest) -> CommitResult:
         with self._queue_lock:
             self._queue.append(request)
         # A turn commits the head of the queue, which may not include this request: then it takes another.

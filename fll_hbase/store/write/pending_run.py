@@ -17,6 +17,7 @@ from fll_hbase.store import run_rows
 from fll_hbase.store.endpoints import ContentEndpoints
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import DocumentSequence, RunBatch
 from fll_hbase.tables import Put, Row
 
@@ -64,7 +65,7 @@ class PendingRun(ABC):
     def load(self, row: Row, events: EventMerger) -> None:
         """Step 1: set `cells` to what the current run row lacks of the input, none for a resend.
 
-        Raises TooLarge or CorruptRow.
+        Raises TooLarge, CorruptRow, or RunIdConflict for a run of another program.
         """
 
     def compute_commit(self, row: Row, events: EventMerger) -> None:
@@ -87,6 +88,11 @@ class PendingRun(ABC):
         self.input_count = run_rows.input_count(row)
         self.commit_count = run_rows.commit_count(row, self.commit_value)
 
+    def put_again(self) -> None:
+        """Add input that the row had to `cells`: a pass took so long that it may be deleted by now."""
+        if not self.cells:
+            self.append_again()
+
     @abstractmethod
     def append_again(self) -> None:
         """Add the own input to `cells` once more, after a latest document whose content was deleted.
@@ -95,23 +101,32 @@ class PendingRun(ABC):
         """
 
     @abstractmethod
-    def results(self) -> list[CommitResult]:
-        """Return one result for each input, in their order."""
+    def results(self) -> Sequence[CommitResult | LineageError]:
+        """Return one result or error for each input, in their order."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PendingDocument(PendingRun):
-    """One document that describes a whole run."""
+    """One document that describes a whole run.
+
+    Unless `replaces_others`, it replaces only a run of its own program. `overtaken_by` is the document of
+    another program that committed the run between steps 1 and 4.
+    """
 
     document: CommittedRun
     value: bytes
     sequence: DocumentSequence
+    replaces_others: bool = False
     number: int = 1
     resent: bool = False
+    overtaken_by: bytes | None = None
 
     def load(self, row: Row, events: EventMerger) -> None:
         """Set `cells` to the document with the number after the latest; none if the last ones are resent."""
         self.previous_value = run_rows.commit_value(row)
+        # Before any cell is put. The usual resend equals the commit record, which then needs no decoding.
+        if not self.replaces_others and self.previous_value not in (None, self.value):
+            run_owner.require_owner(self.document.run, self.previous_value)
         latest = run_rows.latest_document(row)
         self.number = latest.number + 1 if latest else 1
         stored = latest is not None and self.sequence.is_suffix_of(run_rows.document_values(row))
@@ -126,6 +141,9 @@ class PendingDocument(PendingRun):
         # Usually the latest document is the one just written, and need not be decoded.
         if latest is None or latest.value != self.value:
             PendingRun.compute_commit(self, row, events)
+        elif (overtaken_by := self._commit_of_another_program(row)) is not None:
+            # Without a state to commit the pass starts over, with the cell of `append_again`.
+            self.overtaken_by, self.committed = overtaken_by, None
         else:
             self.committed, self.commit_value = self.document, self.value
             self.program = run_rows.encode_program(self.document.run)
@@ -134,12 +152,25 @@ class PendingDocument(PendingRun):
         self.number = latest.number if latest else self.number
 
     def append_again(self) -> None:
-        """Add the document to `cells` once more, with the next number."""
+        """Add the document, or the one that overtook it, to `cells` once more, with the next number."""
         self.number += 1
-        self.cells = [run_rows.document_put(self.key, self.number, self.value)]
+        value = self.value if self.overtaken_by is None else self.overtaken_by
+        self.cells = [run_rows.document_put(self.key, self.number, value)]
 
-    def results(self) -> list[CommitResult]:
-        """Return the one result."""
+    def _commit_of_another_program(self, row: Row) -> bytes | None:
+        """Return the document of another program that was committed since step 1; None without any."""
+        value = run_rows.commit_value(row)
+        if self.replaces_others or value in (self.value, self.previous_value):
+            return None
+        owner = run_owner.owner_of(self.run, value)
+        return None if owner in (None, self.document.run.program_id) else value
+
+    def results(self) -> list[CommitResult | LineageError]:
+        """Return the one result, RunIdConflict if the run that counts is that of another program."""
+        committed = self.committed or self.document
+        owner = committed.run.program_id
+        if owner != self.document.run.program_id and not self.replaces_others:
+            return [run_owner.conflict(self.run, owner)]
         previous = self.previous_value
         replaced = not self.resent and previous is not None and previous != self.value
         return [CommitResult(self.document.checksum, self.run, not self.resent, replaced)]
@@ -188,6 +219,10 @@ class PendingEvents(PendingRun):
         self.committed, self.derived_info = events.merge(self.run, stored, self.bodies)
         self.commit_value = run_rows.encode_head(run_rows.head_of(self.committed))
         self._count(row)
+
+    def put_again(self) -> None:
+        """Add all events to `cells`, also those that the row had; equal events have equal cells."""
+        self.cells = list({put.column: put for put in map(self._put, self.incoming)}.values())
 
     def append_again(self) -> None:
         """Change nothing: a merge ignores the order of arrival, so the next pass merges the row again."""
@@ -249,6 +284,7 @@ def _pending_document(recorded: RecordedRun, sequence: DocumentSequence | None) 
         document=document,
         value=value,
         sequence=sequence or DocumentSequence((value,), 0),
+        replaces_others=recorded.replaces_others,
     )
 
 
@@ -261,9 +297,11 @@ def _pending_events(incoming: Sequence[IncomingEvent]) -> PendingEvents:
 
 
 def _check_size(info: FieldLineageInfo, committed: CommittedRun) -> bytes:
-    """Return the encoded run. Raises TooLarge if it, or the longest reference key, cannot be stored."""
-    # References are put in step 5, after the run row's cell: a key that is too long has to fail before that.
+    """Return the encoded run. Raises TooLarge if it, or one of its keys, cannot be stored."""
+    # References and the row of the run index are put in step 5, after the run row's cell: a key that is too
+    # long has to fail before that.
     endpoints = ContentEndpoints(info.checksum, info.sources, info.destinations)
     tail = layout.reference_tail(committed.run.start_ms, committed.run.run)
-    check_key_length(b" " * run_rows.longest_prefix_bytes(endpoints) + tail)
+    prefixes = run_rows.longest_prefix_bytes(endpoints), len(layout.run_index_prefix(committed.run.namespace))
+    check_key_length(b" " * max(prefixes) + tail)
     return run_rows.encode_run(committed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from fll_hbase.errors import CorruptRow, InputError
+from fll_hbase.errors import CorruptRow, InputError, TooLarge
 from fll_hbase.keys import layout, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.keys.columns import is_known
@@ -16,6 +16,7 @@ from fll_hbase.store.content_rows import EncodedContent
 from fll_hbase.store.field_map_codec import FORM_1, decode_field_map
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
+from fll_hbase.store.maintenance.liveness import catalogue_keys
 from fll_hbase.tables import Cell, Row
 
 
@@ -30,6 +31,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
     """
     checksum = ranges.checksum_of(key)
     facts.present.append(key)
+    facts.allowed += _named_datasets(key, row)
     unknown = [column for column in row if not is_known(key, column)]
     facts.findings += unknown_columns(key, unknown)
     # The checksum covers the operations alone; every other cell is derived from them and compared below.
@@ -49,6 +51,7 @@ def collect(key: bytes, row: Row, facts: RowFacts) -> None:
         detail = f"{len(wrong)} cells, such as {wrong[0].decode(errors='backslashreplace')}"
         facts.findings.append(Finding(Kind.WRONG_CELLS, key, detail, Repair(key)))
     facts.expected += [cell_text(*put) for put in content.catalogue]
+    facts.allowed += {put.row for put in content.catalogue}
 
 
 def rebuild_content(checksum: str, row: Row) -> EncodedContent:
@@ -71,8 +74,17 @@ def rebuild_content(checksum: str, row: Row) -> EncodedContent:
         return content_rows.encode_content(
             lineage.build_lineage_lenient([content_rows.decode_operation(cell) for cell in cells.values()])
         )
-    except InputError as error:
+    except (InputError, TooLarge) as error:
         raise CorruptRow(f"its operations are not valid lineage: {error}") from error
+
+
+def _named_datasets(key: bytes, row: Row) -> Iterable[bytes]:
+    """Return the catalogue rows of the datasets that a content row names, none if it cannot be read."""
+    # Also of a content with a fault: its datasets are not strays because of that.
+    try:
+        return catalogue_keys(key, row)
+    except CorruptRow:
+        return ()
 
 
 def _differing_columns(wanted: Mapping[bytes, bytes], stored: Mapping[bytes, bytes]) -> set[bytes]:

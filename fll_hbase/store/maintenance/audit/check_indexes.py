@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, ranges
+from fll_hbase.keys import layout, periods, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_columns
+from fll_hbase.store.maintenance.liveness import needed_cell
 from fll_hbase.tables import Cell, Row
 
 
@@ -23,12 +26,36 @@ def collect_reference(key: bytes, row: Row, facts: RowFacts) -> None:
 def collect_index(key: bytes, row: Row, facts: RowFacts) -> None:
     """Add the facts of an index row. Raises CorruptRow if its run cannot be read or is of another day."""
     day = layout.index_day(key)
+    for column, sample_day in _sample_days(key, row, facts):
+        if sample_day != day:
+            raise CorruptRow(f"{column.decode()} is a run of another day: {row[column].value!r}")
+
+
+def collect_period_index(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a row of the period index. Raises CorruptRow as `collect_index` does."""
+    period = periods.index_period(key)
+    for column, sample_day in _sample_days(key, row, facts):
+        if periods.period_of(sample_day) != period:
+            raise CorruptRow(f"{column.decode()} is a run of another period: {row[column].value!r}")
+
+
+def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Check a row about the table as a whole. Raises CorruptRow for another one, or a value in it."""
+    if key != periods.COMPLETE_ROW:
+        raise CorruptRow("is not the key of a property of the table")
     for column, cell in known_cells(key, row, facts).items():
-        sample = layout.parse_reference_tail(cell.value)
-        if day_of(sample.start_ms) != day:
-            raise CorruptRow(f"{column.decode()} is a run of another day: {cell.value!r}")
-        # Without the value: the evidence, the run that it names, may be any of the day with that content.
-        facts.present.append(cell_text(key, column))
+        if cell.value:
+            raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
+
+
+def collect_run_index(key: bytes, row: Row, facts: RowFacts) -> None:
+    """Add the facts of a row of the run index. The key is not validated, as above."""
+    # As garbage collection, by run and start: cells of programs that the run had before stay as long as it.
+    facts.present.append(needed_cell(key, b"").row)
+    for column, cell in known_cells(key, row, facts).items():
+        text = cell_text(key, column, cell.value)
+        facts.present.append(text)
+        facts.allowed.append(text)
 
 
 def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -41,8 +68,10 @@ def collect_dataset(key: bytes, row: Row, facts: RowFacts) -> None:
             facts.findings.append(Finding(Kind.ALTERED, key, column.decode()))
         text = cell_text(key, column, cell.value)
         facts.present.append(text)
-        # Metadata recorded without a run puts the same cells: a cell that no content needs is not a finding.
+        # Fields of contents that were deleted stay as long as the dataset: no finding. Neither is metadata.
         facts.allowed.append(text)
+    if _is_of_runs(row):
+        facts.present.append(key)
 
 
 def collect_aliases(key: bytes, row: Row, facts: RowFacts) -> None:
@@ -83,6 +112,21 @@ def known_cells(key: bytes, row: Row, facts: RowFacts) -> Row:
         return row
     facts.findings += unknown_columns(key, unknown)
     return {column: cell for column, cell in row.items() if column not in unknown}
+
+
+def _sample_days(key: bytes, row: Row, facts: RowFacts) -> Iterator[tuple[bytes, int]]:
+    """Yield the columns of an index row with the days of the runs that they name. Raises CorruptRow."""
+    for column, cell in known_cells(key, row, facts).items():
+        yield column, day_of(layout.parse_reference_tail(cell.value).start_ms)
+        # Without the value: the evidence, the run that it names, may be any with that day and content.
+        facts.present.append(cell_text(key, column))
+
+
+def _is_of_runs(row: Row) -> bool:
+    """Return whether only runs put a catalogue row, so that a content names its dataset."""
+    # Metadata that is recorded without a run declares fields, or has none at all.
+    is_declared = any(column.startswith(layout.DECLARED) for column in row)
+    return not is_declared and any(column.startswith((layout.WRITTEN, layout.READ)) for column in row)
 
 
 def _has_digest(column: bytes) -> bool:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, ranges
+from fll_hbase.keys import layout, periods, ranges
 from fll_hbase.keys.codec import SEPARATOR, day_of, inverted_day, inverted_start
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model.checksum import digest
-from fll_hbase.model.runs import State
+from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import DAY_MS
 from fll_hbase.store import run_rows
 from fll_hbase.store.endpoints import EndpointKeys
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair, unknown_columns
+from fll_hbase.store.maintenance.liveness import run_index_cell
 from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.tables import Row
 
@@ -37,13 +38,27 @@ Endpoints: TypeAlias = Mapping[bytes, Sequence[EndpointKeys]]
 """Endpoints by content row, without contents that are missing or unreadable."""
 
 
+class ProgramFacts(NamedTuple):
+    """The parts of a run's rows that name its program: the value of its references, and its run index.
+
+    `index_prefix` is that of the keys in the run index, empty if the program is not known.
+    """
+
+    reference: bytes
+    index_prefix: bytes
+    index_column: bytes
+
+
+_UNKNOWN_PROGRAM = ProgramFacts(b"", b"", b"")
+
+
 class RunIndexFacts(NamedTuple):
-    """The parts of a run's references and index rows; `program` is the value of the references."""
+    """The parts of a run's references and index rows."""
 
     checksum: bytes
     start_ms: int
     failed: bool
-    program: bytes
+    program: ProgramFacts
 
 
 class RunColumns(NamedTuple):
@@ -66,8 +81,19 @@ class RunRowChecker:
     def __init__(self, events: EventMerger, *, once: bool) -> None:
         self._events = events
         self._once = once
-        self._programs: LRUCache[bytes, bytes] = LRUCache(CACHED_MAX)
+        self._programs: LRUCache[bytes, ProgramFacts] = LRUCache(CACHED_MAX)
         self._reported: set[tuple[bytes, int, bool]] = set()
+
+    def load_event_bodies(self, page: Iterable[tuple[bytes, Row]]) -> None:
+        """Cache the bodies of all events of the run rows of a page, read in one call."""
+        digests: list[str] = []
+        for key, row in page:
+            if key.startswith(layout.RUNS):
+                values = (cell.value for column, cell in row.items() if column.startswith(layout.EVENT))
+                digests += (
+                    field.decode(errors="replace") for value in values for field in value.split(b"|")[1:]
+                )
+        self._events.load_bodies(digests)
 
     def collect(self, key: bytes, row: Row, endpoints: Endpoints, facts: RowFacts) -> None:
         """Add the facts of a run row to `facts`: the cells it needs or may have, and its own findings.
@@ -93,7 +119,7 @@ class RunRowChecker:
         # one that no other run needs is reported.
         sound = not altered and all(fault.kind is Kind.UNFINISHED for fault in faults)
         needed = facts.expected if sound else facts.allowed
-        index_facts = self._decode_commit(key, value)
+        index_facts = self._decode_commit(key, row, value)
         needed += self._contents(key, row, columns, index_facts)
         facts.expected += _event_bodies(row, columns)
         if index_facts is not None:
@@ -121,13 +147,13 @@ class RunRowChecker:
             return None
         return RunIndexFacts(fields[0], int(fields[1]), _FAILED[fields[2]], program)
 
-    def _decode_commit(self, key: bytes, value: bytes | None) -> RunIndexFacts | None:
+    def _decode_commit(self, key: bytes, row: Row, value: bytes | None) -> RunIndexFacts | None:
         """Return the facts of the run row `key` with that commit value; None without one or if unreadable."""
         if value is None:
             return None
         # A commit record that cannot be read differs from the inputs, which is a finding already.
         try:
-            head, program = run_rows.decode_head(value), self._program(key, value)
+            head, program = run_rows.decode_head(value), self._program(key, row, value)
         except CorruptRow:
             return None
         return RunIndexFacts(head.checksum.encode(), head.start_ms, head.state.failed, program)
@@ -143,7 +169,7 @@ class RunRowChecker:
         contents = {layout.CONTENTS + index_facts.checksum} if index_facts else set()
         if columns.documents:
             latest = row[columns.documents[-1]].value
-            self._program(key, latest)  # raises CorruptRow
+            self._program(key, row, latest)  # raises CorruptRow
             contents.add(layout.content_row(run_rows.decode_head(latest).checksum))
         yield from contents
 
@@ -155,23 +181,31 @@ class RunRowChecker:
         needed: list[bytes],
         allowed: list[bytes],
     ) -> None:
-        """Add the references and index rows of a run to `needed`, those before a horizon to `allowed`."""
+        """Add the references and index rows of a run to `needed`, those before a horizon to `allowed`.
+
+        In the run index the cell of its program is needed, and those of other programs are allowed.
+        """
         # A dataset with an earlier cut-off than others loses its references to the run in a purge: `d:h`.
         checksum, start_ms, failed, program = index_facts
         endpoint_keys = endpoints.get(layout.CONTENTS + checksum, ())
         column = layout.FAILED_REFERENCE if failed else layout.REFERENCE
-        tail = b"%b|%b\n%b%b\n%b" % (inverted_start(start_ms), run, column, checksum, program)
+        tail = b"%b|%b\n%b%b\n%b" % (inverted_start(start_ms), run, column, checksum, program.reference)
         for endpoint in endpoint_keys:
             (needed if start_ms >= endpoint.horizon_ms else allowed).append(endpoint.references + tail)
+        tail = layout.escaped_run_index_tail(start_ms, run)
+        allowed.append(run_index_cell(tail).row)
+        if program.index_prefix:
+            needed.append(cell_text(program.index_prefix + tail, program.index_column))
         day = day_of(start_ms)
         shared = checksum, day, failed
         if shared not in self._reported or needed is allowed:
-            column = layout.FAILED_SAMPLE_RUN if failed else layout.SAMPLE_RUN
+            column = run_rows.sample_column(failed=failed)
             tail = cell_text(b"%b|%b" % (inverted_day(day), checksum), column)
+            period = periods.inverted_period(periods.period_of(day))
+            period_tail = cell_text(b"%b|%b" % (period, checksum), column)
             for endpoint in endpoint_keys:
-                (needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed).append(
-                    endpoint.index + tail
-                )
+                texts = needed if (day + 1) * DAY_MS > endpoint.horizon_ms else allowed
+                texts += (endpoint.index + tail, endpoint.periods + period_tail)
             if self._once and needed is not allowed:
                 self._note_reported(shared)
 
@@ -181,20 +215,34 @@ class RunRowChecker:
             self._reported.clear()
         self._reported.add(shared)
 
-    def _program(self, key: bytes, value: bytes) -> bytes:
-        """Return the value of the references of a run: its program, encoded.
+    def _program(self, key: bytes, row: Row, value: bytes) -> ProgramFacts:
+        """Return what the rows of a run say of its program.
 
-        `key` is the run row, `value` that of a commit record or document in it. b"" for the commit record of
-        a run recorded by events, which names no program. Raises CorruptRow if `value` cannot be read.
+        `key` is the run row, `value` that of a commit record or document in it. Raises CorruptRow if `value`
+        cannot be read.
         """
         if run_rows.is_head_only(value):
-            return b""
+            return self._program_of_events(key, row)
         fields = value.split(SEPARATOR, 3)[-1]
         program = self._programs.get(fields)
         if program is None:
             committed = run_rows.decode_run(ranges.run_of(key), value)
-            program = self._programs[fields] = run_rows.encode_program(committed.run)
+            reference = run_rows.encode_program(committed.run)
+            program = self._programs[fields] = _program_facts(committed.run, reference)
         return program
+
+    def _program_of_events(self, key: bytes, row: Row) -> ProgramFacts:
+        """Return the program that the events of a run name; unknown without events or their bodies."""
+        events = run_rows.decode_events(row)
+        if not events:
+            return _UNKNOWN_PROGRAM
+        try:
+            merged = self._events.merge(ranges.run_of(key), events, {})
+        except CorruptRow:
+            # Missing and faulty event bodies have findings of their own.
+            return _UNKNOWN_PROGRAM
+        # References of runs recorded by events name no program.
+        return _program_facts(merged.committed.run, b"")
 
     def _faults(self, key: bytes, row: Row, columns: RunColumns, value: bytes | None) -> Iterator[Finding]:
         """Yield what is wrong with the commit record of a run row, at most one finding.
@@ -233,6 +281,12 @@ class RunRowChecker:
         except CorruptRow:
             # Missing and faulty event bodies have findings of their own.
             return True
+
+
+def _program_facts(run: ProgramRun, reference: bytes) -> ProgramFacts:
+    return ProgramFacts(
+        reference, layout.run_index_prefix(run.namespace), layout.run_index_column(run.program)
+    )
 
 
 def _columns_by_kind(key: bytes, row: Row) -> RunColumns:

@@ -22,6 +22,8 @@ class Kind(Enum):
     MISSING_PART = "missing event body"
     MISSING_REFERENCE = "missing reference"
     MISSING_INDEX = "missing index"
+    MISSING_PERIOD_INDEX = "missing in the period index"
+    MISSING_RUN_INDEX = "missing in the run index"
     MISSING_CATALOGUE = "missing in the catalogue"
     MISSING_ALIAS = "one-sided alias"
     UNKNOWN_COLUMN = "unknown column"
@@ -32,7 +34,9 @@ class Kind(Enum):
     REFERENCE_WITHOUT_CONTENT = "reference without content"
     REFERENCE_STALE = "stale reference"
     INDEX_WITHOUT_RUN = "index without run"
+    RUN_INDEX_WITHOUT_RUN = "run index without run"
     CONTENT_WITHOUT_RUN = "content without run"
+    DATASET_WITHOUT_CONTENT = "dataset without content"
     PART_WITHOUT_EVENT = "event body without event"
 
     @property
@@ -53,7 +57,9 @@ _NOTES = frozenset(
         Kind.REFERENCE_WITHOUT_CONTENT,
         Kind.REFERENCE_STALE,
         Kind.INDEX_WITHOUT_RUN,
+        Kind.RUN_INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
+        Kind.DATASET_WITHOUT_CONTENT,
         Kind.PART_WITHOUT_EVENT,
     }
 )

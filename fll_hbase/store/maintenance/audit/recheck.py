@@ -7,17 +7,19 @@ A text is a row key or a cell as `expectations` encodes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, ranges
+from fll_hbase.keys import layout, periods, ranges
 from fll_hbase.keys.codec import unescape
 from fll_hbase.model.window import Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.maintenance.audit.expectations import (
+    EXPECTED,
+    FAULT,
+    PRESENT,
     RowFacts,
     cell_text,
     column_of,
@@ -34,19 +36,34 @@ _MISSING = {
     layout.EVENT_BODIES: Kind.MISSING_PART,
     **dict.fromkeys(layout.REFERENCES, Kind.MISSING_REFERENCE),
     layout.INDEX: Kind.MISSING_INDEX,
+    layout.PERIOD_INDEX: Kind.MISSING_PERIOD_INDEX,
+    layout.RUN_INDEX: Kind.MISSING_RUN_INDEX,
     layout.DATASETS: Kind.MISSING_CATALOGUE,
     layout.ALIASES: Kind.MISSING_ALIAS,
+    layout.TAG_INDEX: Kind.MISSING_INDEX,
 }
+_UNNEEDED = {
+    layout.CONTENTS: Kind.CONTENT_WITHOUT_RUN,
+    layout.EVENT_BODIES: Kind.PART_WITHOUT_EVENT,
+    layout.DATASETS: Kind.DATASET_WITHOUT_CONTENT,
+}
+_SAMPLE_INDEXES = layout.INDEX, layout.PERIOD_INDEX
 _PROGRAM_FIELDS = 4
 _NO_FACTS = RowFacts()
 
+REPORTED_MAX = 100_000
+"""Reports that are remembered, to report a text that many rows need once; beyond it, rarely more often."""
 
-class Mismatches(NamedTuple):
-    """Hashes of texts that are expected but not present, of texts that no row needs, and of findings."""
 
-    missing: AbstractSet[int]
-    left: AbstractSet[int]
-    faults: AbstractSet[int]
+class HashedFinding(NamedTuple):
+    """A finding, the hash of its text, and what is wrong with that text: EXPECTED, PRESENT or FAULT.
+
+    A text that is EXPECTED is missing, one that is PRESENT is not needed, a FAULT is a finding itself.
+    """
+
+    number: int
+    mismatch: int
+    finding: Finding
 
 
 @dataclass(slots=True)
@@ -63,16 +80,20 @@ class _Suspects:
 
 
 class Rechecker:
-    """Finds the rows of mismatching hashes, reads them again and yields findings. For one thread."""
+    """Finds the rows of mismatching hashes, reads them again and yields findings. For one thread.
 
-    def __init__(self, table: Table, mismatches: Mismatches) -> None:
+    `suspected` contains the hashes of all mismatches. It may contain others: callers ignore the findings
+    whose hash and mismatch are not among theirs.
+    """
+
+    def __init__(self, table: Table, suspected: Container[int]) -> None:
         self._table = table
-        self._mismatches = mismatches
+        self._suspected = suspected
         self._collector = FactCollector(table)
         self._reported: set[tuple[int, bool]] = set()
 
-    def findings(self, page: Sequence[KeyedRow]) -> Iterator[tuple[int, Finding]]:
-        """Yield each confirmed finding of a page with the hash of its text; nothing if all rows agree.
+    def findings(self, page: Sequence[KeyedRow]) -> Iterator[HashedFinding]:
+        """Yield each confirmed finding of a page; nothing if all rows agree.
 
         A text that rows of several pages need may be reported by each worker that reads one of them.
         """
@@ -90,39 +111,39 @@ class Rechecker:
         for key, text in suspects.missing:
             still_needed = text in current.get(key, _NO_FACTS).expected
             if still_needed and text not in needed_facts.get(row_of(text), _NO_FACTS).present:
-                yield from self._report_once(text, _missing(key, text, rows[key], needed))
+                yield from self._report_once(text, EXPECTED, _missing(key, text, rows[key], needed))
         for fault in suspects.faults:
             if any(finding.kind is fault.kind for finding in current.get(fault.row, _NO_FACTS).findings):
-                yield from self._report_once(fault_key(fault), fault)
+                yield from self._report_once(fault_key(fault), FAULT, fault)
         for key, text in suspects.left:
             if not any(_needs(current.get(owner, _NO_FACTS), text) for owner in owners[text]):
-                yield from self._report_once(text, _unneeded(key, text, current))
+                yield from self._report_once(text, PRESENT, _unneeded(key, text, current))
 
-    def _report_once(self, text: bytes, finding: Finding) -> Iterator[tuple[int, Finding]]:
-        """Yield the hash of `text`, and the finding, unless that text was reported before.
+    def _report_once(self, text: bytes, mismatch: int, finding: Finding) -> Iterator[HashedFinding]:
+        """Yield the finding of `text`, unless that text was reported before: one item or none.
 
-        A text is reported at most twice: with a repair and without one, in any order. Yields one item or
-        none.
+        A text is reported with a repair and without one, in any order.
         """
         # Several rows may need the same missing cell, and perhaps only one of them can be committed again.
         report = text_hash(text), finding.repair != NO_REPAIR
         if report not in self._reported:
+            # Clearing costs some repeated reports only, which are grouped by their hash.
+            if len(self._reported) >= REPORTED_MAX:
+                self._reported.clear()
             self._reported.add(report)
-            yield report[0], finding
+            yield HashedFinding(report[0], mismatch, finding)
 
     def _suspects(self, page: Sequence[KeyedRow]) -> _Suspects:
         suspects = _Suspects()
-        mismatches = self._mismatches
+        suspected = self._suspected
         for key, facts in self._collector.collect_each(page).items():
-            left = [(key, text) for text in facts.present if text_hash(text) in mismatches.left]
-            suspects.left += left
-            # A content that no run needs is garbage; its catalogue rows are deleted before it.
-            if left and key.startswith(layout.CONTENTS):
-                continue
-            missing = (text for text in facts.expected if text_hash(text) in mismatches.missing)
+            left = (text for text in facts.present if text_hash(text) in suspected)
+            # A cell that may be there at any time was missing when the table was scanned.
+            suspects.left += ((key, text) for text in left if text not in facts.allowed)
+            missing = (text for text in facts.expected if text_hash(text) in suspected)
             suspects.missing += ((key, text) for text in missing)
             suspects.faults += (
-                finding for finding in facts.findings if text_hash(fault_key(finding)) in mismatches.faults
+                finding for finding in facts.findings if text_hash(fault_key(finding)) in suspected
             )
         return suspects
 
@@ -137,15 +158,17 @@ class Rechecker:
 def _owners(key: bytes, text: bytes, row: Row) -> list[bytes]:
     """Return the keys of the rows that could need `text`, which is a cell of the row `key`.
 
-    These are the run row for an index row, run row and content row for a reference. Empty for other rows and
-    for malformed keys.
+    These are the run row for a row of an index, run row and content row for a reference. Empty
+    for other rows and for malformed keys.
     """
     try:
         if key.startswith(layout.REFERENCES):
             run = layout.parse_reference_tail(b"|".join(key.split(b"|", 4)[3:])).run
             return [layout.run_row(run), _content_of(text[len(key) + 1 :])]
-        if key.startswith(layout.INDEX):
+        if key.startswith(_SAMPLE_INDEXES):
             return [layout.run_row(layout.parse_reference_tail(row[_column(key, text)].value).run)]
+        if key.startswith(layout.RUN_INDEX):
+            return [layout.run_row(_parse_run_index_key(key).run)]
     except (CorruptRow, KeyError):
         return []
     return []
@@ -163,13 +186,15 @@ def _unneeded(key: bytes, text: bytes, current: dict[bytes, RowFacts]) -> Findin
     try:
         if key.startswith(layout.REFERENCES):
             return Finding(_unneeded_reference(key, column, current), key, detail)
-        if key.startswith(layout.INDEX):
+        if key.startswith(_SAMPLE_INDEXES):
             _check_index_key(key)
             return Finding(Kind.INDEX_WITHOUT_RUN, key, detail)
+        if key.startswith(layout.RUN_INDEX):
+            _parse_run_index_key(key)
+            return Finding(Kind.RUN_INDEX_WITHOUT_RUN, key, "")
     except CorruptRow as error:
         return Finding(Kind.UNREADABLE, key, str(error))
-    kind = Kind.CONTENT_WITHOUT_RUN if key.startswith(layout.CONTENTS) else Kind.PART_WITHOUT_EVENT
-    return Finding(kind, key, "")
+    return Finding(_UNNEEDED[key[:2]], key, "")
 
 
 def _missing(key: bytes, text: bytes, needing: Row, needed: dict[bytes, Row]) -> Finding:
@@ -226,6 +251,13 @@ def _content_of(column: bytes) -> bytes:
     return layout.content_row(layout.decode_checksum(checksum))
 
 
+def _parse_run_index_key(key: bytes) -> layout.Reference:
+    """Return start and run of a key of the run index. Raises CorruptRow."""
+    namespace, tail = layout.split_run_index_key(key)
+    unescape(namespace)
+    return layout.parse_run_index_tail(tail)
+
+
 def _check_index_key(key: bytes) -> None:
     """Raise CorruptRow unless the key is that of an index row."""
     fields = key.split(b"|")
@@ -233,4 +265,4 @@ def _check_index_key(key: bytes) -> None:
         raise CorruptRow("is not the key of an index row")
     ranges.dataset_of(key.partition(b"|")[2])
     layout.decode_checksum(layout.index_checksum(key))
-    layout.index_day(key)
+    (layout.index_day if key.startswith(layout.INDEX) else periods.index_period)(key)

@@ -1,30 +1,20 @@
-"""Repair of findings: contents and aliases are put again, runs are re-committed. Nothing is deleted.
+"""Repair of findings: contents, aliases and the tag index are put again, runs are re-committed.
 
-A content is a set of operations that runs share. An alias of two datasets is in the rows of both: the repair
-of one row puts the cells that the rows of the other datasets lack.
+Nothing is deleted. A content is a set of operations that runs share. An alias of two datasets is in the rows
+of both: the repair of one row puts the cells that the rows of the other datasets lack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
-from fll_hbase.errors import CorruptRow, LineageError, in_row
+from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, in_row
 from fll_hbase.keys import layout, ranges
+from fll_hbase.store import tag_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance.audit import check_contents
-from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Repair
+from fll_hbase.store.maintenance.audit.findings import Repair
 from fll_hbase.tables import Batch, Put, Row, Table
-
-
-def next_repairs(findings: Iterable[Finding], tried: AbstractSet[Repair]) -> set[Repair]:
-    """Return the repairs to do next, without `tried`: contents and aliases if there are any, else runs.
-
-    The set is empty if nothing is left to try; findings without a repair are ignored.
-    """
-    # A commit reads the datasets of its run from the content row, so that row has to be repaired first.
-    repairs = {finding.repair for finding in findings if finding.repair != NO_REPAIR} - tried
-    return {repair for repair in repairs if not repair.is_run} or repairs
 
 
 def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) -> dict[Repair, str]:
@@ -39,6 +29,8 @@ def apply_repairs(table: Table, store: LineageStore, repairs: Iterable[Repair]) 
             try:
                 with in_row(repair.row):
                     table.write(_batches_to_put(repair.row, table.get(repair.row)))
+            except StoreUnavailable:
+                raise
             except LineageError as error:
                 failed[repair] = str(error)
     runs = {ranges.run_of(repair.row): repair for repair in repairs if repair.is_run}
@@ -59,10 +51,11 @@ def _recommit(store: LineageStore, runs: Sequence[str]) -> Mapping[str, LineageE
 
 
 def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
-    """Return what repairs the row `key`, a content or alias row, by its cells as stored.
+    """Return what repairs the row `key`, a content, alias or tags row, by its cells as stored.
 
-    For a content: its catalogue cells, then the row itself, encoded again from its operations. For an alias
-    row: the dataset of `key` as an alias in the row of each of its aliases; the row itself is not put.
+    For a content: its catalogue cells, then the row itself, encoded again from its operations. For tags:
+    their index rows. For an alias row: the dataset of `key` as an alias in the row of each of its aliases;
+    the row itself is not put.
     Raises CorruptRow for a content that is missing or whose operations cannot be read, and for an alias that
     cannot be parsed.
     """
@@ -72,5 +65,7 @@ def _batches_to_put(key: bytes, row: Row) -> list[Batch]:
         content = check_contents.rebuild_content(ranges.checksum_of(key), row)
         # Catalogue before content, as in step 3 of a commit.
         return [content.catalogue, content.data]
+    if key.startswith(layout.TAGS):
+        return [[tag_rows.index_put(tag) for tag in tag_rows.decode_tags(key, row)]]
     column = layout.alias_column(ranges.dataset_of(key))
     return [[Put(layout.alias_row(alias), column, b"") for alias in layout.aliases_in(row)]]

@@ -11,7 +11,7 @@ from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
-from fll_hbase.store.maintenance.audit import check_contents, check_indexes
+from fll_hbase.store.maintenance.audit import check_contents, check_indexes, check_tags
 from fll_hbase.store.maintenance.audit.check_runs import Endpoints, RunRowChecker
 from fll_hbase.store.maintenance.audit.expectations import RowFacts
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind
@@ -28,10 +28,16 @@ _LARGE = (layout.CONTENTS, layout.EVENT_BODIES)
 _COLLECTORS: Mapping[bytes, Collector] = {
     **dict.fromkeys(layout.REFERENCES, check_indexes.collect_reference),
     layout.INDEX: check_indexes.collect_index,
+    layout.PERIOD_INDEX: check_indexes.collect_period_index,
+    layout.RUN_INDEX: check_indexes.collect_run_index,
     layout.DATASETS: check_indexes.collect_dataset,
     layout.ALIASES: check_indexes.collect_aliases,
     layout.EVENT_BODIES: check_indexes.collect_event_body,
     layout.CONTENTS: check_contents.collect,
+    layout.TAGS: check_tags.collect_tags,
+    layout.TAG_INDEX: check_tags.collect_tag_index,
+    layout.POLICIES: check_tags.collect_policy,
+    layout.PROPERTIES: check_indexes.collect_property,
 }
 
 
@@ -58,13 +64,13 @@ class FactCollector:
 
     def collect(self, page: Sequence[KeyedRow], facts: RowFacts) -> None:
         """Add the facts of all rows of a page to `facts`; a row that cannot be read adds a finding."""
-        endpoints = self._readable_endpoints(page)
+        endpoints = self._load(page)
         for key, row in page:
             self._collect_row(key, row, endpoints, facts)
 
     def collect_each(self, page: Sequence[KeyedRow]) -> dict[bytes, RowFacts]:
         """Return the facts of each row of a page by key; a row that cannot be read has a finding."""
-        endpoints = self._readable_endpoints(page)
+        endpoints = self._load(page)
         facts = {key: RowFacts() for key, _ in page}
         for key, row in page:
             self._collect_row(key, row, endpoints, facts[key])
@@ -82,6 +88,11 @@ class FactCollector:
         except CorruptRow as error:
             # An audit continues: one unreadable row must not hide the other findings.
             facts.findings.append(Finding(Kind.UNREADABLE, key, str(error)))
+
+    def _load(self, page: Sequence[KeyedRow]) -> Endpoints:
+        """Cache the event bodies of the runs of a page, and return the endpoints of their contents."""
+        self._runs.load_event_bodies(page)
+        return self._readable_endpoints(page)
 
     def _readable_endpoints(self, page: Sequence[KeyedRow]) -> Endpoints:
         """Return the endpoints of the contents of all commits of a page, without unreadable ones."""

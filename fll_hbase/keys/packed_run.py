@@ -1,0 +1,53 @@
+"""Run ids in the keys of the run index: a UUID needs 23 bytes instead of 36, any other id is escaped.
+
+docs/row-keys.md specifies the format.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+
+from fll_hbase.errors import CorruptRow
+from fll_hbase.keys.codec import escape, unescape
+
+_UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MARK = b"+"
+"""Begins a packed UUID; `escape` never writes it."""
+
+_DIGITS = 22
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_ORDERED = b"-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+"""Digits in the order of their bytes, so that packed UUIDs sort as the UUIDs do."""
+
+_TO_ORDERED, _FROM_ORDERED = bytes.maketrans(_BASE64, _ORDERED), bytes.maketrans(_ORDERED, _BASE64)
+
+
+def pack_run(run: str) -> bytes:
+    """Return the segment of a run id: packed if it is a UUID in lower case, else escaped."""
+    return pack_escaped_run(escape(run))
+
+
+def pack_escaped_run(run: bytes) -> bytes:
+    """Return `pack_run` of a run id that is escaped already."""
+    if not _UUID.fullmatch(run):
+        return run
+    number = binascii.unhexlify(run.replace(b"-", b""))
+    return _MARK + b64encode(number)[:_DIGITS].translate(_TO_ORDERED)
+
+
+def unpack_run(segment: bytes) -> str:
+    """Invert `pack_run`. Raises CorruptRow for any other bytes."""
+    if not segment.startswith(_MARK):
+        run = unescape(segment)
+    else:
+        try:
+            digits = b64decode(segment[1:].translate(_FROM_ORDERED) + b"==", validate=True).hex()
+        except binascii.Error as error:
+            raise CorruptRow(f"{segment!r} is not a packed run id") from error
+        run = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    # Compared again: a UUID that is only escaped, and digits beyond 128 bits, are no keys of this index.
+    if pack_run(run) != segment:
+        raise CorruptRow(f"{segment!r} is not the run id of a key")
+    return run

@@ -1,0 +1,80 @@
+"""Tags that a field inherits: those of fields upstream of it, over direct edges, with the path of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from fll_hbase import deadline
+from fll_hbase.errors import DeadlineExceeded, NotFound
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.tags import FieldTag
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
+from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.results import Reach
+from fll_hbase.store.tags import BATCH_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class PathTag:
+    """A tag of the first field of a path, inherited by the last one; one field alone has the tag itself."""
+
+    tag: FieldTag
+    path: FieldPath
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedTags:
+    """Own and inherited tags by name; `truncated_by` has the limits that cut what lies upstream."""
+
+    tags: tuple[PathTag, ...]
+    truncated_by: tuple[str, ...]
+
+
+def inherited_tags(
+    store: LineageStore, field: DatasetField, window: Window, *, level: int | None = None
+) -> InheritedTags:
+    """Return the tags of a field and of all fields that its values come from in the runs of a window.
+
+    Each tag stands once, with a shortest path; its own ones come first. Indirect dependencies do not carry
+    tags. At the deadline of a request it returns what was read until then, truncated. Raises NotFound for a
+    field that was never recorded.
+    """
+    direct_tags = store.tags.field_tags(field)
+    query = ReachQuery(field, window, level=level, indirect=False, counts=False)
+    reach = _reach(store, query) if direct_tags else store.reach(query)
+    following = next_fields(reach, field, Direction.BACKWARD)
+    truncated_by = set(reach.truncated_by)
+    nearest = {tag.tag: PathTag(tag, (field,)) for tag in direct_tags}
+    # The nearest fields first, so that the first one with a tag has a shortest path.
+    for upstream, tag in _upstream_tags(store, list(following), truncated_by):
+        if tag.tag not in nearest:
+            nearest[tag.tag] = PathTag(tag, path_between(upstream, following, Direction.BACKWARD))
+    tags = tuple(nearest[name] for name in sorted(nearest))
+    return InheritedTags(tags, tuple(sorted(truncated_by)))
+
+
+def _reach(store: LineageStore, query: ReachQuery) -> Reach:
+    """Return what a field with tags is reached from; nothing if retention took all its runs."""
+    try:
+        return store.reach(query)
+    except NotFound:
+        return Reach({}, (), (), ())
+
+
+def _upstream_tags(
+    store: LineageStore, fields: list[DatasetField], truncated_by: set[str]
+) -> Iterator[tuple[DatasetField, FieldTag]]:
+    """Yield the tags of fields in their order, each with its field, until the deadline."""
+    remaining = iter(fields)
+    try:
+        while batch := list(islice(remaining, BATCH_FIELDS)):
+            deadline.check()
+            stored = store.tags.tags_of_all_names(batch)
+            for field in batch:
+                yield from ((field, tag) for tag in stored[field])
+    except DeadlineExceeded:
+        truncated_by.add(deadline.limit())

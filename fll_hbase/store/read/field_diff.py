@@ -1,0 +1,106 @@
+"""The difference between how a field was derived in two windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity, derivation_parts
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import FieldOfContent
+from fll_hbase.store.read.field_graphs import FieldGraphReader
+from fll_hbase.store.read.window_query import WindowQuery
+from fll_hbase.store.results import FieldDiff
+
+
+class _WindowUnion:
+    """The derivations of one window under construction: its contents, and the limits that cut their union."""
+
+    def __init__(self, contents: frozenset[FieldOfContent]) -> None:
+        self.contents = contents
+        self.truncated_by: set[str] = set()
+        # Added to, never copied: of thousands of contents each may add a few parts.
+        self._operations: set[OperationIdentity] = set()
+        self._edges: set[Edge] = set()
+        self._sources: set[DatasetField] = set()
+
+    def add(self, parts: DerivationParts, *, connections_max: int) -> None:
+        """Add the parts of a content, unless there were more than `connections_max` edges in all."""
+        # All of the first content, however large: its own graph is bounded, too.
+        size = len(self._edges) + len(parts.edges - self._edges)
+        if self._edges and size > connections_max:
+            self.truncated_by.add(f"connections_max={connections_max}")
+            return
+        self._operations |= parts.operations
+        self._edges |= parts.edges
+        self._sources |= parts.sources
+
+    def build(self) -> DerivationParts:
+        """Return the parts of all contents that were added."""
+        return DerivationParts(frozenset(self._operations), frozenset(self._edges), frozenset(self._sources))
+
+
+class FieldDiffReader:
+    """Compares the derivations of a field in two windows. Threads may share it."""
+
+    def __init__(self, graphs: FieldGraphReader, catalogue: Catalogue, settings: Settings) -> None:
+        self._graphs = graphs
+        self._catalogue = catalogue
+        self._settings = settings
+
+    def diff(
+        self, field: DatasetField, window: Window, base: Window, *, indirect: bool, failed: bool
+    ) -> FieldDiff:
+        """Return what the derivations of `window` have and those of `base` have not, and the reverse.
+
+        The cost follows the days and the distinct contents of both windows, not their runs. A part that
+        only a limit may have cut is neither gained nor lost (see `FieldDiff`). Raises NotFound for a
+        field that was never recorded, and DeadlineExceeded if no content was read in time.
+        """
+        queries = [
+            WindowQuery(Direction.BACKWARD, field.dataset, bounds, failed) for bounds in (window, base)
+        ]
+        unions = [_WindowUnion(contents) for contents in self._graphs.contents_of_field(queries, field.name)]
+        if not any(union.contents for union in unions):
+            self._catalogue.require_field(field)
+        self._read(unions, indirect=indirect)
+        return _compare(*unions)
+
+    def _read(self, unions: Sequence[_WindowUnion], *, indirect: bool) -> None:
+        """Add the parts of all contents to the windows that have them, until the deadline."""
+        # Sorted, so that a limit cuts the same part each time; a content of both windows is read once.
+        contents = sorted(frozenset[FieldOfContent]().union(*(union.contents for union in unions)))
+        late: set[str] = set()
+        remaining = set(contents)
+        for content, parts, limits in deadline.until_over(
+            self._parts(contents, indirect=indirect), truncated_by=late
+        ):
+            remaining.discard(content)
+            for union in unions:
+                if content in union.contents:
+                    union.add(parts, connections_max=self._settings.connections_max)
+                    union.truncated_by |= limits
+        for union in unions:
+            union.truncated_by |= late if remaining & union.contents else set()
+
+    def _parts(
+        self, contents: Sequence[FieldOfContent], *, indirect: bool
+    ) -> Iterator[tuple[FieldOfContent, DerivationParts, frozenset[str]]]:
+        """Yield each content with the parts of its graph, and the limits that cut it."""
+        graphs = self._graphs.graphs(contents, Direction.BACKWARD, simple=False, indirect=indirect)
+        for content, (_, graph) in zip(contents, graphs, strict=True):
+            yield content, derivation_parts(graph, content.field.name), graph.truncated_by
+
+
+def _compare(union: _WindowUnion, base_union: _WindowUnion) -> FieldDiff:
+    parts, base_parts = union.build(), base_union.build()
+    # A part that a truncated window lacks may be in what was cut, so nothing is reported as missing from it.
+    return FieldDiff(
+        gained=None if base_union.truncated_by else parts.without(base_parts),
+        lost=None if union.truncated_by else base_parts.without(parts),
+        common=parts.count_common(base_parts),
+        truncated_by=tuple(sorted(union.truncated_by | base_union.truncated_by)),
+    )

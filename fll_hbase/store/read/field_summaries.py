@@ -1,0 +1,166 @@
+"""Summaries of one hop: the fields of datasets in a window, and what a dataset or a field is related to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.model.dataset_fields import read_fields, related_fields, written_fields
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import ContentCache, retry_on_missing_content
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader
+from fll_hbase.store.results import DatasetLineageResult, LineageEntry
+
+DATASETS_PER_READ = 64
+"""Datasets whose fields are read in one call, each in two directions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFields:
+    """Fields that lead to a field or that it leads to; `truncated_by` has the limits that left some out."""
+
+    fields: tuple[DatasetField, ...]
+    truncated_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedDataset:
+    """A dataset upstream or downstream of another: how many fields it has, and the field pairs of both.
+
+    A pair is a source field and a destination field.
+    """
+
+    dataset: Dataset
+    fields: int
+    relations: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """All fields ever recorded of a dataset, and the datasets that it is related to in a window."""
+
+    fields: tuple[str, ...]
+    incoming: tuple[RelatedDataset, ...]
+    outgoing: tuple[RelatedDataset, ...]
+    truncated_by: tuple[str, ...]
+
+
+class FieldSummaryReader:
+    """Reads summaries of windows, without failed runs. Threads may share it.
+
+    Methods raise NotFound for an empty answer about a name that was never recorded.
+    """
+
+    def __init__(
+        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+    ) -> None:
+        self._windows = windows
+        self._contents = contents
+        self._catalogue = catalogue
+        self._pairs_max = settings.pairs_max
+
+    @retry_on_missing_content
+    def written_fields(self, dataset: Dataset, window: Window) -> list[str]:
+        """Return, sorted, the names of the fields that runs of the window wrote to a dataset."""
+        (names,) = self._fields([WindowQuery(Direction.BACKWARD, dataset, window)])
+        if not names:
+            self._catalogue.require_dataset(dataset)
+        return sorted(names)
+
+    @retry_on_missing_content
+    def related_fields(self, field: DatasetField, window: Window, direction: Direction) -> RelatedFields:
+        """Return, sorted, the source fields of a field (backward) or the fields that are made of it.
+
+        At most `pairs_max`, and those that are read until the deadline.
+        """
+        fields: set[DatasetField] = set()
+        truncated_by: set[str] = set()
+        related = self._related(WindowQuery(direction, field.dataset, window), field.name)
+        for other in deadline.until_over(related, truncated_by=truncated_by):
+            if len(fields) == self._pairs_max and other not in fields:
+                truncated_by.add(f"pairs_max={self._pairs_max}")
+                break
+            fields.add(other)
+        if not fields:
+            self._catalogue.require_field(field)
+        return RelatedFields(tuple(sorted(fields)), tuple(sorted(truncated_by)))
+
+    @retry_on_missing_content
+    def summary(self, dataset: Dataset, window: Window, lineage: DatasetLineageResult) -> DatasetSummary:
+        """Return the summary of a dataset from its lineage of one hop."""
+        by_direction = {
+            direction: [entry for entry in lineage.entries if entry.direction is direction]
+            for direction in BOTH
+        }
+        others = {other for entry in lineage.entries if (other := _other(entry)) is not None}
+        counts = self._count_fields(sorted(others), window)
+        incoming, outgoing = (_related_datasets(by_direction[direction], counts) for direction in BOTH)
+        fields = tuple(self._catalogue.field_names(dataset) or ())
+        return DatasetSummary(fields, incoming, outgoing, lineage.truncated_by)
+
+    def _count_fields(self, datasets: Sequence[Dataset], window: Window) -> dict[Dataset, int]:
+        """Return how many fields runs of the window read of each dataset or wrote to it."""
+        counts: dict[Dataset, int] = {}
+        for begin in range(0, len(datasets), DATASETS_PER_READ):
+            chunk = datasets[begin : begin + DATASETS_PER_READ]
+            written, read = (
+                self._fields([WindowQuery(direction, dataset, window) for dataset in chunk])
+                for direction in BOTH
+            )
+            counts |= {
+                dataset: len(names | others)
+                for dataset, names, others in zip(chunk, written, read, strict=True)
+            }
+        return counts
+
+    def _fields(self, queries: Sequence[WindowQuery]) -> list[set[str]]:
+        """Return the fields of the dataset of each query, under all its names."""
+        fields = []
+        for query, by_name in zip(queries, self._windows.checksums_by_name(queries), strict=True):
+            select = written_fields if query.direction is Direction.BACKWARD else read_fields
+            names: set[str] = set()
+            for name, checksum in _contents(by_name):
+                # Here, because contents that are all cached never wait for the store.
+                deadline.check()
+                names |= select(self._contents.field_map(checksum), name)
+            fields.append(names)
+        return fields
+
+    def _related(self, query: WindowQuery, field: str) -> Iterator[DatasetField]:
+        (by_name,) = self._windows.checksums_by_name([query])
+        backward = query.direction is Direction.BACKWARD
+        for name, checksum in _contents(by_name):
+            deadline.check()
+            field_map = self._contents.field_map(checksum)
+            yield from related_fields(field_map, DatasetField(name, field), backward=backward)
+
+
+def _contents(by_name: dict[Dataset, frozenset[str]]) -> Iterator[tuple[Dataset, str]]:
+    """Yield each name of a dataset with each of its contents, in the order of the checksums."""
+    for name, checksums in by_name.items():
+        yield from ((name, checksum) for checksum in sorted(checksums))
+
+
+def _other(entry: LineageEntry) -> Dataset | None:
+    """Return the dataset at the other end of an entry; None for generated and dropped fields."""
+    is_backward = entry.direction is Direction.BACKWARD
+    return entry.relation.source if is_backward else entry.relation.destination
+
+
+def _related_datasets(
+    entries: Sequence[LineageEntry], counts: dict[Dataset, int]
+) -> tuple[RelatedDataset, ...]:
+    related = {other: entry.relation for entry in entries if (other := _other(entry)) is not None}
+    return tuple(
+        RelatedDataset(other, counts[other], _pairs(relation.direct | relation.indirect))
+        for other, relation in sorted(related.items())
+    )
+
+
+def _pairs(pairs: Iterable[tuple[str | None, str | None]]) -> tuple[tuple[str, str], ...]:
+    """Return, sorted, the pairs of which neither field was generated or dropped."""
+    return tuple(sorted((first, last) for first, last in pairs if first is not None and last is not None))

@@ -1,0 +1,210 @@
+"""Runs of a window by the namespace of their programs, from the run index, confirmed by run rows.
+
+Rows of the run index are hints: a run is listed where its run row has the namespace and start of the hint.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import NamedTuple
+
+from fll_hbase import deadline
+from fll_hbase.errors import DeadlineExceeded, NotFound
+from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.codec import escape
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import Window
+from fll_hbase.store import run_rows
+from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.results import ListedRun, RunsPage
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.tables import Row, Scan, Table
+
+BATCH_RUNS = 1_001
+"""Rows of the run index, or run rows, of one call: those of a page of the usual size, and one more."""
+
+FIRST_RUNS = 8
+"""Rows of the first scan of a namespace beside others; each further scan of it reads twice as many."""
+
+EXAMINED_MAX = 20_000
+"""Rows of the run index that one page examines: with a filter it may be short and not the last."""
+
+NAMESPACES_MAX = 10_000
+"""Namespaces of one answer over all namespaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsQuery:
+    """Runs of the programs of a namespace, "" for all, that start in a window.
+
+    With `program` only runs of programs of that name count, with `state` only those in that state.
+    """
+
+    namespace: str
+    window: Window
+    program: str = ""
+    state: State | None = None
+
+
+class _Hint(NamedTuple):
+    """The rows of the run index with one tail, usually one row, and all their columns."""
+
+    tail: bytes
+    columns: Collection[bytes]
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page under construction: its runs by tail, and the last tail that was examined."""
+
+    last: bytes
+    runs: dict[bytes, CommittedRun]
+    examined: int = 0
+    at_end: bool = False
+
+    def build(self, limit: int, truncated_by: Sequence[str]) -> RunsPage:
+        """Return the first `limit` runs, and where the next page starts if there may be more."""
+        listed = [ListedRun(run.run, run.checksum, frozenset()) for run in self.runs.values()][:limit]
+        next_after = b"" if self.at_end else self.last
+        if len(self.runs) > limit:
+            next_after = list(self.runs)[limit - 1]
+        return RunsPage(tuple(listed), next_after, tuple(truncated_by))
+
+
+class NamespaceRunReader:
+    """Lists runs by the namespace of their programs. Threads may share it."""
+
+    def __init__(self, table: Table, events: EventMerger) -> None:
+        self._table = table
+        self._events = events
+
+    def page(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
+        """Return at most `limit` runs, newest first, each once, after the key tail `start_after`.
+
+        That is the `next_after` of the previous page, b"" for the first one. A page ends after EXAMINED_MAX
+        rows of the index or at the deadline, too: it may have fewer runs and still a next page. Raises
+        NotFound for a namespace without any run, and DeadlineExceeded if nothing was examined in time.
+        """
+        truncated_by: list[str] = []
+        page = _Page(start_after, {})
+        try:
+            self._fill(page, query, limit, truncated_by)
+        except DeadlineExceeded:
+            if not page.examined:
+                raise
+        if not page.examined and query.namespace:
+            self._require_known(query.namespace)
+        return page.build(limit, truncated_by)
+
+    def _fill(self, page: _Page, query: RunsQuery, limit: int, truncated_by: list[str]) -> None:
+        """Add runs to a page until it has one more than `limit`, which shows that there is a next one."""
+        size = min(limit + 1, BATCH_RUNS)
+        # One row more, after which `_hints` knows that no other has the tail of the last one.
+        hints = _hints(self._index_rows(query, page.last, size + 1, truncated_by))
+        column = layout.run_index_column(query.program)
+        while len(page.runs) <= limit and page.examined < EXAMINED_MAX:
+            deadline.check()
+            batch = list(islice(hints, size))
+            wanted = [hint for hint in batch if not query.program or column in hint.columns]
+            matches = self._confirm(query, wanted)
+            page.runs |= matches
+            page.examined += len(batch)
+            page.last = batch[-1].tail if batch else page.last
+            page.at_end = len(batch) < size
+            if page.at_end:
+                return
+            # Where not all candidates match, as with a filter, more of them are read in one call.
+            all_match = len(matches) == len(batch)
+            size = min(limit + 1 - len(page.runs) if all_match else 2 * size, BATCH_RUNS)
+
+    def _confirm(self, query: RunsQuery, hints: Sequence[_Hint]) -> dict[bytes, CommittedRun]:
+        """Return the committed runs of those hints that match, by key tail, in their order."""
+        references = {hint.tail: layout.parse_run_index_tail(hint.tail) for hint in hints}
+        keys = {layout.run_row(run): run for run in sorted({run for _, run in references.values()})}
+        read = self._table.rows(list(keys), columns=(layout.LIGHT,)) if keys else {}
+        rows = {keys[key]: row for key, row in read.items()}
+        matching = {
+            tail: run
+            for tail, (start_ms, run) in references.items()
+            if _matches(query, start_ms, rows.get(run, {}))
+        }
+        # Only of these: the program of a run of events is in its event bodies, which are read for it.
+        committed = self._events.committed_runs({run: rows[run] for run in matching.values()})
+        return {
+            tail: committed[run]
+            for tail, run in matching.items()
+            if query.namespace in ("", committed[run].run.namespace)
+            and query.program in ("", committed[run].run.program)
+        }
+
+    def _index_rows(
+        self, query: RunsQuery, start_after: bytes, batch_size: int, truncated_by: list[str]
+    ) -> Iterator[tuple[bytes, Row]]:
+        """Yield tail and columns of the run index in the window, newest first, after a key tail."""
+        start, stop = layout.start_bounds(query.window)
+        # A zero byte makes the smallest tail after another one, so that the range excludes `start_after`.
+        start = max(start, start_after + b"\x00") if start_after else start
+        if query.namespace:
+            scan = Scan(*_range(escape(query.namespace), start, stop), limit=batch_size)
+            return self._scan(scan, list(self._table.scan(*scan[:2], limit=batch_size)))
+        namespaces = list(islice(self._namespaces(), NAMESPACES_MAX + 1))
+        if len(namespaces) > NAMESPACES_MAX:
+            truncated_by.append(f"namespaces_max={NAMESPACES_MAX}")
+        # A few rows of each in one call, and more of those that have the newest: the cost of a page follows
+        # its runs and the number of namespaces, not how many runs these have (decision 31).
+        ranges_of = [_range(namespace, start, stop) for namespace in namespaces[:NAMESPACES_MAX]]
+        scans = [Scan(*key_range, limit=min(FIRST_RUNS, batch_size)) for key_range in ranges_of]
+        scanned = self._table.scan_many(scans)
+        rows = (self._scan(*item) for item in zip(scans, scanned, strict=True))
+        return heapq.merge(*rows, key=lambda item: item[0])
+
+    def _scan(self, scan: Scan, rows: list[tuple[bytes, Row]]) -> Iterator[tuple[bytes, Row]]:
+        """Yield tail and columns of `rows`, which `scan` returned, then of the rows after them."""
+        limit = scan.limit or BATCH_RUNS
+        while True:
+            yield from ((layout.split_run_index_key(key)[1], row) for key, row in rows)
+            if len(rows) < limit:
+                return
+            limit = min(2 * limit, BATCH_RUNS)
+            rows = list(self._table.scan(rows[-1][0] + b"\x00", scan.stop, limit=limit))
+
+    def _namespaces(self) -> Iterator[bytes]:
+        """Yield the escaped namespaces of all programs; one seek for each."""
+        start, stop = ranges.prefix_range(layout.RUN_INDEX)
+        while first := list(self._table.scan(start, stop, limit=1)):
+            deadline.check()
+            namespace, _ = layout.split_run_index_key(first[0][0])
+            yield namespace
+            # Seek over all runs of the namespace.
+            start = ranges.prefix_end(layout.RUN_INDEX + namespace + b"|")
+
+    def _require_known(self, namespace: str) -> None:
+        prefix = layout.run_index_prefix(namespace)
+        if not list(self._table.scan(*ranges.prefix_range(prefix), limit=1)):
+            raise NotFound(
+                f"namespace {namespace!r} not found: no program of it was recorded; runs recorded before"
+                " the run index are added by `fll spark check --repair`"
+            )
+
+
+def _range(namespace: bytes, start: bytes, stop: bytes) -> layout.Range:
+    prefix = layout.RUN_INDEX + namespace + b"|"
+    return prefix + start, prefix + stop
+
+
+def _hints(rows: Iterator[tuple[bytes, Row]]) -> Iterator[_Hint]:
+    """Group rows by tail: a run whose program changed may be in the index of two namespaces."""
+    for tail, group in groupby(rows, key=lambda item: item[0]):
+        yield _Hint(tail, frozenset(column for _, row in group for column in row))
+
+
+def _matches(query: RunsQuery, start_ms: int, row: Row) -> bool:
+    """Return whether the commit record of a run has the start, and the state of the query."""
+    value = run_rows.commit_value(row)
+    if value is None:
+        return False
+    head = run_rows.decode_head(value)
+    return head.start_ms == start_ms and query.state in (None, head.state)

@@ -1,0 +1,159 @@
+"""The retention report: where data of a policy's fields, or derived from it, is too old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.tags import AgePolicy
+from fll_hbase.model.window import Direction, Window
+from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.read.expired_runs import WriterQuery, WriterReader, WriterUnion
+from fll_hbase.store.read.field_paths import FieldPath, next_fields, path_between
+from fll_hbase.store.read.reach import ReachReader
+from fll_hbase.store.read.reach_walk import ReachQuery
+from fll_hbase.store.results import ExpiredField, RetentionReport
+from fll_hbase.store.tags import TagStore
+
+ORIGINS_MAX = 1_000
+"""Fields of a policy that a report follows."""
+
+DATASETS_PER_READ = 50
+"""Catalogue rows that are read in one call."""
+
+_WALK_SHARE = 0.5
+"""The part of a request's time in which fields are reached; the rest is for reading their writers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionQuery:
+    """A policy, the window of its report, which ends at the cut-off at the latest, and what counts."""
+
+    policy: AgePolicy
+    window: Window
+    indirect: bool
+    failed: bool
+
+
+def expired_query(
+    policy: AgePolicy, *, window: Window, now_ms: int, indirect: bool, failed: bool
+) -> RetentionQuery:
+    """Return the query for that part of a window in which data is older than a policy allows."""
+    cutoff_ms = max(now_ms - policy.max_age.milliseconds, 0)
+    # Empty where the whole window is younger than the policy allows.
+    expired = Window(min(window.start_ms, cutoff_ms), min(window.stop_ms, cutoff_ms))
+    return RetentionQuery(policy, expired, indirect, failed)
+
+
+class RetentionReporter:
+    """Makes retention reports. Threads may share it."""
+
+    def __init__(
+        self, components: StoreComponents, reach: ReachReader, tags: TagStore, settings: Settings
+    ) -> None:
+        self._table = components.table
+        self._reach = reach
+        self._tags = tags
+        self._settings = settings
+        self._writers = WriterReader(components.windows, components.contents, components.catalogue)
+
+    def report(self, query: RetentionQuery) -> RetentionReport:
+        """Return the fields that runs of the window wrote from the policy's fields, these included.
+
+        `truncated_by` names the limits, and the deadline, that cut it.
+        """
+        truncated_by: set[str] = set()
+        origins = self._origins(query.policy, truncated_by)
+        with deadline.shared(_WALK_SHARE):
+            paths = self._paths(query, origins, truncated_by)
+        union = WriterUnion()
+        writers = WriterQuery(paths.keys(), frozenset(origins), query.window, query.indirect, query.failed)
+        written = self._writers.written(writers)
+        for run, fields in deadline.until_over(written, truncated_by=truncated_by):
+            union.add(run, fields)
+        expired = self._first_fields(paths, union, truncated_by)
+        return RetentionReport(
+            query.policy,
+            query.window,
+            tuple(expired),
+            self._retained_from_ms(paths),
+            tuple(sorted(truncated_by)),
+        )
+
+    def _first_fields(
+        self, paths: Mapping[DatasetField, FieldPath], union: WriterUnion, truncated_by: set[str]
+    ) -> list[ExpiredField]:
+        """Return fields in order, with so many programs in all as the settings allow."""
+        lines_max = self._settings.connections_max
+        expired: list[ExpiredField] = []
+        count = 0
+        for field, written in sorted(union.build().items()):
+            count += len(written.programs)
+            # At least one field: its programs are as many as wrote it.
+            if count > lines_max and expired:
+                truncated_by.add(f"connections_max={lines_max}")
+                break
+            expired.append(ExpiredField(paths[field], written))
+        return expired
+
+    def _origins(self, policy: AgePolicy, truncated_by: set[str]) -> list[DatasetField]:
+        if policy.field is not None:
+            return [policy.field]
+        page = self._tags.tagged(policy.tag, limit=ORIGINS_MAX)
+        if page.next_after is not None:
+            truncated_by.add(f"origins_max={ORIGINS_MAX}")
+        return [tag.field for tag in page.tags]
+
+    def _paths(
+        self, query: RetentionQuery, origins: Iterable[DatasetField], truncated_by: set[str]
+    ) -> dict[DatasetField, FieldPath]:
+        """Return each field that is derived from an origin, with a shortest path; origins are their own."""
+        paths: dict[DatasetField, FieldPath] = {origin: (origin,) for origin in origins}
+        fields_max = self._settings.connections_max
+        for path in deadline.until_over(
+            self._iter_paths(query, list(paths), truncated_by), truncated_by=truncated_by
+        ):
+            if path[-1] not in paths and len(paths) == fields_max:
+                truncated_by.add(f"connections_max={fields_max}")
+                break
+            stored = paths.get(path[-1])
+            if stored is None or (len(path), path) < (len(stored), stored):
+                paths[path[-1]] = path
+        return paths
+
+    def _iter_paths(
+        self, query: RetentionQuery, origins: Iterable[DatasetField], truncated_by: set[str]
+    ) -> Iterator[FieldPath]:
+        """Yield a shortest path from each origin to each field derived from it. Raises DeadlineExceeded."""
+        for origin in origins:
+            deadline.check()
+            reach_query = ReachQuery(
+                origin,
+                query.window,
+                Direction.FORWARD,
+                indirect=query.indirect,
+                failed=query.failed,
+                counts=False,
+            )
+            reach = self._reach.reach(reach_query)
+            truncated_by |= set(reach.truncated_by)
+            following = next_fields(reach, origin, Direction.FORWARD)
+            for field in following:
+                yield path_between(field, following, Direction.FORWARD)
+
+    def _retained_from_ms(self, fields: Iterable[DatasetField]) -> int:
+        """Return the latest time before which runs of any of the datasets were purged, 0 without any."""
+        datasets = sorted({field.dataset for field in fields})
+        latest_ms = 0
+        for begin in range(0, len(datasets), DATASETS_PER_READ):
+            chunk = datasets[begin : begin + DATASETS_PER_READ]
+            rows = self._table.rows(
+                [layout.dataset_row(dataset) for dataset in chunk], columns=(layout.LIGHT,)
+            )
+            columns = (column for row in rows.values() for column in row if column.startswith(layout.HORIZON))
+            latest_ms = max([latest_ms, *map(layout.parse_horizon, columns)])
+        return latest_ms

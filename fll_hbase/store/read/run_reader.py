@@ -1,0 +1,150 @@
+"""Runs of a dataset or field in a window: pages of them, their programs, and counts over time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.keys import layout
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.content_cache import ContentCache, FieldOfContent
+from fll_hbase.store.read.run_statistics import BucketCounts, ProgramUnion
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_tail_of
+from fll_hbase.store.results import ListedRun, Programs, RunCounts, RunsPage
+from fll_hbase.store.run_rows import CommittedRun
+
+BATCH_RUNS = 1000
+"""References of one call."""
+
+
+class RunReader:
+    """Reads the runs that wrote (backward) or read (forward) a dataset. Threads may share it.
+
+    With a `field`, only runs that wrote or read it count; "" is the dataset. Failed runs are listed, too.
+    Methods raise NotFound for an empty answer about a name that was never recorded.
+    """
+
+    def __init__(
+        self, windows: WindowReader, contents: ContentCache, catalogue: Catalogue, settings: Settings
+    ) -> None:
+        self._windows = windows
+        self._contents = contents
+        self._catalogue = catalogue
+        self._settings = settings
+
+    def page(
+        self,
+        dataset: Dataset,
+        window: Window,
+        *,
+        limit: int,
+        start_after: bytes = b"",
+        field: str = "",
+        directions: Sequence[Direction] = BOTH,
+        program: str = "",
+        state: str = "",
+    ) -> RunsPage:
+        """Return at most `limit` runs of the window, newest first, after the reference tail `start_after`.
+
+        That is the `next_after` of the previous page, and b"" for the first one. A `program` or `state` that
+        is not empty selects runs; those that it leaves out are read, too.
+        """
+        listed: list[ListedRun] = []
+        # One more than the page has, which shows whether there is a next page without a second scan.
+        batch_size = min(limit + 1, BATCH_RUNS)
+        runs = self._runs(
+            dataset, window, field, directions=directions, start_after=start_after, batch_size=batch_size
+        )
+        for run in runs:
+            if program not in ("", run.run.program) or state not in ("", run.run.state.value):
+                continue
+            if len(listed) == limit:
+                last = listed[-1].run
+                return RunsPage(tuple(listed), layout.reference_tail(last.start_ms, last.run))
+            listed.append(run)
+        if not listed:
+            self._require_known(dataset, field)
+        return RunsPage(tuple(listed), b"")
+
+    def programs(
+        self,
+        dataset: Dataset,
+        window: Window,
+        *,
+        field: str = "",
+        directions: Sequence[Direction] = BOTH,
+        failed: bool = False,
+    ) -> Programs:
+        """Return the programs of the runs of the window; those of failed runs alone only with `failed`.
+
+        Reads every run, newest first, until the deadline or until there are more than `list_limit_max`
+        programs.
+        """
+        programs_max = self._settings.list_limit_max
+        union, truncated_by = ProgramUnion(count_failed=failed), set[str]()
+        runs = self._runs(dataset, window, field, directions=directions)
+        for listed in deadline.until_over(runs, truncated_by=truncated_by):
+            if not union.add(listed, programs_max=programs_max):
+                truncated_by.add(f"list_limit_max={programs_max}")
+                break
+        if not union.size:
+            self._require_known(dataset, field)
+        return Programs(union.build(), tuple(sorted(truncated_by)))
+
+    def counts(self, dataset: Dataset, window: Window, *, buckets: int, field: str = "") -> RunCounts:
+        """Return how many runs start in each of `buckets` parts of the window, all equally long.
+
+        Reads every run, newest first, until the deadline.
+        """
+        counts, truncated_by = BucketCounts(window, buckets=buckets), set[str]()
+        for listed in deadline.until_over(self._runs(dataset, window, field), truncated_by=truncated_by):
+            counts.add(listed)
+        if not counts.total:
+            self._require_known(dataset, field)
+        return RunCounts(counts.build(), tuple(sorted(truncated_by)))
+
+    def _runs(
+        self,
+        dataset: Dataset,
+        window: Window,
+        field: str,
+        *,
+        directions: Sequence[Direction] = BOTH,
+        start_after: bytes = b"",
+        batch_size: int = BATCH_RUNS,
+    ) -> Iterator[ListedRun]:
+        """Yield each run of the window once, newest first. Raises DeadlineExceeded."""
+        references = heapq.merge(
+            *(
+                self._runs_by_tail(WindowQuery(direction, name, window, True), field, start_after, batch_size)
+                for name in self._catalogue.names(dataset)
+                for direction in directions
+            ),
+            key=lambda item: item[0],
+        )
+        # A run that read and wrote the dataset, or used several of its names, has several references.
+        for _, group in groupby(references, key=lambda item: item[0]):
+            matches = list(group)
+            committed = matches[0][1]
+            run_directions = frozenset(direction for _, _, direction in matches)
+            yield ListedRun(committed.run, committed.checksum, run_directions)
+
+    def _runs_by_tail(
+        self, query: WindowQuery, field: str, start_after: bytes, batch_size: int
+    ) -> Iterator[tuple[bytes, CommittedRun, Direction]]:
+        dataset_field = DatasetField(query.dataset, field)
+        for committed in self._windows.runs(query, start_after=start_after, batch_size=batch_size):
+            content = FieldOfContent(committed.checksum, dataset_field)
+            if not field or self._contents.mentions_field(content, query.direction):
+                yield reference_tail_of(committed), committed, query.direction
+
+    def _require_known(self, dataset: Dataset, field: str) -> None:
+        if field:
+            self._catalogue.require_field(DatasetField(dataset, field))
+        else:
+            self._catalogue.require_dataset(dataset)

@@ -1,0 +1,56 @@
+"""Reads that the queries of one thread share: what one has read of a window, the others do not read again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+SHARED_MAX = 200_000
+"""Values that are shared at most, counted with their items; further ones are read again."""
+
+
+class _Shared:
+    """Results by query, and their size."""
+
+    def __init__(self) -> None:
+        self.values: dict[Hashable, Any] = {}
+        self.size = 0
+
+
+_current: ContextVar[_Shared | None] = ContextVar("shared", default=None)
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """Return a context in which the queries of this thread share their reads, and so see one state."""
+    token = _current.set(_Shared())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def lookup(keys: Iterable[K]) -> dict[K, Any]:
+    """Return the shared values of those keys that have one."""
+    current = _current.get()
+    return {} if current is None else {key: current.values[key] for key in keys if key in current.values}
+
+
+def add(values: Mapping[Any, Collection[Any]], *, size: int) -> None:
+    """Share values, `size` items in all, if there is room for them."""
+    current = _current.get()
+    if current is not None and current.size + size <= SHARED_MAX:
+        current.values.update(values)
+        current.size += size
+
+
+def forget() -> None:
+    """Forget all values: the next query reads what is stored now."""
+    current = _current.get()
+    if current is not None:
+        current.values.clear()
+        current.size = 0

@@ -1,0 +1,250 @@
+"""Tags of fields: put, removed, and listed by field, by dataset and by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+
+from fll_hbase import deadline
+from fll_hbase.clock import now_ms
+from fll_hbase.errors import NotFound
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import escape
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.tags import FieldTag, TagNote
+from fll_hbase.model.window import BOTH
+from fll_hbase.store import tag_rows
+from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.name_listing import LastNames, MiddleNames, list_names
+from fll_hbase.tables import Put, Scan, Table
+
+BATCH_FIELDS = 500
+"""Fields whose tags are read in one call."""
+
+CANDIDATES_MAX = 10_000
+"""Rows of the index that a page of the fields of a tag, or of tags, reads: removed tags leave some behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """Tags of fields in order; `next_after` is the last field of the page, None on the last page."""
+
+    tags: tuple[FieldTag, ...]
+    next_after: DatasetField | None
+
+
+class TagStore:
+    """Tags of fields, the statements of people and producers; runs and retention leave them alone.
+
+    A field has the tags that were put under any name of its dataset. Threads and processes may share the
+    table: of two writers of one tag the later one counts. Methods raise StoreUnavailable and CorruptRow.
+    """
+
+    def __init__(self, table: Table, catalogue: Catalogue, *, clock: Callable[[], int] = now_ms) -> None:
+        self._table = table
+        self._catalogue = catalogue
+        self._clock = clock
+
+    def put(self, field: DatasetField, tag: str, note: TagNote) -> tuple[FieldTag, bool]:
+        """Give a field a tag; return it, and whether the field did not have it before. Durable on return.
+
+        The same tag with the same note keeps its time. Raises NotFound for a field that was never recorded
+        and never had a tag.
+        """
+        rows = self._rows(field)
+        stored = _tags_named(rows, tag)
+        if not rows:
+            self._require_field(field)
+        same = next((entry for entry in stored if entry.note == note), None)
+        # Under the name where it is, so that it is in the index once, whatever name a client uses.
+        current = same or FieldTag(stored[0].field if stored else field, tag, self._clock(), note)
+        # Also an unchanged one: a removal at the same time may come between the read and this write.
+        self._table.write(tag_rows.tag_batches([current]))
+        return current, not stored
+
+    def remove(self, field: DatasetField, tag: str) -> None:
+        """Remove a tag from a field, durably. Raises NotFound if the field does not have it."""
+        stored = _tags_named(self._rows(field), tag)
+        if not stored:
+            raise _no_tag(field, tag)
+        self._table.write([[tag_rows.removal(entry.field, tag) for entry in stored]])
+
+    def get(self, field: DatasetField, tag: str) -> FieldTag:
+        """Return a tag of a field. Raises NotFound if the field does not have it."""
+        stored = _tags_named(self._rows(field), tag)
+        if not stored:
+            raise _no_tag(field, tag)
+        return stored[0]
+
+    def field_tags(self, field: DatasetField) -> list[FieldTag]:
+        """Return the tags of a field, sorted. Raises NotFound for a field that was never seen."""
+        rows = self._rows(field)
+        if not rows:
+            self._require_field(field)
+        return _merge_names(rows)
+
+    def tags_by_field(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
+        """Return the sorted tags of the fields that have any, as put under these names of their datasets."""
+        keys = {layout.tags_row(field): field for field in fields}
+        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        tags = {keys[key]: sorted(tag_rows.decode_tags(key, row)) for key, row in rows.items()}
+        return {field: entry for field, entry in tags.items() if entry}
+
+    def tags_of_all_names(self, fields: Collection[DatasetField]) -> dict[DatasetField, list[FieldTag]]:
+        """Return the sorted tags of each of the fields, as put under any name of their datasets."""
+        aliases = self._catalogue.aliases({field.dataset for field in fields})
+        names = {
+            field: [field, *(DatasetField(name, field.name) for name in aliases.get(field.dataset, ()))]
+            for field in fields
+        }
+        stored = self.tags_by_field({name for listed in names.values() for name in listed})
+        return {
+            field: _merge_names([stored.get(name, []) for name in listed]) for field, listed in names.items()
+        }
+
+    def dataset_tags(
+        self, dataset: Dataset, *, start_after: tuple[str, str] = ("", "")
+    ) -> Iterator[FieldTag]:
+        """Yield the tags of all fields of a dataset by field and tag, after a field and tag.
+
+        Raises NotFound for a dataset that was never seen.
+        """
+        names = self._catalogue.names(dataset)
+        fields = self._tagged_fields(names, start_after[0])
+        first = list(islice(fields, BATCH_FIELDS))
+        if not first and not start_after[0]:
+            self._catalogue.require_dataset(dataset)
+        while first:
+            deadline.check()
+            rows = self.tags_by_field([DatasetField(name, field) for field in first for name in names])
+            for field in first:
+                tags = _merge_names([rows.get(DatasetField(name, field), []) for name in names])
+                yield from (tag for tag in tags if (field, tag.tag) > start_after)
+            first = list(islice(fields, BATCH_FIELDS))
+
+    def tags(self, *, start_after: str = "") -> Iterator[str]:
+        """Yield the tags that any field has, in order, after `start_after`."""
+        names = list_names(
+            MiddleNames(self._table, layout.TAG_INDEX, column=layout.TAGGED), start_after=start_after.encode()
+        )
+        while batch := list(islice(names, BATCH_FIELDS)):
+            deadline.check()
+            yield from self._in_use(batch)
+
+    def tagged(self, tag: str, *, limit: int, start_after: DatasetField | None = None) -> TagPage:
+        """Return a page of the fields that have a tag, at most `limit`, by namespace, dataset and field.
+
+        A page may have fewer fields than `limit` and still a next one: it reads at most CANDIDATES_MAX rows.
+        """
+        candidates = islice(self._candidates(tag, start_after), CANDIDATES_MAX)
+        tags: list[FieldTag] = []
+        while batch := list(islice(candidates, BATCH_FIELDS)):
+            deadline.check()
+            stored = self.tags_by_field(batch)
+            for field in batch:
+                confirmed = [entry for entry in stored.get(field, ()) if entry.tag == tag]
+                if confirmed and len(tags) == limit:
+                    return TagPage(tuple(tags), tags[-1].field)
+                tags += confirmed
+            start_after = batch[-1]
+        # Not known without another read whether the bound ended it: the next page may then be empty.
+        return TagPage(tuple(tags), start_after if next(self._candidates(tag, start_after), None) else None)
+
+    def missing_puts(self, metadata: Iterable[DatasetMetadata]) -> list[Sequence[Put]]:
+        """Return the puts of the tags that metadata declares and their fields do not have, for one write.
+
+        A tag that a field has keeps its time and note, so a person's word outlives a producer's repetition.
+        """
+        now = self._clock()
+        declared = {
+            (DatasetField(item.dataset, tag.field), tag.tag): tag.by for item in metadata for tag in item.tags
+        }
+        missing: list[FieldTag] = []
+        pairs = iter(declared.items())
+        while batch := list(islice(pairs, BATCH_FIELDS)):
+            stored = self.tags_by_field({field for (field, _), _ in batch})
+            present = {(field, tag.tag) for field, tags in stored.items() for tag in tags}
+            missing += [FieldTag(*key, now, TagNote(by=by)) for key, by in batch if key not in present]
+        return list(tag_rows.tag_batches(missing)) if missing else []
+
+    def _rows(self, field: DatasetField) -> list[list[FieldTag]]:
+        """Return the tags of a field under each name of its dataset that has a row of tags."""
+        keys = [
+            layout.tags_row(DatasetField(name, field.name)) for name in self._catalogue.names(field.dataset)
+        ]
+        rows = self._table.rows(keys, columns=(layout.LIGHT,))
+        return [sorted(tag_rows.decode_tags(key, rows[key])) for key in keys if key in rows]
+
+    def _require_field(self, field: DatasetField) -> None:
+        """Raise NotFound unless the field was ever recorded."""
+        columns = [layout.declared_field_column(field.name)]
+        columns += [layout.field_column(direction, field.name) for direction in BOTH]
+        # Three cells and not the row: a dataset may have thousands of fields.
+        if not self._table.get(layout.dataset_row(field.dataset), columns=columns):
+            self._catalogue.require_field(field)
+
+    def _tagged_fields(self, names: Sequence[Dataset], start_from: str) -> Iterator[str]:
+        """Yield the fields with a row of tags under any of the names, by code point, from `start_from` on."""
+        listed = [LastNames(self._table, layout.tags_prefix(name), column=layout.LIGHT) for name in names]
+        last = ""
+        if start_from and any(names.contains(escape(start_from)) for names in listed):
+            yield start_from
+        for field in merge(*(list_names(names, start_after=start_from.encode()) for names in listed)):
+            if field != last:
+                yield field
+            last = field
+
+    def _candidates(self, tag: str, start_after: DatasetField | None) -> Iterator[DatasetField]:
+        """Yield the fields that the index has for a tag, in order, after `start_after`."""
+        first = start_after.dataset if start_after else Dataset("", "")
+        if start_after is not None:
+            yield from self._indexed_fields(tag, first, start_after.name)
+            yield from self._indexed_datasets(tag, first.namespace, first.name)
+        namespaces = MiddleNames(self._table, layout.tag_index_prefix(tag), column=layout.TAGGED)
+        for namespace in list_names(namespaces, start_after=first.namespace.encode()):
+            yield from self._indexed_datasets(tag, namespace)
+
+    def _indexed_datasets(self, tag: str, namespace: str, start_after: str = "") -> Iterator[DatasetField]:
+        names = MiddleNames(self._table, layout.tag_index_prefix(tag, namespace), column=layout.TAGGED)
+        for name in list_names(names, start_after=start_after.encode()):
+            yield from self._indexed_fields(tag, Dataset(namespace, name))
+
+    def _indexed_fields(self, tag: str, dataset: Dataset, start_after: str = "") -> Iterator[DatasetField]:
+        prefix = layout.tag_index_prefix(tag, dataset.namespace, dataset.name)
+        names = LastNames(self._table, prefix, column=layout.TAGGED)
+        for name in list_names(names, start_after=start_after.encode()):
+            yield DatasetField(dataset, name)
+
+    def _in_use(self, tags: Sequence[str]) -> Iterator[str]:
+        """Yield those of the tags that a field has."""
+        scans = [
+            Scan(prefix, prefix + b"\x7f", (layout.TAGGED,), 1)
+            for prefix in (layout.tag_index_prefix(tag) for tag in tags)
+        ]
+        # One call for the first field of each; only where that field lost the tag the others are read.
+        firsts = {
+            tag: layout.parse_tag_index(rows[0][0])[1]
+            for tag, rows in zip(tags, self._table.scan_many(scans), strict=True)
+            if rows
+        }
+        stored = self.tags_by_field(set(firsts.values()))
+        for tag, field in firsts.items():
+            if any(entry.tag == tag for entry in stored.get(field, ())) or self.tagged(tag, limit=1).tags:
+                yield tag
+
+
+def _tags_named(rows: Iterable[Iterable[FieldTag]], tag: str) -> list[FieldTag]:
+    return [entry for row in rows for entry in row if entry.tag == tag]
+
+
+def _merge_names(rows: Iterable[Iterable[FieldTag]]) -> list[FieldTag]:
+    """Return the tags of one field under several names, each tag once, sorted by tag."""
+    # The first name is that of the question: its tag is listed in place of those of aliases.
+    by_tag = {entry.tag: entry for row in reversed(list(rows)) for entry in row}
+    return [by_tag[tag] for tag in sorted(by_tag)]
+
+
+def _no_tag(field: DatasetField, tag: str) -> NotFound:
+    return NotFound(f"field {field.name!r} of {field.dataset} does not have the tag {tag!r}; list its tags")

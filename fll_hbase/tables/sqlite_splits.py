@@ -1,0 +1,102 @@
+"""Keys that split a range of a SQLite table into similar parts, at a cost that does not follow its size."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate, pairwise, takewhile
+from typing import NamedTuple
+
+COUNTED_MAX = 1_000_000
+"""Cells that are counted for exact parts, in a fraction of a second; a larger range is estimated."""
+
+SECTION_CELLS = 50_000
+"""Cells of a section that is not divided further: of larger sections the sizes are not known."""
+
+SECTIONS_PER_PART = 16
+
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM cells WHERE row > ? AND row < ? LIMIT ?)"
+_HOP = "SELECT row FROM cells WHERE row > ? AND row < ? ORDER BY row LIMIT 1 OFFSET ?"
+_FIRST = "SELECT row FROM cells WHERE row >= ? AND row < ? ORDER BY row LIMIT 1"
+_LAST = "SELECT row FROM cells WHERE row >= ? AND row < ? ORDER BY row DESC LIMIT 1"
+
+
+class _Section(NamedTuple):
+    start: bytes
+    cells: int
+
+
+def find_splits(connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+    """Return sorted keys between `start` and `stop` (both excluded), at most one less than `parts`."""
+    cells = _count(connection, start, stop, cells_max=COUNTED_MAX)
+    if cells < COUNTED_MAX:
+        return _every_nth(connection, start, stop, parts=parts, cells=cells)
+    return _spread(_sections(connection, start, stop, sections_max=SECTIONS_PER_PART * parts), parts=parts)
+
+
+def _every_nth(
+    connection: sqlite3.Connection, start: bytes, stop: bytes, *, parts: int, cells: int
+) -> list[bytes]:
+    keys: list[bytes] = []
+    hop = (start, stop, cells // parts)
+    while len(keys) < parts - 1 and (key := connection.execute(_HOP, hop).fetchone()):
+        keys += key
+        hop = (*key, stop, cells // parts)
+    return keys
+
+
+def _sections(
+    connection: sqlite3.Connection, start: bytes, stop: bytes, *, sections_max: int
+) -> list[_Section]:
+    """Divide the range by the next byte of its keys until sections are small, or there are enough of them."""
+    # The widest first: a dataset with most of the rows is divided by time, while small ones stay as they are.
+    waiting = deque([(start, stop)])
+    sections: list[_Section] = []
+    while waiting:
+        section = waiting.popleft()
+        cells = _count(connection, *section, cells_max=SECTION_CELLS)
+        divisible = cells == SECTION_CELLS and len(sections) + len(waiting) < sections_max
+        bounds = [section[0], *_next_bytes(connection, *section), section[1]] if divisible else []
+        if len(bounds) > 2:
+            waiting.extend(pairwise(bounds))
+        else:
+            sections.append(_Section(section[0], cells))
+    return sorted(sections)
+
+
+def _next_bytes(connection: sqlite3.Connection, start: bytes, stop: bytes) -> Iterator[bytes]:
+    """Yield the beginnings of keys up to the first byte in which they differ, without the first of them."""
+    first, last = _key(connection, _FIRST, start, stop), _key(connection, _LAST, start, stop)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    size = sum(1 for _ in same)
+    head = first[: size + 1]
+    while head < last[: size + 1]:
+        # All keys that begin with `head` are below `successor`; the prefix itself has no further byte.
+        successor = head + b"\0" if len(head) == size else head[:size] + bytes([head[size] + 1])
+        head = _key(connection, _FIRST, successor, stop)[: size + 1]
+        if head:
+            yield head
+
+
+def _key(connection: sqlite3.Connection, query: str, start: bytes, stop: bytes) -> bytes:
+    """Return a key of the range, or an empty one: another process may delete rows in the meantime."""
+    key: tuple[bytes] | None = connection.execute(query, (start, stop)).fetchone()
+    return key[0] if key else b""
+
+
+def _spread(sections: list[_Section], *, parts: int) -> list[bytes]:
+    """Return the beginnings of the sections with which a part begins: parts have about as many cells."""
+    total = sum(section.cells for section in sections) + 1
+    begins = accumulate((section.cells for section in sections), initial=0)
+    part_numbers = [cells * parts // total for cells in begins]
+    return [
+        section.start
+        for section, (previous, number) in zip(sections[1:], pairwise(part_numbers), strict=False)
+        if number > previous
+    ]
+
+
+def _count(connection: sqlite3.Connection, start: bytes, stop: bytes, *, cells_max: int) -> int:
+    (cells,) = connection.execute(_COUNT, (start, stop, cells_max)).fetchone()
+    return int(cells)
