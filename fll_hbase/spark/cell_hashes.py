@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -51,10 +50,9 @@ def flagged_batch(groups: Iterable[tuple[int, Sequence[int]]]) -> pa.RecordBatch
     """
     groups = list(groups)
     # Spark has no unsigned type: the bits are reinterpreted, which keeps equal hashes equal.
-    hashes = [np.array(numbers, np.uint64).view(np.int64) for _, numbers in groups]
-    return hash_batch(
-        np.concatenate(hashes), np.repeat([flags for flags, _ in groups], list(map(len, hashes)))
-    )
+    hashes = [pa.array(numbers, pa.uint64()).view(pa.int64()) for _, numbers in groups]
+    flags = [pa.repeat(pa.scalar(flag, pa.int64()), len(numbers)) for flag, numbers in groups]
+    return hash_batch(pa.concat_arrays(hashes), pa.concat_arrays(flags))
 
 
 def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
@@ -67,11 +65,6 @@ def hash_batch(hashes: Any, flags: Any) -> pa.RecordBatch:
 def to_signed(number: int) -> int:
     """Convert an unsigned 64-bit hash to Spark's signed bigint with the same bits."""
     return number - _HASHES if number >= _HASHES // 2 else number
-
-
-def to_unsigned(number: int) -> int:
-    """Convert a signed bigint to the unsigned hash with the same bits, the inverse of `to_signed`."""
-    return number % _HASHES
 
 
 def _hash_ranges(

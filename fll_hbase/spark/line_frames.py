@@ -8,6 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
+from fll_hbase.spark.input_files import OPTIONS
+
 LINE = "value binary, file string, block bigint, position bigint, time_ms bigint"
 """One line: its bytes, its file, the offset in the file of the block that Spark read it from, a number that
 grows from line to line within the block (with gaps), and the modification time of the file."""
@@ -26,15 +28,20 @@ _OPERATIONS = '"operations"'
 
 _NOT_BLANK = "[^ \\t\\n\\r\\x0b\\x0c]"
 VALUE, FILE, BLOCK, POSITION, TIME_MS = "value", "file", "block", "position", "time_ms"
+SIZE = "size"
+"""The bytes of a line, in a frame whose lines may be longer than a document; see `long_lines`."""
+
 KEY, START_MS = "key", "start_ms"
 
 
 def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Read text files as lines: any path, glob and compression that Spark reads."""
+    """Read text files as lines: any path, glob and directory, with those below it, however compressed."""
     # By default Spark also splits at a lone carriage return, which the online path does not.
-    text = spark.read.option("lineSep", "\n").text(list(paths))
+    text = spark.read.options(**OPTIONS, lineSep="\n").text(list(paths))
     return text.select(
         f.col("value").cast("binary").alias(VALUE),
+        # Of the text as it was read: of the bytes it would be that of a copy.
+        f.octet_length("value").alias(SIZE),
         f.col("_metadata.file_path").alias(FILE),
         f.col("_metadata.file_block_start").alias(BLOCK),
         f.monotonically_increasing_id().alias(POSITION),
@@ -44,9 +51,10 @@ def read_text(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
 
 def read_parquet(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """Read the column `value`, string or binary, of Parquet files as lines."""
-    rows = spark.read.parquet(*paths)
+    rows = spark.read.options(**OPTIONS).parquet(*paths)
     return rows.select(
         f.col("value").cast("binary").alias(VALUE),
+        f.octet_length("value").alias(SIZE),
         f.col("_metadata.file_path").alias(FILE),
         f.lit(0).cast("bigint").alias(BLOCK),
         f.col("_metadata.row_index").alias(POSITION),

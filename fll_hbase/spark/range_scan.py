@@ -25,13 +25,18 @@ ReadRange: TypeAlias = Callable[[Table, bytes, bytes], Iterator[tuple[Any, ...]]
 """Reads the rows from `start` (included) to `stop` (excluded) on a worker; yields tuples of the schema."""
 
 
+def partition_count(spark: SparkSession) -> int:
+    """Return how many partitions a scan has where the engine has no regions of its own."""
+    return spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
+
+
 def split_ranges(spark: SparkSession, settings: Settings, key_ranges: Sequence[Range]) -> DataFrame:
     """Return a frame of the parts of ranges, with binary columns `start` (included) and `stop` (excluded).
 
     The parts are regions of the engine where it has some. Raises ConfigurationError, StoreUnavailable.
     """
-    partitions = spark.sparkContext.defaultParallelism * PARTITIONS_PER_CORE
-    with closing(open_store_table(settings)) as table:
+    partitions = partition_count(spark)
+    with closing(open_store_table(settings, create=False)) as table:
         splits = [
             (bytearray(start), bytearray(stop))
             for key_range in key_ranges

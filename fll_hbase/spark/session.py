@@ -19,6 +19,12 @@ LOCAL = "local[*, 4]"
 _INSTALL = "pip install '.[spark]' in the source tree, or the wheel with [spark] behind its name"
 _JDK = "install a JDK of 17 or later (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 _PACKAGES = "if a package could not be downloaded, it is named above; otherwise " + _JDK
+_MEMORY = "if the machine has less memory than that, give the driver less; otherwise " + _JDK
+
+DRIVER_MEMORY = "spark.driver.memory"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LATE = (DRIVER_MEMORY, _JAVA_OPTIONS, "spark.driver.defaultJavaOptions", "spark.driver.extraClassPath")
+"""Settings of the driver's JVM, which runs already under spark-submit."""
 
 _LOG = Path(__file__).with_name("log4j2.properties")
 _LOCAL_SETTINGS = {
@@ -26,15 +32,17 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG}",
+    _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_LOG}",
 }
 """Settings of a local Spark: reachable from this machine only, and it logs errors only."""
 
 # About 5,000 lines are one commit of a load (docs/decisions/0014). Filter pushdown is off by default.
-# UTC, because days and times of an export must not depend on the machine.
+# UTC, because days and times of an export must not depend on the machine. Simplified traces of workers leave
+# out the causes of an error.
 _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
 
@@ -43,7 +51,7 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
     """Create the session of a job; under spark-submit and without `master`, on the cluster it names.
 
     `settings` override those of all jobs. Raises ConfigurationError with what to install if PySpark or a JDK
-    is missing.
+    is missing, and for settings that only spark-submit can set.
     """
     # PySpark is an extra: `fll spark --help` and errors have to work without it.
     try:
@@ -59,15 +67,32 @@ def session(name: str, *, master: str = "", settings: Mapping[str, str] | None =
         # Workers are started by name otherwise, and may find another Python without this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.master(master)
-    progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
-    local = {**_LOCAL_SETTINGS, **progress} if master.startswith("local") else {}
-    for key, value in {**local, **_SETTINGS, **(settings or {})}.items():
+    for key, value in _merge_settings(settings or {}, is_local=master.startswith("local")).items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
-        advice = _PACKAGES if settings and "spark.jars.packages" in settings else _JDK
-        raise ConfigurationError(f"Spark does not start: {error}; {advice}") from error
+        raise ConfigurationError(f"Spark does not start: {error}; {_advice(settings or {})}") from error
+
+
+def _advice(settings: Mapping[str, str]) -> str:
+    if "spark.jars.packages" in settings:
+        return _PACKAGES
+    return _MEMORY if DRIVER_MEMORY in settings else _JDK
+
+
+def _merge_settings(settings: Mapping[str, str], *, is_local: bool) -> dict[str, str]:
+    late = [name for name in _LATE if name in settings]
+    if late and _is_submitted():
+        raise ConfigurationError(f"{late[0]} has no effect any more: give it to spark-submit")
+    if not is_local:
+        return {**_SETTINGS, **settings}
+    progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    merged = {**_LOCAL_SETTINGS, **progress, **_SETTINGS, **settings}
+    # Added to, not replaced: without our own, Spark logs every warning.
+    if _JAVA_OPTIONS in settings:
+        merged[_JAVA_OPTIONS] = f"{_LOCAL_SETTINGS[_JAVA_OPTIONS]} {settings[_JAVA_OPTIONS]}"
+    return merged
 
 
 def _is_submitted() -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fll_hbase import config
@@ -12,9 +14,12 @@ STORE_TIMEOUT_MS = 60_000
 """Minimum for jobs, which may wait longer for the store than queries: no user waits for one call."""
 
 
-def job_settings(store: str | None) -> Settings:
-    """Read the settings for a job on `store`. Raises ConfigurationError for a store in memory."""
-    settings = config.from_environment(store=store)
+def job_settings(store: str | None, others: Mapping[str, str | int] | None = None) -> Settings:
+    """Read the settings for a job on `store`; `others` have priority over the environment.
+
+    Raises ConfigurationError for a value that is not possible, and for a store in memory.
+    """
+    settings = config.from_environment(os.environ, **{**(others or {}), "store": store})
     # Each worker process would open a store of its own.
     if settings.store.endswith(":memory:"):
         raise ConfigurationError(

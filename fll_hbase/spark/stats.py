@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from fll_hbase.spark.kafka_lag import ConsumerLag
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +37,42 @@ class LineCounts:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """Counts and duration of a load, and the directory of rejected lines."""
+    """Counts and duration of a load, the directory of rejected lines, and how many files were read."""
 
     counts: LineCounts
     seconds: float
     rejects: str
+    files: int
 
     def summary(self) -> dict[str, int | float | str]:
         """Return the report as JSON members."""
-        return {"job": "load", **to_members(self.counts, self.seconds), "rejects": self.rejects}
+        members = to_members(self.counts, self.seconds)
+        return {"job": "load", "files": self.files, **members, "rejects": self.rejects}
 
     def __str__(self) -> str:
-        return describe(self.counts, self.seconds, rejects=self.rejects)
+        return f"{self.files:,} files: {describe(self.counts, self.seconds, rejects=self.rejects)}"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """Counts and duration of one batch of a stream; lines of a batch run again count as duplicates."""
+    """Counts and duration of one batch of a stream; lines of a batch run again count as duplicates.
+
+    `lag` is that of a stream from Kafka.
+    """
 
     number: int
     counts: LineCounts
     seconds: float
+    lag: ConsumerLag | None = None
 
-    def summary(self) -> dict[str, int | float]:
+    def summary(self) -> dict[str, Any]:
         """Return the report as JSON members."""
-        return {"batch": self.number, **to_members(self.counts, self.seconds)}
+        lag = {"lag": self.lag.summary()} if self.lag else {}
+        return {"batch": self.number, **to_members(self.counts, self.seconds), **lag}
 
     def __str__(self) -> str:
-        return f"batch {self.number}: {describe(self.counts, self.seconds)}"
+        lag = f"; {self.lag.total:,} messages behind" if self.lag else ""
+        return f"batch {self.number}: {describe(self.counts, self.seconds)}{lag}"
 
 
 @dataclass(frozen=True, slots=True)

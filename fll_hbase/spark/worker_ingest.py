@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase.config import Settings
-from fll_hbase.errors import InputError, LineageError, StoreUnavailable, TooLarge
+from fll_hbase.errors import InputError, LineageError, StoreUnavailable, TooLarge, TooManyRejects
 from fll_hbase.ingest.ingest import ingest
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordOutcome, RecordResult
 from fll_hbase.ingest.reader import DocumentReader
@@ -21,6 +22,7 @@ from fll_hbase.ingest.registry import detect
 from fll_hbase.retry import RetryPolicy
 from fll_hbase.sources import name_rules
 from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE, batch_by_run
+from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.factory import open_store
 from fll_hbase.store.lineage_store import LineageStore
@@ -40,6 +42,9 @@ GC_THRESHOLDS = 100_000, 20, 20
 RETRY = RetryPolicy(attempts_max=8, wait_seconds_max=15.0)
 """Half a minute of waits, beside the timeouts of the store; then the task fails, and Spark runs it again."""
 
+EXAMPLES, EXAMPLE_BYTES, EXAMPLE_CHARACTERS = 3, 100, 600
+"""Rejected lines in the error of a job that ends early, and how much of them."""
+
 _FIELDS = pa.schema(
     [
         ("outcome", pa.string()),
@@ -55,10 +60,15 @@ _FIELDS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The store that lines are recorded in, and the namespace of documents without one."""
+    """The store that lines are recorded in, the namespace of documents without one, the limit of rejects.
+
+    With `take_over`, runs replace those of other programs with the same id, else such lines are rejected.
+    """
 
     settings: Settings
     namespace: str = ""
+    rejects_max: RejectLimit = NO_LIMIT
+    take_over: bool = False
 
 
 def ingest_lines(lines: DataFrame, target: Target) -> DataFrame:
@@ -106,13 +116,33 @@ def _ingest_runs(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterat
 def ingest_batches(batches: Iterator[pa.RecordBatch], *, target: Target) -> Iterator[pa.RecordBatch]:
     """Record batches of LINE in this process, one call of the store each; yields batches of OUTCOMES.
 
-    Raises StoreUnavailable after the retries: then any of the lines may be stored.
+    Raises StoreUnavailable after the retries: then any of the lines may be stored. Raises TooManyRejects
+    with the first rejected lines of a batch.
     """
     worker = _worker(target.settings)
     retrying = RETRY.retrying(StoreUnavailable)
+    rejected = read = 0
     for batch in batches:
         lines = list(zip(batch.column(VALUE).to_pylist(), batch.column(TIME_MS).to_pylist(), strict=True))
-        yield _outcome_batch(batch, retrying(_ingest, worker, lines, target))
+        results = retrying(_ingest, worker, lines, target)
+        read += len(results)
+        rejected += sum(isinstance(result, LineageError) for result in results)
+        if target.rejects_max.is_exceeded_by_task(rejected, read):
+            raise _too_many(batch, results, target.rejects_max)
+        yield _outcome_batch(batch, results)
+
+
+def _too_many(
+    batch: pa.RecordBatch, results: Sequence[RecordResult | LineageError], limit: RejectLimit
+) -> TooManyRejects:
+    """Return the error that ends a job, with the first rejected lines of a batch on one line."""
+    errors = ((number, result) for number, result in enumerate(results) if isinstance(result, LineageError))
+    examples = (
+        f"{batch.column(FILE)[number]}: {batch.column(VALUE)[number].as_py()[:EXAMPLE_BYTES]!r}: {error}"
+        for number, error in islice(errors, EXAMPLES)
+    )
+    text = "; ".join(example[:EXAMPLE_CHARACTERS] for example in examples)
+    return TooManyRejects(f"more lines are rejected than {limit}, such as {text}".replace("\n", " "))
 
 
 def _ingest(
@@ -120,7 +150,7 @@ def _ingest(
 ) -> list[RecordResult | LineageError]:
     # Reading is retried, too: documents with SQL read the catalogue.
     documents = [_read(worker.reader, line, time_ms, target) for line, time_ms in lines]
-    return ingest(worker.store, documents)
+    return ingest(worker.store, documents, take_over=target.take_over)
 
 
 def _read(reader: DocumentReader, line: bytes, time_ms: int, target: Target) -> ParsedDocument | LineageError:

@@ -14,12 +14,15 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.field_relations import FieldEdge
 from fll_hbase.model.window import START_LIMIT_MS, Window
 from fll_hbase.spark.settings import job_settings
+from fll_hbase.tables import FORMS, is_store_url
 
 ALWAYS = Window(0, START_LIMIT_MS)
 PARTITIONS = 8
 """Partitions of a read from an engine that has no regions of its own."""
 
 OPTIONS = ("store", "table", "namespace", "name", "start", "end", "partitions")
+PATH, PATHS = "path", "paths"
+"""Options that Spark itself adds for the argument of load() and save(), and for several of load()."""
 
 
 class TableName(Enum):
@@ -29,6 +32,13 @@ class TableName(Enum):
     EDGES = "edges"
     FIELDS = "fields"
     OPERATIONS = "operations"
+
+
+_NO_WINDOW = {
+    TableName.FIELDS: "the catalogue has no times",
+    TableName.OPERATIONS: "join it with `runs` on `checksum`",
+}
+"""Tables that a window of starts cannot bound, with the reason or what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +118,53 @@ def parse_options(options: Mapping[str, str]) -> ReadRequest:
     Raises ConfigurationError, and InvalidQuery for an unreadable time.
     """
     values = {key.lower(): value for key, value in options.items()}
-    # Spark itself adds `path` when load() is called with an argument.
-    unknown = sorted(values.keys() - {*OPTIONS, "path"})
+    unknown = sorted(values.keys() - {*OPTIONS, PATH, PATHS})
     if unknown:
         raise ConfigurationError(f"unknown option {unknown[0]!r}; valid options: {', '.join(OPTIONS)}")
-    table = values.get("table", TableName.RUNS.value)
-    if table not in [name.value for name in TableName]:
-        names = ", ".join(name.value for name in TableName)
-        raise ConfigurationError(f"option table={table!r} is not a table; valid tables: {names}")
+    table = _parse_table(values.get("table", TableName.RUNS.value))
     if values.get("name") and not values.get("namespace"):
         raise ConfigurationError(f"option name={values['name']!r} also needs the namespace of the dataset")
     either_end = DatasetFilter(values.get("namespace", ""), values.get("name", ""))
-    window = time_window.parse_window(
-        values.get("start") or "0", values.get("end") or str(START_LIMIT_MS), now_ms=now_ms()
-    )
     return ReadRequest(
-        job_settings(values.get("store")),
-        TableName(table),
-        ScanBounds(window, either_end),
+        job_settings(parse_store(values)),
+        table,
+        ScanBounds(_parse_window(values, table), either_end),
         _parse_partitions(values.get("partitions")),
+    )
+
+
+def parse_store(options: Mapping[str, str]) -> str | None:
+    """Return the URL of the store: the option, or the argument of load() or save(); None without either.
+
+    Option names are in lower case. Raises ConfigurationError for two stores, and for any other path.
+    """
+    store, path = options.get("store"), options.get(PATH)
+    if PATHS in options:
+        raise ConfigurationError(f"load() reads one store, but has several paths: {options[PATHS]}")
+    if path is None:
+        return store
+    # A path that went through a catalog was made a URI of Hadoop, and has lost slashes.
+    if not is_store_url(path):
+        raise ConfigurationError(f"path {path!r} is not the URL of a store; it looks like {FORMS}")
+    if store not in (None, path):
+        raise ConfigurationError(f"path {path!r} and option store={store!r} are two stores; give one of them")
+    return path
+
+
+def _parse_table(name: str) -> TableName:
+    try:
+        return TableName(name)
+    except ValueError as error:
+        names = ", ".join(table.value for table in TableName)
+        raise ConfigurationError(f"option table={name!r} is not a table; valid tables: {names}") from error
+
+
+def _parse_window(options: Mapping[str, str], table: TableName) -> Window:
+    bounds = [name for name in ("start", "end") if options.get(name)]
+    if bounds and table in _NO_WINDOW:
+        raise ConfigurationError(f"table {table.value} has no option {bounds[0]}: {_NO_WINDOW[table]}")
+    return time_window.parse_window(
+        options.get("start") or "0", options.get("end") or str(START_LIMIT_MS), now_ms=now_ms()
     )
 
 

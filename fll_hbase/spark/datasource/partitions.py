@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -48,22 +48,25 @@ _ROW_PREFIXES = {
 }
 
 
-def plan_partitions(request: ReadRequest, table: Table) -> list[Partition]:
+def plan_partitions(
+    request: ReadRequest, table: Table, *, latest_horizon_ms: int | None = None
+) -> list[Partition]:
     """Return partitions that cover the bounds, by the cheapest access path; none if nothing can match.
 
-    They are about as many as the request demands, or as the engine has regions. Reads the catalogue of the
-    filtered datasets for retention horizons.
+    They are about as many as the request demands, or as the engine has regions. Without the latest horizon
+    of the filtered datasets it is read from their catalogue, row by row.
     """
     bounds = request.bounds
     if bounds.ids is not None and request.table is not TableName.FIELDS:
         return _id_partitions(sorted(bounds.ids))
     if request.table is TableName.FIELDS and not bounds.either_end.matches_all:
-        return [KeyRangePartition(_catalogue_range(bounds.either_end))]
+        return [KeyRangePartition(catalogue_range(bounds.either_end))]
     directions = _reference_directions(request)
-    filters = [dataset_filter for _, dataset_filter in directions]
     # A purge deletes references of runs that stay for other datasets (docs/row-keys.md, "Purge"): before a
     # horizon only run rows are complete.
-    if directions and not _has_horizon_after(table, filters, bounds.window.start_ms):
+    if directions and latest_horizon_ms is None:
+        latest_horizon_ms = latest_horizon_in(table, {catalogue_range(dataset) for _, dataset in directions})
+    if directions and (latest_horizon_ms or 0) <= bounds.window.start_ms:
         return [
             ReferencePartition(direction, key_range, single_direction=len(directions) == 1)
             for direction, dataset_filter in directions
@@ -92,19 +95,19 @@ def _reference_directions(request: ReadRequest) -> list[tuple[Direction, Dataset
     return [] if bounds.either_end.matches_all and bounds.window == ALWAYS else both
 
 
-def _has_horizon_after(table: Table, filters: list[DatasetFilter], start_ms: int) -> bool:
-    """Return whether retention deleted references of a matching dataset that are in the window."""
-    rows = (
-        row
-        for dataset_filter in set(filters)
-        for _, row in table.scan(*_catalogue_range(dataset_filter), columns=(layout.LIGHT,))
-    )
-    return any(
-        column > layout.horizon_column(start_ms)
-        for row in rows
+def latest_horizon_in(table: Table, key_ranges: Iterable[Range]) -> int:
+    """Return the latest horizon of catalogue rows in milliseconds since 1970, 0 without any.
+
+    Retention deleted references of runs that started before it. Raises CorruptRow.
+    """
+    horizons = (
+        layout.parse_horizon(column)
+        for key_range in key_ranges
+        for _, row in table.scan(*key_range, columns=(layout.LIGHT,))
         for column in row
         if column.startswith(layout.HORIZON)
     )
+    return max(horizons, default=0)
 
 
 def _reference_ranges(
@@ -122,7 +125,8 @@ def _reference_ranges(
         yield from ranges.split_range(rows, [cut for cut in cuts if cut is not None])
 
 
-def _catalogue_range(dataset_filter: DatasetFilter) -> Range:
+def catalogue_range(dataset_filter: DatasetFilter) -> Range:
+    """Return the range of the catalogue rows of the datasets."""
     if dataset_filter.dataset is None:
         namespace = dataset_filter.namespace
         return ranges.prefix_range(layout.dataset_prefix(namespace) if namespace else layout.DATASETS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from cachetools import LRUCache
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model import field_relations
@@ -16,7 +15,7 @@ from fll_hbase.model.operations import dataset_of, type_of
 from fll_hbase.model.window import Direction
 from fll_hbase.spark.arrow_batches import Row
 from fll_hbase.spark.datasource import run_scan
-from fll_hbase.spark.datasource.options import ReadRequest, ScanBounds, TableName
+from fll_hbase.spark.datasource.options import DatasetFilter, ReadRequest, ScanBounds, TableName
 from fll_hbase.spark.datasource.partitions import (
     IdPartition,
     KeyRangePartition,
@@ -25,11 +24,13 @@ from fll_hbase.spark.datasource.partitions import (
 )
 from fll_hbase.spark.datasource.run_scan import RunHit
 from fll_hbase.spark.datasource.schemas import start_columns
+from fll_hbase.spark.edge_cache import EdgeCache
 from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.endpoints import decode_endpoints
 from fll_hbase.store.read.content_cache import ContentMissing
-
-CACHED_EDGES_MAX, CACHED_CONTENT_EDGES_MAX = 200_000, 10_000
-"""Edges in the cache of a partition, and those of one content; larger contents are computed each time."""
+from fll_hbase.store.run_rows import CommittedRun
+from fll_hbase.tables import Row as Cells
+from fll_hbase.tables.base import Columns
 
 
 def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition) -> Iterator[Row]:
@@ -42,7 +43,7 @@ def read_rows(store: StoreComponents, request: ReadRequest, partition: Partition
         case TableName.FIELDS:
             return _fields(store, partition)
         case TableName.OPERATIONS:
-            return _operations(store, partition)
+            return _operations(store, request.bounds.either_end, partition)
 
 
 def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
@@ -51,11 +52,17 @@ def _runs(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> I
         if bounds.either_end.matches_all or _is_first_hit(
             hit, run_scan.field_map(store, run.run, checksum), bounds
         ):
-            yield (
-                *(run.run, run.namespace, run.application, run.version, run.type, run.program),
-                *start_columns(run.start_ms),
-                *(run.state.value, checksum, run.details or None),
-            )
+            yield run_columns(hit.run)
+
+
+def run_columns(committed: CommittedRun) -> Row:
+    """Return a run as the columns of the table `runs`."""
+    run = committed.run
+    return (
+        *(run.run, run.namespace, run.application, run.version, run.type, run.program),
+        *start_columns(run.start_ms),
+        *(run.state.value, committed.checksum, run.details or None),
+    )
 
 
 def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -> bool:
@@ -73,30 +80,28 @@ def _is_first_hit(hit: RunHit, field_map: FieldMap | None, bounds: ScanBounds) -
 
 
 def _edges(store: StoreComponents, bounds: ScanBounds, partition: Partition) -> Iterator[Row]:
-    # Nightly runs repeat a few contents: their edges are computed once per partition.
-    cache: LRUCache[tuple[str, Dataset | None], list[Row]] = LRUCache(
-        CACHED_EDGES_MAX, getsizeof=lambda rows: len(rows) + 1
-    )
+    cache = EdgeCache()
     single_direction = not isinstance(partition, ReferencePartition) or partition.single_direction
     for hit in run_scan.scan_runs(store, partition, bounds):
         run, checksum = hit.run.run, hit.run.checksum
         run_columns = (run.run, *start_columns(run.start_ms), checksum)
-        key = checksum, hit.dataset
-        if key in cache:
-            yield from ((*run_columns, *columns) for columns in cache[key])
-            continue
-        field_map = run_scan.field_map(store, run.run, checksum)
-        if field_map is None:
-            continue
-        rows: list[Row] = []
-        for edge in _edges_of_hit(hit, field_map):
-            if bounds.matches(edge) and (single_direction or not _is_backward_hit(hit, edge, bounds)):
-                columns = edge_columns(edge)
-                if len(rows) <= CACHED_CONTENT_EDGES_MAX:
-                    rows.append(columns)
-                yield (*run_columns, *columns)
-        if len(rows) <= CACHED_CONTENT_EDGES_MAX:
-            cache[key] = rows
+        compute = partial(_hit_edges, store, hit, bounds, single_direction)
+        for columns in cache.rows((checksum, hit.dataset), compute):
+            yield (*run_columns, *columns)
+
+
+def _hit_edges(
+    store: StoreComponents, hit: RunHit, bounds: ScanBounds, single_direction: bool
+) -> Iterable[Row] | None:
+    """Return the matching edges that this hit reports; None if the run and its content were purged."""
+    field_map = run_scan.field_map(store, hit.run.run.run, hit.run.checksum)
+    if field_map is None:
+        return None
+    return (
+        edge_columns(edge)
+        for edge in _edges_of_hit(hit, field_map)
+        if bounds.matches(edge) and (single_direction or not _is_backward_hit(hit, edge, bounds))
+    )
 
 
 def _edges_of_hit(hit: RunHit, field_map: FieldMap) -> Iterator[FieldEdge]:
@@ -136,16 +141,21 @@ def _fields(store: StoreComponents, partition: Partition) -> Iterator[Row]:
     """Yield for each dataset a row without a field, with its description, then a row for each field."""
     if not isinstance(partition, KeyRangePartition):
         raise TypeError(f"the catalogue is read by key range, not by {partition!r}")
-    for entry, fields in store.catalogue.entries(partition.key_range):
-        dataset = entry.dataset
-        yield dataset.namespace, dataset.name, None, None, None, None, entry.description or None
-        for field in fields:
-            names = dataset.namespace, dataset.name, field.name
-            yield *names, field.type or None, field.read, field.written, None
+    for rows in dataset_rows(store, partition.key_range):
+        yield from rows
 
 
-def _operations(store: StoreComponents, partition: Partition) -> Iterator[Row]:
-    for checksum in _checksums(store, partition):
+def dataset_rows(store: StoreComponents, key_range: layout.Range) -> Iterator[list[Row]]:
+    """Yield the rows of the table `fields` of each dataset in a range of catalogue keys."""
+    for entry, fields in store.catalogue.entries(key_range):
+        names = entry.dataset.namespace, entry.dataset.name
+        own_row = (*names, None, None, None, None, entry.description or None)
+        yield [own_row, *((*names, f.name, f.type or None, f.read, f.written, None) for f in fields)]
+
+
+def _operations(store: StoreComponents, either_end: DatasetFilter, partition: Partition) -> Iterator[Row]:
+    """Yield all operations of the contents that read or write a matching dataset, each content once."""
+    for checksum in _checksums(store, either_end, partition):
         try:
             operations = store.contents.content(checksum).operations
         except ContentMissing:
@@ -159,14 +169,27 @@ def _operations(store: StoreComponents, partition: Partition) -> Iterator[Row]:
             yield checksum, operation.name, type_of(operation), *names, canonical(operation)
 
 
-def _checksums(store: StoreComponents, partition: Partition) -> Iterator[str]:
-    """Yield the checksums of the contents of a partition. Raises TypeError for one of references."""
-    # Only the small version cell is read: operations may be megabytes, and are read one content a call.
+def _checksums(store: StoreComponents, either_end: DatasetFilter, partition: Partition) -> Iterator[str]:
+    """Yield the checksums of the matching contents of a partition, in order. Raises CorruptRow."""
+    # Only small cells are read: operations may be megabytes, and are read one content a call.
+    everything = either_end.matches_all
+    columns = (layout.VERSION,) if everything else (layout.SOURCES, layout.DESTINATIONS)
+    for key, row in _content_rows(store, partition, columns):
+        if everything:
+            yield ranges.checksum_of(key)
+            continue
+        endpoints = decode_endpoints(key, row)
+        if any(either_end.matches(dataset) for _, dataset in endpoints.by_direction()):
+            yield endpoints.checksum
+
+
+def _content_rows(
+    store: StoreComponents, partition: Partition, columns: Columns
+) -> Iterable[tuple[bytes, Cells]]:
+    """Return the content rows of a partition, by key. Raises TypeError for a partition of references."""
     if isinstance(partition, IdPartition):
         keys = [layout.content_row(checksum) for checksum in partition.ids]
-        yield from sorted(map(ranges.checksum_of, store.table.rows(keys, columns=(layout.VERSION,))))
-    elif isinstance(partition, KeyRangePartition):
-        scan = store.table.scan(*partition.key_range, columns=(layout.VERSION,))
-        yield from (ranges.checksum_of(key) for key, _ in scan)
-    else:
-        raise TypeError(f"contents are read by key range or id, not by {partition!r}")
+        return sorted(store.table.rows(keys, columns=columns).items())
+    if isinstance(partition, KeyRangePartition):
+        return store.table.scan(*partition.key_range, columns=columns)
+    raise TypeError(f"contents are read by key range or id, not by {partition!r}")

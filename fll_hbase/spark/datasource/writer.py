@@ -17,6 +17,7 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 
 from fll_hbase import clock
 from fll_hbase.errors import ConfigurationError, ErrorList, FieldError, InputError
+from fll_hbase.spark.datasource.options import PATH, parse_store
 from fll_hbase.spark.line_frames import BLOCK, FILE, POSITION, TIME_MS, VALUE
 from fll_hbase.spark.settings import job_settings
 from fll_hbase.spark.worker_ingest import REJECTED, Target, ingest_batches
@@ -36,10 +37,14 @@ class TaskResult(WriterCommitMessage):
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """Where rows are recorded; `time_ms` is the time of proposals without one."""
+    """Where rows are recorded; `time_ms` is the time of proposals without one.
+
+    `column` is the name of the column of documents, in the case that the frame has.
+    """
 
     target: Target
     time_ms: int
+    column: str = VALUE
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> TaskResult:
         """Record all rows of a task; return their number by outcome.
@@ -67,7 +72,7 @@ class WriteTarget:
         for batch in batches:
             count = batch.num_rows
             columns = {
-                VALUE: batch.column(VALUE).cast(pa.binary()).fill_null(b""),
+                VALUE: batch.column(self.column).cast(pa.binary()).fill_null(b""),
                 FILE: pa.repeat("", count),
                 BLOCK: pa.repeat(partition, count),
                 POSITION: pa.array(range(lines + 1, lines + count + 1), pa.int64()),
@@ -100,19 +105,34 @@ class LineageStreamWriter(DataSourceStreamArrowWriter):
 
 
 def write_target(options: Mapping[str, str], schema: StructType) -> WriteTarget:
-    """Parse the options of a writer. Raises ConfigurationError, also for a frame without a column `value`."""
+    """Parse the options of a writer. Raises ConfigurationError, also for a frame without a column `value`.
+
+    Names of options and the name of the column are case-insensitive.
+    """
     values = {key.lower(): value for key, value in options.items()}
-    # Spark itself adds `path`, and for streams `checkpointLocation`.
-    unknown = sorted(values.keys() - {*OPTIONS, "path", "checkpointlocation"})
+    # Spark itself adds the path, and for streams `checkpointLocation`.
+    unknown = sorted(values.keys() - {*OPTIONS, PATH, "checkpointlocation"})
     if unknown:
         raise ConfigurationError(
             f"unknown option {unknown[0]!r} for writing; valid options: {', '.join(OPTIONS)}"
         )
-    if VALUE not in schema.names or not isinstance(schema[VALUE].dataType, (StringType, BinaryType)):
+    column = _find_column(schema)
+    if column is None or not isinstance(schema[column].dataType, (StringType, BinaryType)):
         raise ConfigurationError(
             "the frame needs a column `value`, string or binary, with one document or event a row"
         )
-    return WriteTarget(Target(job_settings(values.get("store")), values.get("namespace", "")), clock.now_ms())
+    target = Target(job_settings(parse_store(values)), values.get("namespace", ""))
+    return WriteTarget(target, clock.now_ms(), column)
+
+
+def _find_column(schema: StructType) -> str | None:
+    """Return the column `value`, else the only one of that name in another case; None without any."""
+    names = [name for name in schema.names if name.lower() == VALUE]
+    if VALUE in names:
+        return VALUE
+    if len(names) > 1:
+        raise ConfigurationError(f"the columns {', '.join(names)} are ambiguous: rename one to `value`")
+    return names[0] if names else None
 
 
 def _row_errors(outcome: Mapping[str, object]) -> list[FieldError]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,11 +17,15 @@ _TEXT_MAX = 300
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """Findings of one audit, rows by the letter of their key, and the number of unexplained mismatches."""
+    """The result of one audit: findings by kind, the first EXAMPLES of each, rows by the letter of their key.
 
-    findings: tuple[Finding, ...]
+    `examples` are sorted by kind and row; `repairable` is the number of findings that can be repaired.
+    """
+
+    counts: Mapping[Kind, int]
+    examples: tuple[Finding, ...]
+    repairable: int
     rows: Mapping[str, int]
-    unexplained: int
     seconds: float
 
     @property
@@ -43,27 +46,39 @@ class AuditReport:
         """Return the number of notes, which are not errors, by kind."""
         return self._count(errors=False)
 
-    def examples(self) -> dict[str, list[str]]:
-        """Return the first EXAMPLES findings of each kind, as text."""
-        examples: dict[str, list[str]] = {}
-        for finding in self.findings:
-            texts = examples.setdefault(finding.kind.value, [])
-            if len(texts) < EXAMPLES:
-                texts.append(_describe(finding))
-        return examples
+    def example_texts(self) -> dict[str, list[str]]:
+        """Return the examples of each kind, as text."""
+        texts: dict[str, list[str]] = {}
+        for finding in self.examples:
+            texts.setdefault(finding.kind.value, []).append(_describe(finding))
+        return texts
+
+    def left(self) -> list[Finding]:
+        """Return the first EXAMPLES findings that a repair should not have left."""
+        left = (
+            example for example in self.examples if example.kind.is_error or example.kind is Kind.UNFINISHED
+        )
+        return list(islice(left, EXAMPLES))
 
     def _count(self, *, errors: bool) -> dict[str, int]:
-        kinds = Counter(finding.kind for finding in self.findings if finding.kind.is_error is errors)
-        return {kind.value: kinds[kind] for kind in Kind if kinds[kind]}
+        return {
+            kind.value: self.counts[kind] for kind in Kind if kind in self.counts and kind.is_error is errors
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The audits before and after repairs, the same one without repairs, and reasons of refused repairs."""
+    """The audits before and after repairs, the same one without repairs.
+
+    `repaired` rows were written again, `refused` ones could not be; `refusals` has the reasons for those of
+    the examples that are left.
+    """
 
     first_audit: AuditReport
     last_audit: AuditReport
     repair: bool
+    repaired: int = 0
+    refused: int = 0
     refusals: Mapping[Repair, str] = field(default_factory=dict)
 
     @property
@@ -80,12 +95,13 @@ class CheckReport:
             "rows": dict(audit.rows),
             "wrong": audit.count_errors(),
             "notes": audit.count_notes(),
-            "examples": audit.examples(),
-            "more": audit.unexplained,
+            "examples": audit.example_texts(),
             "seconds": round(audit.seconds, 1),
             "rows_per_second": round(audit.per_second),
         }
         if self.repair:
+            members["repaired"] = self.repaired
+            members["refused"] = self.refused
             members["left"] = self.last_audit.count_errors()
             members["left_notes"] = self.last_audit.count_notes()
             members["not_mended"] = self._not_repaired()
@@ -94,23 +110,17 @@ class CheckReport:
     def __str__(self) -> str:
         audit = self.first_audit
         lines = [f"{audit.total:,} rows in {audit.seconds:.0f} s, {audit.per_second:,.0f} per second"]
-        lines += _count_lines("error", audit.count_errors(), audit.examples())
-        lines += _count_lines("note", audit.count_notes(), audit.examples())
-        if audit.unexplained:
-            lines.append(f"{audit.unexplained:,} more mismatches were not examined")
+        lines += _count_lines("error", audit.count_errors(), audit.example_texts())
+        lines += _count_lines("note", audit.count_notes(), audit.example_texts())
         if self.repair:
+            lines.append(f"{self.repaired:,} rows repaired, {self.refused:,} not repairable")
             lines += _count_lines("left", self.last_audit.count_errors(), {})
             lines += [f"  not repaired: {line}" for line in self._not_repaired()]
         lines.append(f"{self.errors_left:,} errors" if self.errors_left else "no errors")
         return "\n".join(lines)
 
     def _not_repaired(self) -> list[str]:
-        left = (
-            finding
-            for finding in self.last_audit.findings
-            if finding.kind.is_error or finding.kind is Kind.UNFINISHED
-        )
-        return [_describe_refusal(finding, self.refusals) for finding in islice(left, EXAMPLES)]
+        return [_describe_refusal(finding, self.refusals) for finding in self.last_audit.left()]
 
 
 def _describe(finding: Finding) -> str:

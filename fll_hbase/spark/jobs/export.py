@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError
 from fll_hbase.model.window import Window
-from fll_hbase.spark import datasource, event_frames
+from fll_hbase.spark import event_frames, output_directory, range_scan
 from fll_hbase.spark.datasource.options import ALWAYS, TableName
 from fll_hbase.spark.distinct_edges import EDGE_COLUMNS, distinct_edges
+from fll_hbase.spark.export_files import (
+    CATALOGUE,
+    EDGES,
+    EVENTS,
+    FILE_BYTES,
+    RUNS,
+    Format,
+    count_files,
+    sort_by_start,
+    write_files,
+    write_settings,
+)
+from fll_hbase.spark.new_file import create_file
+from fll_hbase.spark.output_directory import EXPORT, Owner
+from fll_hbase.spark.package_version import package_version
+from fll_hbase.spark.run_edges import run_edges
+from fll_hbase.spark.table_frames import table_frame
 
-RUNS, EDGES, CATALOGUE, EVENTS = "runs", "edges", "catalogue", "events"
-"""The directories of an export."""
-
-DAY = "day"
-# By default Spark writes INT96, which other readers take for a local time.
-_TIMESTAMPS = "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"
-
-_CSV = {
-    "header": "true",
-    "escape": '"',
-    "ignoreLeadingWhiteSpace": "false",
-    "ignoreTrailingWhiteSpace": "false",
-}
-
-
-class Format(Enum):
-    """Formats of the files."""
-
-    OPENLINEAGE = "openlineage"
-    PARQUET = "parquet"
-    CSV = "csv"
+MANIFEST = "export.json"
+_OWNER = Owner(EXPORT, "export")
 
 
 @dataclass(frozen=True, slots=True)
 class ExportSpec:
     """The lineage to export: runs that start in the window; with a namespace, those with a dataset in it.
 
-    `distinct` exports each edge once, instead of once for each run.
+    `distinct` exports each edge once, instead of once for each run. Files aim at `file_bytes`.
     """
 
     settings: Settings
     window: Window = ALWAYS
     namespace: str = ""
     distinct: bool = False
+    file_bytes: int = FILE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,79 +78,60 @@ def export(
 ) -> ExportReport:
     """Write the files below the directory `out`.
 
-    Raises ConfigurationError if `out` is not empty, unless with `overwrite`, which replaces earlier exports.
+    Raises ConfigurationError if `out` has files that no export wrote, or without `overwrite` an earlier one.
     """
-    started = time.monotonic()
-    _prepare_directory(spark, out, overwrite=overwrite)
-    datasource.register(spark)
-    spark.conf.set(*_TIMESTAMPS)
-    runs, catalogue = _table(spark, spec, TableName.RUNS), _table(spark, spec, TableName.FIELDS)
-    if form is Format.OPENLINEAGE:
-        events = event_frames.run_events(runs, spec.settings)
-        datasets = event_frames.dataset_events(catalogue, spec.settings, time_ms=now_ms())
-        rows = {EVENTS: _write(events.unionByName(datasets), f"{out}/{EVENTS}", form)}
-    else:
-        frames = {
-            RUNS: sort_by_start(runs, form),
-            EDGES: _edges(spark, runs, spec, form),
-            CATALOGUE: catalogue.orderBy("namespace", "name", "field"),
-        }
-        rows = {name: _write(frame, f"{out}/{name}", form) for name, frame in frames.items()}
+    started, started_ms = time.monotonic(), now_ms()
+    directory = output_directory.claim(spark, out, _OWNER)
+    if not overwrite and directory.files():
+        raise ConfigurationError(f"{out} has an earlier export; --overwrite replaces it")
+    # Spark writes to a directory below, which takes the place of the last export when it is complete.
+    with write_settings(spark, file_bytes=spec.file_bytes), directory.replacing() as new:
+        rows = dict(_write_tables(spark, spec, new, form))
+        manifest = _manifest(spec, form, started_ms, rows)
+        files = {name: count_files(spark, f"{new}/{name}") for name in rows}
+        create_file(spark, new, MANIFEST, json.dumps({**manifest, "files": files}, indent=1))
     return ExportReport(out, form, rows, time.monotonic() - started)
 
 
-def sort_by_start(frame: DataFrame, form: Format) -> DataFrame:
-    """Return the frame sorted by start within each file; for Parquet, with column DAY and one file a day."""
-    # Not a global order: Spark would sample the starts first, and read the store twice.
-    if form is Format.CSV:
-        return frame.sortWithinPartitions("start_ms", "run")
-    dated = frame.withColumn(DAY, f.date_format("start", "yyyy-MM-dd"))
-    return dated.repartition(DAY).sortWithinPartitions(DAY, "start_ms", "run")
-
-
-def _edges(spark: SparkSession, runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
-    if not spec.distinct:
-        return sort_by_start(_table(spark, spec, TableName.EDGES), form)
-    return distinct_edges(runs, spec.settings, namespace=spec.namespace).orderBy(*EDGE_COLUMNS)
-
-
-def _table(spark: SparkSession, spec: ExportSpec, table: TableName) -> DataFrame:
-    options = {"store": spec.settings.store, "table": table.value}
-    if table is not TableName.FIELDS and spec.window != ALWAYS:
-        options |= {"start": _seconds(spec.window.start_ms), "end": _seconds(spec.window.stop_ms)}
-    if spec.namespace:
-        options["namespace"] = spec.namespace
-    return spark.read.format(datasource.FORMAT).options(**options).load()
-
-
-def _write(frame: DataFrame, path: str, form: Format) -> int:
-    """Write a frame to the directory; return the number of its rows."""
-    # Observed while they are written: count() would compute the frame, and read the store, once more.
-    observation = Observation()
-    writer = frame.observe(observation, f.count(f.lit(1)).alias("rows")).write
+def _write_tables(spark: SparkSession, spec: ExportSpec, out: str, form: Format) -> Iterator[tuple[str, int]]:
+    """Write the directories one by one; yield each with its number of rows."""
+    runs = table_frame(spark, spec.settings, TableName.RUNS, window=spec.window, namespace=spec.namespace)
+    catalogue = table_frame(spark, spec.settings, TableName.FIELDS, namespace=spec.namespace)
     if form is Format.OPENLINEAGE:
-        writer.text(path)
-    elif form is Format.CSV:
-        writer.options(**_CSV).csv(path)
-    elif DAY in frame.columns:
-        writer.partitionBy(DAY).parquet(path)
+        events = event_frames.run_events(runs, spec.settings)
+        datasets = event_frames.dataset_events(catalogue, spec.settings, time_ms=now_ms())
+        frames = {EVENTS: events.unionByName(datasets)}
     else:
-        writer.parquet(path)
-    return int(observation.get["rows"])
+        yield RUNS, write_files(sort_by_start(runs, form), f"{out}/{RUNS}", form, file_bytes=spec.file_bytes)
+        frames = {
+            EDGES: _edges(_written_runs(spark, runs, f"{out}/{RUNS}", form), spec, form),
+            CATALOGUE: catalogue.sortWithinPartitions("namespace", "name", "field"),
+        }
+    for name, frame in frames.items():
+        yield name, write_files(frame, f"{out}/{name}", form, file_bytes=spec.file_bytes)
 
 
-def _prepare_directory(spark: SparkSession, out: str, *, overwrite: bool) -> None:
-    """Refuse a directory that is not empty, or remove earlier exports from it; other files stay."""
-    java: Any = spark._jvm
-    path = java.org.apache.hadoop.fs.Path(out)
-    file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    # Hadoop's file system rather than pathlib: `out` may be on HDFS or S3.
-    if not overwrite and file_system.exists(path) and len(file_system.listStatus(path)):
-        raise ConfigurationError(f"{out} is not empty; --overwrite replaces an earlier export")
-    for name in (RUNS, EDGES, CATALOGUE, EVENTS):
-        file_system.delete(java.org.apache.hadoop.fs.Path(path, name), True)
+def _written_runs(spark: SparkSession, runs: DataFrame, path: str, form: Format) -> DataFrame:
+    """Return the columns of runs that edges need: as they were written, if the format has types."""
+    columns = ("run", "start_ms", "checksum")
+    if form is not Format.PARQUET:
+        return runs.select(*columns)
+    # Run rows, most of a store, are read once, and both tables have the same runs though writers run on.
+    written = spark.read.schema(runs.schema).parquet(path).select(*columns)
+    # A file is read by one task, and may have all runs.
+    return written.repartition(range_scan.partition_count(spark))
 
 
-def _seconds(time_ms: int) -> str:
-    # Not a division of floats, which would lose the milliseconds of late starts.
-    return f"{time_ms // 1000}.{time_ms % 1000:03d}"
+def _edges(runs: DataFrame, spec: ExportSpec, form: Format) -> DataFrame:
+    if not spec.distinct:
+        return sort_by_start(run_edges(runs, spec.settings, namespace=spec.namespace), form)
+    edges = distinct_edges(runs, spec.settings, namespace=spec.namespace)
+    return edges.sortWithinPartitions(*EDGE_COLUMNS)
+
+
+def _manifest(spec: ExportSpec, form: Format, started_ms: int, rows: Mapping[str, int]) -> dict[str, Any]:
+    """Return what was written, as JSON members without the files."""
+    window = {"start_ms": spec.window.start_ms, "end_ms": spec.window.stop_ms, "namespace": spec.namespace}
+    time_text = datetime.fromtimestamp(started_ms / 1000, UTC).isoformat(timespec="seconds")
+    members = {"job": "export", "store": spec.settings.store, "format": form.value, **window}
+    return {**members, "started": time_text, "version": package_version(), "rows": dict(rows)}

@@ -6,15 +6,19 @@ import time
 from collections.abc import Sequence
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from fll_hbase.spark import line_frames
-from fll_hbase.spark.rejects import prepare_directory, write_rejects
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark import input_files, line_frames
+from fll_hbase.spark.long_lines import drop_long, long_lines
+from fll_hbase.spark.output_directory import REJECTS, Owner, claim
+from fll_hbase.spark.rejects import write_rejects
 from fll_hbase.spark.stats import LoadReport
 from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
+from fll_hbase.store.factory import open_store
 
 PARTITION_BYTES = 2**30
-"""Input bytes of a partition of the shuffle by run; large, so that references recorded together are near."""
+"""Decompressed bytes of a partition of the shuffle by run; large: references recorded together are near."""
 
 TEXT, PARQUET = "text", "parquet"
 
@@ -24,28 +28,37 @@ def load(
 ) -> LoadReport:
     """Record all lines of the files, in the order of file names; `form` is TEXT or PARQUET.
 
-    Replaces the directory `rejects` by the rejected lines. Idempotent: after any interruption, running it
-    again produces the same rows. Raises ConfigurationError, before anything is recorded, for a directory
-    that rejects cannot be written to.
+    Replaces the output in the directory `rejects` by the rejected lines. Idempotent: after any interruption,
+    running it again produces the same rows. Raises ConfigurationError, before a line is read, for a directory
+    with files that no load wrote, or that the load would read.
     """
     started = time.monotonic()
     read = line_frames.read_parquet if form == PARQUET else line_frames.read_text
     lines = read(spark, paths)
-    prepare_directory(spark, rejects, inputs=lines.inputFiles())
-    runs = line_frames.group_by_run(line_frames.drop_blank(lines), partitions=partition_count(spark, lines))
+    if input_files.is_read(spark, lines, rejects):
+        raise ConfigurationError(
+            f"{rejects!r} is in a directory that the load reads; use another one for rejected lines"
+        )
+    directory = claim(spark, rejects, Owner(REJECTS, "load"))
+    # Opened only now: this creates a SQLite store, and a refused load leaves none.
+    open_store(target.settings).close()
+    files = input_files.count_files(input_files.list_files(spark, paths))
+    partitions = partition_count(spark, input_files.text_bytes(files, is_compressed=form == PARQUET))
+    bytes_max = target.settings.document_bytes_max
+    documents = line_frames.drop_blank(drop_long(lines, bytes_max=bytes_max))
+    runs = line_frames.group_by_run(documents, partitions=partitions)
+    outcomes = ingest_lines(runs, target).unionByName(long_lines(lines, bytes_max=bytes_max))
     # Persisted, because computing it again would record again: on disk, since rejects can be many.
-    outcomes = ingest_lines(runs, target).persist(StorageLevel.DISK_ONLY)
+    outcomes = outcomes.persist(StorageLevel.DISK_ONLY)
     try:
         counts = count_outcomes(outcomes)
-        write_rejects(outcomes, lines, rejects, count=counts.rejected)
+        write_rejects(outcomes, lines, directory, count=counts.rejected)
     finally:
         outcomes.unpersist()
-    return LoadReport(counts, time.monotonic() - started, rejects)
+    file_count = sum(same.count for same in files.values())
+    return LoadReport(counts, time.monotonic() - started, rejects, file_count)
 
 
-def partition_count(spark: SparkSession, lines: DataFrame) -> int:
+def partition_count(spark: SparkSession, size_bytes: int) -> int:
     """Return the number of partitions of the shuffle: one per core, more if they exceed PARTITION_BYTES."""
-    # PySpark has no public way to the estimated size of the input.
-    plan = lines._jdf.queryExecution().optimizedPlan()
-    size_bytes = int(str(plan.stats().sizeInBytes()))
     return max(spark.sparkContext.defaultParallelism, -(-size_bytes // PARTITION_BYTES))

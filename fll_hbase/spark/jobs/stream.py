@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 from pyspark import StorageLevel
@@ -12,21 +15,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import line_frames
-from fll_hbase.spark.rejects import (
-    prepare_directory,
-    rejected_lines,
-    remove_directory,
-    write_rejected_lines,
-)
+from fll_hbase.spark import dead_letters, line_frames
+from fll_hbase.spark.hadoop_files import HadoopDirectory
+from fll_hbase.spark.kafka_lag import parse_lag
+from fll_hbase.spark.rejects import is_subdirectory, rejected_lines
 from fll_hbase.spark.shutdown import StopFlag
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
+from fll_hbase.spark.stream_identity import StreamIdentity, claim_checkpoint
+from fll_hbase.spark.stream_rejects import BatchRejects, Rejection
 from fll_hbase.spark.stream_sources import StreamSource
 from fll_hbase.spark.worker_ingest import Target, count_outcomes, ingest_lines
+from fll_hbase.store.factory import open_store
+from fll_hbase.tables import canonical_url
 
 POLL_SECONDS = 0.1
-BATCH = "batch="
-"""Prefix of the directory of rejected lines of a batch, which Spark reads as a partition column `batch`."""
+REPORTS_MAX = 50
+"""Reports of batches that wait for their output; Spark has the progress of the last 100 batches."""
+
+CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
+"""Spark's name of the error of two streams that write the same entry of a checkpoint."""
+
+NO_REJECTION = Rejection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +67,108 @@ def stream(
     trigger: Trigger,
     report: Callable[[BatchReport], None],
     stop: StopFlag,
+    rejection: Rejection = NO_REJECTION,
 ) -> StreamReport:
     """Record batches until `stop` is set, or with `trigger.once` until the source has no more.
 
-    Calls `report` when a batch is recorded. Raises the error of a failed batch; started again with the same
+    Calls `report` when a batch is committed. Raises the error of a failed batch; started again with the same
     checkpoint, the stream continues with that batch. Raises ConfigurationError, before anything is recorded,
-    for a source that cannot be read, and for directories that cannot be written or are below the source.
+    for a source that cannot be read, and for directories that cannot be written, are below the source, or
+    belong to another stream.
     """
     started = time.monotonic()
+    rejects = claim_paths(spark, source, target, paths)
+    # Opened only now: with a mistyped URL, this would create a store.
+    open_store(target.settings).close()
+    lines = source.load(spark)
+    if rejection.dead_letter:
+        dead_letters.check_topic(spark, rejection.dead_letter)
+    batches = _BatchRecorder(source, target, rejects, rejection, stop)
+    writer = lines.writeStream.foreachBatch(batches).option("checkpointLocation", paths.checkpoint)
+    query = writer.trigger(**trigger.options()).start()
+    try:
+        _wait(query, batches, report, stop)
+    except Exception:
+        # An error of `report`, such as a closed output.
+        query.stop()
+        raise
+    error = batches.error or query.exception()
+    if error is not None and not isinstance(error, _Stopped):
+        raise _explain(error, paths.checkpoint)
+    return StreamReport(batches.recorded, batches.counts, time.monotonic() - started, paths.rejects)
+
+
+def claim_paths(
+    spark: SparkSession, source: StreamSource, target: Target, paths: StreamPaths
+) -> BatchRejects:
+    """Check that the directories belong to this source and store, and return that of rejected lines.
+
+    Reads and records nothing. Raises ConfigurationError.
+    """
     # A stream that reads its own rejects would never end.
     for path in (paths.checkpoint, paths.rejects):
         if source.reads(spark, path):
             raise ConfigurationError(f"{path!r} is in the folder that the stream reads; use another one")
-    lines = source.load(spark)
-    prepare_directory(spark, paths.rejects, inputs=(), prefixes=("_", ".", BATCH))
-    batches = _BatchRecorder(source, target, paths.rejects, report, stop)
-    writer = lines.writeStream.foreachBatch(batches).option("checkpointLocation", paths.checkpoint)
-    query = writer.trigger(**trigger.options()).start()
-    _wait(query, stop)
-    error = batches.error or query.exception()
-    if error is not None and not isinstance(error, _Stopped):
-        raise error
-    return StreamReport(batches.recorded, batches.counts, time.monotonic() - started, paths.rejects)
+    for path, parent in permutations((paths.checkpoint, paths.rejects)):
+        if is_subdirectory(spark, path, parent):
+            raise ConfigurationError(f"{path!r} is in {parent!r}; use separate directories")
+    identity = StreamIdentity(
+        store=canonical_url(target.settings.store),
+        source=source.name(spark),
+        checkpoint=HadoopDirectory(spark, paths.checkpoint).url,
+        rejects=HadoopDirectory(spark, paths.rejects).url,
+        ending=source.ending,
+    )
+    agreed = claim_checkpoint(spark, paths.checkpoint, identity)
+    return BatchRejects(spark, paths.rejects, agreed.owner)
 
 
-def _wait(query: StreamingQuery, stop: StopFlag) -> None:
-    """Wait for the end of the query; stops it between two batches when the flag is set."""
+def _wait(
+    query: StreamingQuery, batches: _BatchRecorder, report: Callable[[BatchReport], None], stop: StopFlag
+) -> None:
+    """Report batches until the query ends; stops it between two batches when the flag is set."""
     while query.isActive:
+        _report(query, batches.finished, report)
         # stop() during a batch would interrupt its tasks; a batch that begins just now ends by _Stopped.
         if stop.is_set and not query.status["isTriggerActive"]:
             query.stop()
         time.sleep(POLL_SECONDS)
+    _report(query, batches.finished, report)
+
+
+def _report(
+    query: StreamingQuery, finished: deque[BatchReport], report: Callable[[BatchReport], None]
+) -> None:
+    """Report the batches that Spark has committed, with the lag that it measured."""
+    while finished:
+        progress = _progress(query, finished[0].number)
+        if progress is None and query.isActive:
+            # It follows the end of the batch by the time that the commit needs.
+            return
+        report(replace(finished.popleft(), lag=parse_lag(progress or {})))
+
+
+def _progress(query: StreamingQuery, number: int) -> Mapping[str, Any] | None:
+    """Return Spark's progress of a batch as JSON members; None before it is committed."""
+    last = query.lastProgress
+    if last is None or last["batchId"] < number:
+        return None
+    recent = [last] if last["batchId"] == number else query.recentProgress
+    for progress in recent:
+        if progress["batchId"] == number:
+            # Spark 3.5 has plain dictionaries.
+            return json.loads(progress.json) if hasattr(progress, "json") else progress
+    return {}
+
+
+def _explain(error: Exception, checkpoint: str) -> Exception:
+    """Return the error, or one that states what to do if two streams met."""
+    if CONCURRENT not in str(error):
+        return error
+    return ConfigurationError(
+        f"another stream is using the checkpoint {checkpoint!r}, and has recorded the same batch: end one of"
+        " them, and start this one again if it is to go on; no line is lost"
+    )
 
 
 class _Stopped(Exception):
@@ -102,15 +182,16 @@ class _BatchRecorder:
         self,
         source: StreamSource,
         target: Target,
-        rejects: str,
-        report: Callable[[BatchReport], None],
+        rejects: BatchRejects,
+        rejection: Rejection,
         stop: StopFlag,
     ) -> None:
         self._source = source
         self._target = target
         self._rejects = rejects
-        self._report = report
+        self._rejection = rejection
         self._stop = stop
+        self.finished: deque[BatchReport] = deque()
         self.recorded = 0
         self.counts = LineCounts()
         self.error: Exception | None = None
@@ -129,23 +210,36 @@ class _BatchRecorder:
             # Only an error ends a Spark query between two batches, and Spark would log its trace.
             context.setLogLevel("OFF")
             raise _Stopped
+        # An output that is not read must not fill the memory.
+        while len(self.finished) >= REPORTS_MAX:
+            time.sleep(POLL_SECONDS)
         started = time.monotonic()
-        lines = line_frames.drop_blank(self._source.lines(batch))
-        runs = line_frames.group_by_run(lines, partitions=context.defaultParallelism)
+        if number == 0:
+            self._source.check_first(batch)
         # Persisted as in a load: the rejected lines would be recorded again with all others.
-        outcomes = ingest_lines(runs, self._target).persist(StorageLevel.DISK_ONLY)
+        outcomes = self._outcomes(batch, context.defaultParallelism).persist(StorageLevel.DISK_ONLY)
         try:
             counts = count_outcomes(outcomes)
-            self._write_rejects(outcomes, batch, f"{self._rejects}/{BATCH}{number}", counts.rejected)
+            self._reject(outcomes, batch, number, counts)
         finally:
             outcomes.unpersist()
         self.recorded += 1
         self.counts += counts
-        self._report(BatchReport(number, counts, time.monotonic() - started))
+        self.finished.append(BatchReport(number, counts, time.monotonic() - started))
 
-    def _write_rejects(self, outcomes: DataFrame, batch: DataFrame, path: str, count: int) -> None:
-        """Replace the rejected lines of an earlier attempt at the batch."""
-        if count:
-            write_rejected_lines(self._source.with_line_numbers(rejected_lines(outcomes), batch), path)
-        else:
-            remove_directory(batch.sparkSession, path)
+    def _outcomes(self, batch: DataFrame, partitions: int) -> DataFrame:
+        lines = line_frames.drop_blank(self._source.lines(batch))
+        outcomes = ingest_lines(line_frames.group_by_run(lines, partitions=partitions), self._target)
+        return outcomes.unionByName(self._source.refused_lines(batch))
+
+    def _reject(self, outcomes: DataFrame, batch: DataFrame, number: int, counts: LineCounts) -> None:
+        """Write the rejected lines in place of those of an earlier attempt at the batch, and send them."""
+        if not counts.rejected:
+            self._rejects.replace(number, None)
+            return
+        located = self._source.located(rejected_lines(outcomes), batch)
+        self._rejects.replace(number, located, count=counts.rejected)
+        # Before they are sent: a batch beyond the limit is run again, and would be sent at each start.
+        self._rejection.check(located, counts)
+        if self._rejection.dead_letter:
+            dead_letters.send(located, self._rejection.dead_letter)

@@ -1,0 +1,174 @@
+"""One audit of a whole table on the workers: a scan finds mismatching hashes, another one explains them.
+
+Findings stay on the workers' disks, however many they are: the driver has their numbers and some examples.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from fll_hbase.config import Settings
+from fll_hbase.spark import cell_hashes, range_scan
+from fll_hbase.spark.hash_filter import HashFilter, build_filter
+from fll_hbase.spark.jobs.check_report import EXAMPLES, AuditReport
+from fll_hbase.spark.persisted import persist
+from fll_hbase.store.maintenance.audit.expectations import EXPECTED, FAULT, PRESENT, RowFacts, text_hash
+from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.recheck import Rechecker
+from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
+from fll_hbase.tables import Table
+
+WHOLE_TABLE = b"", b"\xff" * 64
+"""All keys, also those that no release writes."""
+
+_HASHED_FINDING = "hash bigint, mismatch bigint, repair binary, kind string, row binary, detail string"
+
+_COUNT, _LETTER_BITS, _COUNT_BITS = 16, 8, 16
+"""Row counts are sent as hashes: flags are then bit 4, from bit 8 the key's letter, from 16 the count."""
+
+_FindingRow: TypeAlias = tuple[int, int, bytes, str, bytes, str]
+"""The columns of _HASHED_FINDING."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The report of one audit, and a persisted frame of its findings: `repair`, `kind`, `row`, `detail`."""
+
+    report: AuditReport
+    findings: DataFrame
+
+
+def audit(spark: SparkSession, settings: Settings, persisted: ExitStack) -> Audit:
+    """Audit the whole table once. The findings are unpersisted when `persisted` closes.
+
+    Raises StoreUnavailable.
+    """
+    started = time.monotonic()
+    hashes = cell_hashes.merge_flags(spark, settings, [WHOLE_TABLE], hash_range=_hash_rows)
+    with ExitStack() as temporary:
+        # Persisted, since several actions read it: without, each of them would scan the table again.
+        frame = persist(_mismatches_and_counts(hashes), temporary)
+        rows, count = _count_rows(frame)
+        findings = persist(_explain(spark, settings, _mismatches(frame), count, temporary), persisted)
+        # The first action on the findings, which computes all of them while `frame` is persisted.
+        numbers = findings.groupBy("kind").agg(f.count("*"), f.count_if(f.length("repair") > 0)).collect()
+    report = AuditReport(
+        counts={Kind(kind): number for kind, number, _ in numbers},
+        examples=tuple(_examples(findings)) if numbers else (),
+        repairable=sum(repairable for _, _, repairable in numbers),
+        rows=rows,
+        seconds=time.monotonic() - started,
+    )
+    return Audit(report, findings)
+
+
+def to_findings(findings: DataFrame) -> list[Finding]:
+    """Collect a frame with the columns of `Audit.findings`, sorted by kind and row."""
+    unsorted = [
+        Finding(Kind(row["kind"]), bytes(row["row"]), row["detail"], Repair(bytes(row["repair"])))
+        for row in findings.collect()
+    ]
+    return sorted(unsorted, key=lambda finding: (finding.kind.value, finding.row, finding.detail))
+
+
+def _mismatches_and_counts(hashes: DataFrame) -> DataFrame:
+    """Select faults, cells expected but not present or present but not expected, and row counts."""
+    flags = f.col("flags")
+    missing = flags.bitwiseAND(EXPECTED | PRESENT) == EXPECTED
+    fault_or_count = flags.bitwiseAND(FAULT | _COUNT) != 0
+    return hashes.where(missing | fault_or_count | (flags == PRESENT))
+
+
+def _is_count() -> Column:
+    return f.col("flags").bitwiseAND(_COUNT) != 0
+
+
+def _count_rows(frame: DataFrame) -> tuple[dict[str, int], int]:
+    """Return the number of rows by the first letter of their keys, and the number of mismatches."""
+    letter = f.when(_is_count(), f.shiftright("flags", _LETTER_BITS).bitwiseAND(0xFF))
+    number = f.when(_is_count(), f.shiftright("flags", _COUNT_BITS)).otherwise(1)
+    numbers: dict[Any, int] = dict(frame.groupBy(letter).agg(f.sum(number)).collect())
+    mismatches = numbers.pop(None, 0)
+    return {chr(code): numbers[code] for code in sorted(numbers)}, mismatches
+
+
+def _mismatches(frame: DataFrame) -> DataFrame:
+    """Return the hashes of mismatches, and of each what is wrong: EXPECTED, PRESENT or FAULT."""
+    flags = f.col("flags")
+    missing_or_left = flags.bitwiseAND(EXPECTED | PRESENT)
+    mismatch = f.when(flags.bitwiseAND(FAULT) != 0, FAULT).otherwise(missing_or_left)
+    return frame.where(~_is_count()).select("hash", mismatch.cast("bigint").alias("mismatch"))
+
+
+def _explain(
+    spark: SparkSession, settings: Settings, mismatches: DataFrame, count: int, temporary: ExitStack
+) -> DataFrame:
+    """Scan again for the rows of the mismatches; return one finding of each, a repairable one if any is."""
+    if not count:
+        return spark.createDataFrame([], _HASHED_FINDING).drop("hash", "mismatch")
+    read = partial(_recheck, suspected=build_filter(mismatches, count=count))
+    rechecked = range_scan.scan_ranges(spark, settings, [WHOLE_TABLE], read=read, schema=_HASHED_FINDING)
+    exact = persist(rechecked.join(mismatches, ["hash", "mismatch"], "left_semi"), temporary)
+    # The empty repair sorts first, so the greatest struct has a repair if one of them has.
+    greatest = f.max(f.struct("repair", "kind", "row", "detail")).alias("finding")
+    return _without_garbage(exact).groupBy("hash", "mismatch").agg(greatest).select("finding.*")
+
+
+def _without_garbage(findings: DataFrame) -> DataFrame:
+    """Remove what contents that no run needs miss in the catalogue: it is deleted before them."""
+    contents = findings.where(f.col("kind") == Kind.CONTENT_WITHOUT_RUN.value)
+    garbage = contents.select(f.col("row").alias("repair"), f.lit(Kind.MISSING_CATALOGUE.value).alias("kind"))
+    return findings.join(garbage, ["repair", "kind"], "left_anti")
+
+
+def _examples(findings: DataFrame) -> list[Finding]:
+    """Return the first EXAMPLES findings of each kind."""
+    number = f.row_number().over(Window.partitionBy("kind").orderBy("row", "detail"))
+    return to_findings(findings.withColumn("number", number).where(f.col("number") <= EXAMPLES))
+
+
+def _recheck(table: Table, start: bytes, stop: bytes, *, suspected: HashFilter) -> Iterator[_FindingRow]:
+    rechecker = Rechecker(table, suspected)
+    for page in pages(table.scan(start, stop)):
+        for number, mismatch, finding in rechecker.findings(page):
+            yield (
+                cell_hashes.to_signed(number),
+                mismatch,
+                finding.repair.row,
+                finding.kind.value,
+                finding.row,
+                finding.detail,
+            )
+
+
+def _hash_rows(table: Table, start: bytes, stop: bytes) -> Iterator[pa.RecordBatch]:
+    """Yield the facts of the rows of a range as hashes, then the number of rows of each letter."""
+    collector, facts = FactCollector(table, once=True), RowFacts()
+    letters: Counter[int] = Counter()
+    for page in pages(table.scan(start, stop)):
+        collector.collect(page, facts)
+        letters.update(key[0] for key, _ in page)
+        if len(facts.expected) + len(facts.present) > cell_hashes.BATCH_HASHES:
+            yield _hash_facts(facts)
+            facts = RowFacts()
+    yield _hash_facts(facts)
+    # The start of the range makes the hash of a count unique: counts of two ranges are not merged.
+    hashes = {cell_hashes.to_signed(text_hash(b"%b\n#%d" % (start, letter))): letter for letter in letters}
+    flags = [_COUNT | letter << _LETTER_BITS | letters[letter] << _COUNT_BITS for letter in hashes.values()]
+    yield cell_hashes.hash_batch(list(hashes), flags)
+
+
+def _hash_facts(facts: RowFacts) -> pa.RecordBatch:
+    return cell_hashes.flagged_batch(
+        [(flag, list(map(text_hash, texts))) for flag, texts in facts.texts_by_flag()]
+    )

@@ -1,0 +1,65 @@
+"""Datasets that no content needs any more, and their deletion by the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from fll_hbase.config import Settings
+from fll_hbase.keys import layout
+from fll_hbase.spark import cell_hashes, range_scan
+from fll_hbase.spark.arrow_batches import to_batches
+from fll_hbase.spark.jobs.retention_hashes import cell_hash, key_ranges
+from fll_hbase.spark.persisted import persist
+from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.store.maintenance import garbage_collection, liveness
+from fll_hbase.tables import Table
+
+CONTENT_DATASETS = "hash bigint, dataset binary"
+"""The hash of a content row, and the catalogue row of a dataset in it."""
+
+ALIAS_CELLS = "row binary, column binary, dataset binary"
+"""Row and column of a cell of an alias row, and the catalogue row of the alias that it names."""
+
+
+def unreferenced_datasets(
+    spark: SparkSession, settings: Settings, garbage: DataFrame, persisted: ExitStack
+) -> DataFrame:
+    """Return the catalogue rows, in the column `dataset`, that only contents in the garbage need.
+
+    They are rows of datasets that no other content names, and of their aliases.
+    """
+    # Whether a dataset is unreferenced depends on all contents, so live ones are read, too.
+    contents = persist(
+        range_scan.scan_ranges(
+            spark, settings, key_ranges([layout.CONTENTS]), read=_read_datasets, schema=CONTENT_DATASETS
+        ),
+        persisted,
+    )
+    live = contents.join(garbage, "hash", "left_anti").select("dataset").distinct()
+    in_garbage = contents.join(garbage, "hash", "left_semi").select("dataset").distinct()
+    datasets = in_garbage.join(live, "dataset", "left_anti")
+    aliases = read_aliases(datasets, settings).select("dataset").join(live, "dataset", "left_anti")
+    return persist(datasets.union(aliases).distinct(), persisted)
+
+
+def read_aliases(datasets: DataFrame, settings: Settings) -> DataFrame:
+    """Return the cells of the alias rows of datasets as ALIAS_CELLS."""
+    return datasets.mapInArrow(partial(_read_aliases, settings=settings), ALIAS_CELLS)
+
+
+def _read_datasets(table: Table, start: bytes, stop: bytes) -> Iterator[tuple[int, bytes]]:
+    for row, cells in table.scan(start, stop, columns=(layout.SOURCES, layout.DESTINATIONS)):
+        for dataset in liveness.catalogue_keys(row, cells):
+            yield cell_hashes.to_signed(cell_hash(row)), dataset
+
+
+def _read_aliases(batches: Iterator[pa.RecordBatch], *, settings: Settings) -> Iterator[pa.RecordBatch]:
+    table = worker_table(settings)
+    for batch in batches:
+        cells = garbage_collection.alias_cells(table, batch.column("dataset").to_pylist())
+        yield from to_batches(((*cell, alias) for cell, alias in cells), ALIAS_CELLS)

@@ -1,0 +1,45 @@
+"""Spark's connector for Kafka, which has to be of the same version of Spark and of Scala."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+NAME = "spark-sql-kafka-0-10"
+_CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<spark>\d+\.\d+\.\d+).*\.jar")
+
+
+def connector_package(jars: Iterable[str]) -> str:
+    """Return the Maven coordinates of the connector for the Spark with these jars; empty without Spark.
+
+    Vendors append to the version: their Spark 3.5.1-amzn-0 works with the connector of 3.5.1.
+    """
+    for match in filter(None, map(_CORE.fullmatch, jars)):
+        return f"org.apache.spark:{NAME}_{match['scala']}:{match['spark']}"
+    return ""
+
+
+def installed_jars() -> list[str]:
+    """Return the file names of the jars of the installed Spark: that of SPARK_HOME, else that of PySpark."""
+    pyspark = find_spec("pyspark")
+    homes = [os.environ.get("SPARK_HOME", ""), *(pyspark.submodule_search_locations or () if pyspark else ())]
+    home = next((home for home in homes if home), "")
+    folder = Path(home, "jars")
+    return sorted(path.name for path in folder.iterdir()) if home and folder.is_dir() else []
+
+
+def missing_packages(packages: tuple[str, ...], jars: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the connector as a package, if neither packages nor jars nor the installed Spark have it."""
+    installed = installed_jars()
+    names = [*packages, *(Path(jar).name for jar in jars), *installed]
+    package = connector_package(installed)
+    return (package,) if package and not any(NAME in name for name in names) else ()
+
+
+def connector_advice() -> str:
+    """Return what to add to a command that finds no connector."""
+    package = connector_package(installed_jars())
+    return f"; add the connector with --package {package}" if package else ""

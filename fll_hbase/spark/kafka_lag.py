@@ -1,0 +1,46 @@
+"""Consumer lag: the messages of a topic that a stream has not read yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PARTITIONS_MAX = 20
+"""Partitions that a report lists, those with the greatest lag."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerLag:
+    """Messages behind the end of the topics, in all and by `topic/partition` for those furthest behind."""
+
+    total: int
+    partitions: Mapping[str, int] = field(default_factory=dict)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the lag as JSON members."""
+        return {"total": self.total, "partitions": dict(self.partitions)}
+
+
+def parse_lag(progress: Mapping[str, Any]) -> ConsumerLag | None:
+    """Return the lag after a batch from Spark's progress of it; None for sources without offsets."""
+    source: Mapping[str, Any] = next(iter(progress.get("sources", ())), {})
+    ends, latest = (_parse_offsets(source.get(name)) for name in ("endOffset", "latestOffset"))
+    if not ends:
+        return None
+    lags = {name: max(offset - ends.get(name, offset), 0) for name, offset in latest.items()}
+    furthest = sorted(lags.items(), key=lambda item: (-item[1], item[0]))[:PARTITIONS_MAX]
+    return ConsumerLag(sum(lags.values()), {name: lag for name, lag in furthest if lag})
+
+
+def _parse_offsets(offsets: Any) -> dict[str, int]:
+    """Return offsets by `topic/partition`, from text or values; none of a source that is not Kafka."""
+    topics = json.loads(offsets) if isinstance(offsets, str) else offsets
+    if not isinstance(topics, Mapping) or not all(isinstance(value, Mapping) for value in topics.values()):
+        return {}
+    return {
+        f"{topic}/{partition}": int(offset)
+        for topic, partitions in topics.items()
+        for partition, offset in partitions.items()
+    }
