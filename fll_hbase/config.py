@@ -19,6 +19,9 @@ class Settings:
     """
 
     store: str = "sqlite:///data/field_level_lineage.db"
+    # Of the command line: the server that it queries instead of a store, and the zone of its times.
+    server: str = ""
+    timezone: str = "UTC"
     # Loopback, because the API has no authentication (docs/operations.md, Security).
     host: str = "127.0.0.1"
     port: int = 8080

@@ -16,6 +16,9 @@ from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
 
 T = TypeVar("T")
 
+_ROUNDING_SECONDS = 0.005
+"""Waits are rounded to milliseconds, so that one until the deadline may end just before it."""
+
 
 def _never() -> bool:
     return False
@@ -54,6 +57,18 @@ def renewed() -> Iterator[None]:
         yield
         return
     with _set(replace(budget, deadline=time.monotonic() + budget.seconds)):
+        yield
+
+
+@contextmanager
+def shared(part: float) -> Iterator[None]:
+    """Return a context with a part of the time that is left, from 0 to 1; the rest is for what follows."""
+    budget = _current.get()
+    if budget is None:
+        yield
+        return
+    now = time.monotonic()
+    with _set(replace(budget, deadline=now + part * (budget.deadline - now))):
         yield
 
 
@@ -109,7 +124,8 @@ def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
 
 def unavailable(reason: str) -> StoreUnavailable:
     """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
-    return DeadlineExceeded(f"{_reason()} ({reason})") if is_over() else StoreUnavailable(reason)
+    over = is_over(in_seconds=_ROUNDING_SECONDS)
+    return DeadlineExceeded(f"{_reason()} ({reason})") if over else StoreUnavailable(reason)
 
 
 def limit() -> str:

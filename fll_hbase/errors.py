@@ -152,6 +152,10 @@ class BatchStopped(TooLarge):
     slug, title = "batch-stopped", "Batch stopped"
 
 
+class TooManyRejects(BatchStopped):
+    """More lines of a job were rejected than it allows: what was recorded until then stays."""
+
+
 class NotFound(LineageError):
     """No recorded run mentions this dataset, field or run: check the spelling."""
 
@@ -164,6 +168,13 @@ class ChecksumConflict(LineageError):
     # Compared operation by operation when content is written (docs/row-keys.md): merging would mix lineage.
 
     slug, title, status = "checksum-conflict", "Checksum conflict", HTTPStatus.CONFLICT
+
+
+class RunIdConflict(LineageError):
+    """Another program recorded this run id. Nothing was stored: use another id, or take the run over."""
+
+    # Dates of cron jobs and build numbers as run ids would otherwise replace lineage of unrelated programs.
+    slug, title, status = "run-of-another-program", "Run of another program", HTTPStatus.CONFLICT
 
 
 class StoreUnavailable(LineageError):
@@ -208,6 +219,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         InvalidLineage,
         NotFound,
         ChecksumConflict,
+        RunIdConflict,
         TooLarge,
         BatchStopped,
         StoreUnavailable,

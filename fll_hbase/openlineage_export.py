@@ -11,13 +11,12 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
-from fll_hbase.model.field_map import FieldMap
 from fll_hbase.model.field_relations import dataset_relations
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
@@ -31,8 +30,10 @@ _SPEC = "https://openlineage.io/spec/"
 EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
 DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
 _RUN_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunFacet"
-# More than FLL_PAIRS_MAX, since the facet columnLineage has no member that reports truncation.
+_DATASET_FACET = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetFacet"
 PAIRS_MAX = 1_000_000
+"""More than FLL_PAIRS_MAX, since most receivers do not know the facet `fll_truncated`."""
+
 # The end of the year 9999, the last that datetime and ISO 8601 can express.
 LAST_MS = 253_402_300_799_999
 # The namespace of URLs in RFC 9562. Another one would give every exported run another id.
@@ -44,28 +45,49 @@ Aliases: TypeAlias = Mapping[Dataset, Sequence[Dataset]]
 """Aliases by dataset; a dataset without aliases may be absent."""
 
 
-def run_event(details: RunDetails, content: Content, aliases: Aliases) -> Json:
-    """Return a run as one event: `eventTime` is its start, `eventType` its state.
+class _ContentParts(NamedTuple):
+    """The parts of an event that all runs with one content have; they are never changed."""
 
-    `content` is that of the run: its operations and what is derived from them.
-    """
+    operations: list[Json]
+    inputs: list[Json]
+    outputs: list[Json]
+
+
+def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
+    field_map = content.field_map
+    return _ContentParts(
+        _operations(content),
+        [_dataset(source, content, aliases) for source in field_map.sources],
+        [_output(destination, content, aliases) for destination in field_map.destinations],
+    )
+
+
+def _event(details: RunDetails, parts: _ContentParts) -> Json:
+    """Return a run as one event: `eventTime` is its start, `eventType` its state."""
     # The start, although `eventType` is an end: a receiver takes the time of the first event for the start.
-    run, field_map = details.committed.run, content.field_map
+    run = details.committed.run
     return {
         "eventType": run.state.value,
         "eventTime": _time(run.start_ms),
         "producer": PRODUCER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, content))},
+        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, parts.operations))},
         "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
-        "inputs": [_dataset(source, content, aliases) for source in field_map.sources],
-        "outputs": [_output(destination, content, aliases) for destination in field_map.destinations],
+        "inputs": parts.inputs,
+        "outputs": parts.outputs,
     }
 
 
 def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
-    """Return one event for each run, in the order given."""
-    return [run_event(details, content, aliases) for details, content in runs]
+    """Return one event for each run, in the order given; events of one content share its parts."""
+    parts: dict[str, _ContentParts] = {}
+    events = []
+    for details, content in runs:
+        checksum = details.committed.checksum
+        if checksum not in parts:
+            parts[checksum] = _content_parts(content, aliases)
+        events.append(_event(details, parts[checksum]))
+    return events
 
 
 def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
@@ -94,11 +116,11 @@ def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]
     return {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
 
 
-def _run_facets(details: RunDetails, content: Content) -> Iterator[tuple[str, Json]]:
+def _run_facets(details: RunDetails, operations: list[Json]) -> Iterator[tuple[str, Json]]:
     run = details.committed.run
     yield (
         EXPORTED_RUN,
-        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=_operations(content)),
+        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=operations),
     )
     for name, schema, facets in (
         ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in details.facts]),
@@ -146,20 +168,22 @@ def _operations(content: Content) -> list[Json]:
 
 def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
     dataset = _dataset(destination, content, aliases)
-    lineage = _column_lineage(destination, content.field_map)
+    relations = dataset_relations(content.field_map, destination, backward=True, pairs_max=PAIRS_MAX)
+    lineage = _column_lineage(relations.by_datasets.values())
     if lineage is not None:
         dataset["facets"]["columnLineage"] = lineage
+    if relations.truncated:
+        # The facet columnLineage has no member that reports truncation.
+        limits = sorted(relations.truncated_by)
+        dataset["facets"]["fll_truncated"] = _facet(_DATASET_FACET, truncatedBy=limits)
     return dataset
 
 
-def _column_lineage(destination: Dataset, field_map: FieldMap) -> Json | None:
+def _column_lineage(relations: Iterable[DatasetLineage]) -> Json | None:
     """Return the columnLineage facet of a destination, without dropped fields.
 
     None if no field lineage of the destination is known.
     """
-    relations = dataset_relations(
-        field_map, destination, backward=True, pairs_max=PAIRS_MAX
-    ).by_datasets.values()
     fields: dict[str, list[Json]] = {}
     dataset_wide: list[Json] = []
     for relation in sorted(relations, key=lambda relation: str(relation.source)):

@@ -8,10 +8,11 @@ from http import HTTPStatus
 
 from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import FieldError
+from fll_hbase.failed_json import failed_member, mark_failed_pairs
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
-from fll_hbase.model.datasets import Dataset, DatasetMetadata
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetMetadata
 from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
 from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
@@ -28,9 +29,9 @@ from fll_hbase.model.operations import (
 )
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun, State
-from fll_hbase.model.window import DAY_MS, Direction, Window
-from fll_hbase.store.lineage_store import BOTH
-from fll_hbase.store.read.catalogue import CatalogueDataset, CatalogueField, SearchHit
+from fll_hbase.model.window import BOTH, DAY_MS, Direction, Window
+from fll_hbase.store.read.catalogue import CatalogueDataset, CatalogueField
+from fll_hbase.store.read.search import SearchHit
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     DatasetLineageResult,
@@ -38,12 +39,12 @@ from fll_hbase.store.results import (
     FieldLineageResult,
     LineageEntry,
     ListedRun,
+    Programs,
+    ProgramUsage,
+    RunCounts,
     RunDetails,
 )
 from fll_hbase.store.write.pending_run import CommitResult
-
-WHOLE_DATASET = "*"
-"""The name in place of a destination field, for a source field that influences the whole dataset."""
 
 # A third of the runs that the Spark agent reports never end (docs/sources/openlineage.md).
 SILENT_MS = DAY_MS
@@ -59,17 +60,14 @@ def field_lineage(result: FieldLineageResult) -> Json:
     """Return the graph of a field query, detailed or simple, with nodes and connections sorted."""
     graph = result.graph
     body: Json = {
-        "nodes": sorted((_node(node) for node in graph.nodes.values()), key=lambda node: node["id"]),
-        "operations": [_operation(name, graph.operations[name]) for name in sorted(graph.operations)],
+        "nodes": sorted((_node(node, graph) for node in graph.nodes.values()), key=lambda node: node["id"]),
+        "operations": [_operation(name, graph) for name in sorted(graph.operations)],
         "connections": sorted(
             _connections(graph), key=lambda item: (item["from"], item["to"], item["operation"])
         ),
         "checksums": list(result.checksums),
-        "truncated": bool(result.truncated_by),
     }
-    if result.truncated_by:
-        body["truncatedBy"] = list(result.truncated_by)
-    return body
+    return truncatable(body, result.truncated_by)
 
 
 def field_derivations(field: str, window: Window, result: Derivations) -> Json:
@@ -85,18 +83,58 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
             }
             for derivation in result.derivations
         ],
-        "truncated": bool(result.truncated_by),
     }
-    if result.truncated_by:
-        body["truncatedBy"] = list(result.truncated_by)
-    return body
+    return truncatable(body, result.truncated_by)
 
 
 def run(listed: ListedRun, *, now_ms: int) -> Json:
     """Return one entry of a list of runs; `now_ms` decides whether a running one still has a state."""
     body = _run(listed.run, now_ms)
     body["checksum"] = listed.checksum
-    body["direction"] = "both" if len(listed.directions) == len(BOTH) else next(iter(listed.directions)).value
+    if listed.directions:
+        body["direction"] = _direction(listed.directions)
+    return body
+
+
+def programs(result: Programs) -> Json:
+    """Return the programs of the runs of a window."""
+    return truncatable({"programs": [_program(usage) for usage in result.programs]}, result.truncated_by)
+
+
+def run_counts(result: RunCounts) -> Json:
+    """Return the counts of runs by bucket; the start of a bucket is in seconds since 1970."""
+    buckets = [
+        {"start": _seconds(bucket.start_ms), "complete": bucket.complete, "failed": bucket.failed}
+        for bucket in result.buckets
+    ]
+    return truncatable({"buckets": buckets}, result.truncated_by)
+
+
+def _program(usage: ProgramUsage) -> Json:
+    last = usage.last
+    return {
+        "namespace": last.namespace,
+        "application": last.application,
+        "program": last.program,
+        "type": last.type,
+        "direction": _direction(usage.directions),
+        "runs": usage.runs,
+        "failed": usage.failed,
+        "firstStart": usage.first_start_ms,
+        "lastStart": last.start_ms,
+        "lastRun": last.run,
+    }
+
+
+def _direction(directions: frozenset[Direction]) -> str:
+    return "both" if len(directions) == len(BOTH) else next(iter(directions)).value
+
+
+def truncatable(body: Json, truncated_by: Sequence[str]) -> Json:
+    """Return the body with `truncated`, and with the limits that cut it if there are any."""
+    body["truncated"] = bool(truncated_by)
+    if truncated_by:
+        body["truncatedBy"] = list(truncated_by)
     return body
 
 
@@ -263,7 +301,7 @@ def _entry(entry: LineageEntry) -> Json:
     body: Json = {
         "source": None if relation.source is None else _dataset(relation.source),
         "destination": None if relation.destination is None else _dataset(relation.destination),
-        "fieldmap": _pairs(relation),
+        "fieldmap": mark_failed_pairs(_pairs(relation), entry.complete),
         "level": entry.level,
         "direction": entry.direction.value,
     }
@@ -294,14 +332,15 @@ def _dataset(dataset: Dataset) -> Json:
     return {"namespace": dataset.namespace, "name": dataset.name}
 
 
-def _node_id(node: NodeId) -> str:
+def node_id(node: NodeId) -> str:
     origin, name = node
     # The dot separates origin and field, so it is escaped in the field, after the escape character itself.
     return f"{origin}.{name.replace('%', '%25').replace('.', '%2E')}"
 
 
-def _node(node: Node) -> Json:
-    body: Json = {"id": _node_id(node.id), "label": node.id[1]}
+def _node(node: Node, graph: OperationGraph) -> Json:
+    body: Json = {"id": node_id(node.id), "label": node.id[1], "origin": node.id[0]}
+    body |= failed_member(node.id, graph.failed)
     if node.type:
         body["type"] = node.type
     if node.source is not None:
@@ -315,8 +354,10 @@ def _node(node: Node) -> Json:
     return body
 
 
-def _operation(name: str, operation: Operation) -> Json:
+def _operation(name: str, graph: OperationGraph) -> Json:
+    operation = graph.operations[name]
     body: Json = {"name": name, "description": operation.description, "type": type_of(operation)}
+    body |= failed_member(name, graph.failed)
     dataset = dataset_of(operation)
     if dataset is not None:
         body["endPoint"] = _dataset(dataset)
@@ -324,16 +365,16 @@ def _operation(name: str, operation: Operation) -> Json:
 
 
 def _connections(graph: OperationGraph) -> Iterable[Json]:
-    for (start, end, name), influence in graph.connections.items():
-        yield _connection(start, end, influence, {"operation": name})
+    for key, influence in graph.connections.items():
+        yield _connection(*key[:2], influence, {"operation": key[2], **failed_member(key, graph.failed)})
     # Only the simple view has paths: there a connection goes through several operations.
     for (start, end), path in graph.paths.items():
-        members = {"operation": ", ".join(path.operations), "operations": list(path.operations)}
-        yield _connection(start, end, path.influence, members)
+        names = {"operation": ", ".join(path.operations), "operations": list(path.operations)}
+        yield _connection(start, end, path.influence, names | failed_member((start, end), graph.failed))
 
 
 def _connection(start: NodeId, end: NodeId, influence: Influence, members: Json) -> Json:
-    body = {"from": _node_id(start), "to": _node_id(end), **members}
+    body = {"from": node_id(start), "to": node_id(end), **members}
     if influence is Influence.INDIRECT:
         body["influence"] = influence.value
     return body

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import click
 
-from fll_hbase.cli.commands import export, hbase, query, record, replay, sample
+from fll_hbase.cli.commands import (
+    catalogue,
+    changes,
+    export,
+    hbase,
+    query,
+    questions,
+    reach,
+    record,
+    replay,
+    report,
+    sample,
+    tags,
+)
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
 
@@ -12,6 +25,7 @@ from fll_hbase.cli.errors import CliGroup
 @click.group(
     name="fll",
     cls=CliGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
     epilog="""\b
 Examples:
@@ -26,8 +40,9 @@ Examples:
 def main(ctx: click.Context) -> None:
     """Field lineage: which runs produced each field, and from what, in exactly the window of the query.
 
-    Commands use a store (--store, default: FLL_STORE) or a server (--server).
-    Times are epoch seconds, ISO 8601 or sums such as `now-7d`; START is included, END is not.
+    Commands use a store (--store, default: FLL_STORE) or a server (--server, default: FLL_SERVER).
+    Times are `2026-11-01`, `2026-11`, `2026-11-01 06:00`, `yesterday`, epoch seconds or sums such as
+    `now-7d`, in --timezone; a day or month is its beginning. The start is included, the end is not.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -35,6 +50,12 @@ def main(ctx: click.Context) -> None:
 
 for _command in (
     *query.COMMANDS,
+    questions.questions,
+    reach.reach,
+    report.report,
+    *changes.COMMANDS,
+    *catalogue.COMMANDS,
+    *tags.COMMANDS,
     record.record,
     replay.replay,
     export.export,

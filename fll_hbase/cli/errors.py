@@ -13,6 +13,9 @@ from fll_hbase.errors import ConfigurationError, InvalidQuery, LineageError
 # 2 as click and other commands use it; 130 is 128 plus the number of SIGINT, as shells report it.
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
+PARTIAL = 3
+"""A job on Spark recorded its input except lines that it rejected, no more of them than allowed."""
+
 
 class CliGroup(click.Group):
     """A group whose exit code is 2 for a command that is not valid, and 1 for one that fails."""

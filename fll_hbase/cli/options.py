@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from math import ceil
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import click
 
 from fll_hbase import clock, config, time_window
-from fll_hbase.client import HttpClient, LineageClient, LocalClient, WindowText
+from fll_hbase.cli import times
+from fll_hbase.cli.names import Reading, choose_reading, dataset_readings, field_readings, suggest
+from fll_hbase.client import Connection, HttpClient, LocalClient, WindowText
+from fll_hbase.errors import FieldError, InvalidQuery, NotFound
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 from fll_hbase.store.factory import open_store
 
 Command = Callable[..., None]
+
+READING = "fll_hbase.cli.reading"
+"""Key of the names of the current command, a Reading, in the meta data of its context."""
 
 STORE_HELP = "URL of the store, such as sqlite:///data/lineage.db (default: FLL_STORE)."
 NAMESPACE_HELP = "Default namespace for documents without one."
@@ -43,23 +49,11 @@ class NameParam(click.ParamType):  # type: ignore[type-arg]  # generic since cli
         return str(value)
 
 
-class TimeParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A time such as `now-7d`, converted to milliseconds since 1970, rounded up."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return milliseconds since 1970. Raises BadParameter for text that is not a time."""
-        # Rounded up as in `parse_window`: an end within a millisecond includes the runs at its beginning.
-        try:
-            return ceil(time_window.parse_seconds(str(value), now_ms=now_ms()) * 1000)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 NAMESPACE = NameParam("namespace", ID_BYTES_MAX)
 NAME = NameParam("name", NAME_BYTES_MAX)
-TIME = TimeParam()
+RUN = NameParam("run", ID_BYTES_MAX)
+TAG = NameParam("tag", ID_BYTES_MAX)
+POLICY = NameParam("policy", ID_BYTES_MAX)
 
 
 def now_ms() -> int:
@@ -68,66 +62,318 @@ def now_ms() -> int:
     return (injected or clock.now_ms)()
 
 
+_PARTS: tuple[tuple[str, NameParam], ...] = (("NS", NAMESPACE), ("NAME", NAME), ("FIELD", NAME))
+
+
 def dataset_arguments(command: Command) -> Command:
-    """Add the arguments NS and NAME, which the command receives as `namespace` and `name`."""
-    # The decorator applied last comes first on the command line, as the topmost one of a command does.
-    with_name = click.argument("name", metavar="NAME", type=NAME)(command)
-    return click.argument("namespace", metavar="NS", type=NAMESPACE)(with_name)
+    """Add the arguments NS and NAME, or NS/NAME, which the command receives as `namespace` and `name`.
+
+    With a further argument `field` they may also be NS/NAME.FIELD, or NS/NAME and FIELD.
+    """
+
+    @click.argument("names", metavar="NS NAME", nargs=-1)
+    @functools.wraps(command)
+    def with_dataset(*, names: tuple[str, ...], **others: Any) -> None:
+        reading = _read_with_field(names, others) if _has_field() else _read_dataset(names, others)
+        others |= {"field": reading.field} if _has_field() else {}
+        command(namespace=reading.namespace, name=reading.name, **others)
+
+    return with_dataset
 
 
-def window_options(command: Command) -> Command:
-    """Add --start and --end, which the command receives as `window`."""
+def dataset_or_field_arguments(command: Command) -> Command:
+    """Add NS NAME [FIELD], or NS/NAME[.FIELD]; `field` is "" for a dataset."""
+
+    @click.argument("names", metavar="NS/NAME[.FIELD]", nargs=-1)
+    @functools.wraps(command)
+    def with_field(*, names: tuple[str, ...], **others: Any) -> None:
+        reading = _read_dataset_or_field(names, others)
+        command(namespace=reading.namespace, name=reading.name, field=reading.field, **others)
+
+    return with_field
+
+
+def optional_field_arguments(command: Command) -> Command:
+    """Add [NS NAME [FIELD]], or NS/NAME[.FIELD]; the command receives "" for what is not given."""
+
+    @click.argument("names", metavar="[NS/NAME[.FIELD]]", nargs=-1)
+    @functools.wraps(command)
+    def with_field(*, names: tuple[str, ...], **others: Any) -> None:
+        reading = _read_dataset_or_field(names, others) if names else Reading("")
+        command(namespace=reading.namespace, name=reading.name, field=reading.field, **others)
+
+    return with_field
+
+
+def _read_dataset_or_field(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
+    def readings(text: str) -> list[Reading]:
+        return [*dataset_readings(text), *field_readings(text)]
+
+    return _read(names, options, "NS/NAME[.FIELD]", readings, counts=(2, 3))
+
+
+def field_name(text: str, *, store: str | None, server: str | None) -> Reading:
+    """Return the field that the value of an option names as NS/NAME.FIELD."""
+    return _read((text,), {"store": store, "server": server}, "NS/NAME.FIELD", field_readings, counts=())
+
+
+def catalogue_arguments(command: Command) -> Command:
+    """Add [NS [NAME]], or NS/NAME; the command receives them as `namespace` and `name`, "" without."""
+
+    @click.argument("names", metavar="[NS [NAME]]", nargs=-1)
+    @functools.wraps(command)
+    def with_names(*, names: tuple[str, ...], **others: Any) -> None:
+        def readings(text: str) -> list[Reading]:
+            return [Reading(text), *dataset_readings(text)]
+
+        reading = _read(names, others, "[NS [NAME]]", readings, counts=(2,)) if names else Reading("")
+        command(namespace=reading.namespace, name=reading.name, **others)
+
+    return with_names
+
+
+def _has_field() -> bool:
+    """Return whether the current command has an argument `field`, as opposed to an option."""
+    parameters = click.get_current_context().command.params
+    return any(isinstance(item, click.Argument) and item.name == "field" for item in parameters)
+
+
+def _read_dataset(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
+    return _read(names, options, "NS NAME, or NS/NAME", dataset_readings, counts=(2,))
+
+
+def _read_with_field(names: tuple[str, ...], options: dict[str, Any]) -> Reading:
+    """Read names of a command whose last argument is a field, or all of them."""
+    last = options["field"]
+    if len(names) == 1:
+        dataset = _read_dataset(names, options)
+        return _remember(Reading(dataset.namespace, dataset.name, last))
+    return _read((*names, last), options, "NS NAME FIELD, or NS/NAME.FIELD", field_readings, counts=(3,))
+
+
+def _read(
+    names: tuple[str, ...],
+    options: dict[str, Any],
+    forms: str,
+    readings: Callable[[str], list[Reading]],
+    *,
+    counts: tuple[int, ...],
+) -> Reading:
+    """Return what the arguments name: `counts` of them apart, or one for all of them.
+
+    One with several readings is looked up in the catalogue. Raises UsageError, InvalidQuery, LineageError.
+    """
+    context = click.get_current_context()
+    if len(names) in counts:
+        parts = [
+            part.convert(name, _parameter(hint), context)
+            for name, (hint, part) in zip(names, _PARTS, strict=False)
+        ]
+        return _remember(Reading(*parts))
+    if len(names) != 1:
+        raise click.UsageError(f"Give {forms}, not {len(names)} arguments.", context)
+    text = NameParam("names", 3 * 4_096).convert(names[0], _parameter(forms), context)
+    matches = readings(text)
+    if not matches:
+        raise click.UsageError(f"Give {forms}: {text[:100]!r} is not of this form.", context)
+    if len(matches) == 1:
+        return _remember(matches[0])
+    store, server = options.get("store"), options.get("server")
+    check_target(store, server)
+    with open_target(store, server) as client:
+        return _remember(choose_reading(text, matches, client))
+
+
+def _parameter(hint: str) -> click.Parameter:
+    return click.Argument(["names"], metavar=hint)
+
+
+def _remember(reading: Reading) -> Reading:
+    """Keep the names for suggestions, should they not be recorded."""
+    click.get_current_context().meta[READING] = reading
+    return reading
+
+
+zone_option = click.option(
+    "--timezone",
+    is_eager=True,
+    metavar="ZONE",
+    help="Zone of times, such as Europe/Berlin (default: FLL_TIMEZONE, UTC).",
+)
+
+replace_option = click.option(
+    "--replace",
+    "take_over",
+    is_flag=True,
+    help="Replace runs that another program recorded under the same run id.",
+)
+
+limit_option = click.option(
+    "--limit",
+    metavar="COUNT",
+    type=click.IntRange(min=1),
+    default=config.DEFAULTS.list_limit,
+    show_default=True,
+    help="Maximum number of results.",
+)
+
+
+failed_option = click.option("--failed", is_flag=True, help="Include failed and aborted runs.")
+
+indirect_option = click.option(
+    "--indirect/--no-indirect",
+    default=True,
+    show_default=True,
+    help="Include indirect dependencies, such as filters and joins.",
+)
+
+
+def direction_option(*words: str) -> Callable[[Command], Command]:
+    """Add --direction with these words, the first as default."""
+    return click.option("--direction", type=click.Choice(words), default=words[0], show_default=True)
+
+
+def timezone_option(command: Command) -> Command:
+    """Add --timezone, which the command receives as `zone`, a name of the IANA database."""
+
+    @zone_option
+    @functools.wraps(command)
+    def with_zone(*, timezone: str | None, **others: Any) -> None:
+        command(zone=times.load_zone(config.from_environment(timezone=timezone).timezone).key, **others)
+
+    return with_zone
+
+
+def window_options(command: Command, *, default_start: str = time_window.DEFAULT_START) -> Command:
+    """Add --start, --end, --window and --timezone, which the command receives as `window`."""
 
     @click.option(
         "--start",
-        default=time_window.DEFAULT_START,
-        show_default=True,
         metavar="TIME",
-        help="Runs that start at TIME or later.",
+        help=f"Runs that start at TIME or later (default: {default_start}).",
     )
     @click.option(
         "--end",
-        default=time_window.DEFAULT_END,
-        show_default=True,
         metavar="TIME",
-        help="Runs that start before TIME.",
+        help=f"Runs that start before TIME (default: {time_window.DEFAULT_END}).",
     )
+    @click.option(
+        "--window",
+        "period",
+        metavar="PERIOD",
+        help="Runs of one day or month: 2026-11-01, 2026-11, today or yesterday.",
+    )
+    @zone_option
     @functools.wraps(command)
-    def with_window(*, start: str, end: str, **others: Any) -> None:
-        command(window=WindowText(start, end), **others)
+    def with_window(
+        *, start: str | None, end: str | None, period: str | None, timezone: str | None, **others: Any
+    ) -> None:
+        if period is not None and (start is not None or end is not None):
+            raise click.UsageError(
+                "Give --window or --start and --end, not both.", click.get_current_context()
+            )
+        zone = times.load_zone(config.from_environment(timezone=timezone).timezone)
+        first = default_start if start is None else start
+        window = _period(period, zone) if period is not None else _bounds(first, end, zone)
+        command(window=window, **others)
 
     return with_window
+
+
+retention_window_options = functools.partial(window_options, default_start="0")
+"""The options of a window that begins with the oldest run: old data is what a retention report is about."""
+
+
+def _period(text: str, zone: ZoneInfo) -> WindowText:
+    """Return the window of a day or month. Raises InvalidQuery for other texts."""
+    try:
+        bounds = times.resolve_period(text, zone, now_ms=now_ms())
+    except (ValueError, OverflowError) as error:
+        raise InvalidQuery(
+            [FieldError("window", f"{text[:100]!r} is not in the calendar: {error}")]
+        ) from error
+    if bounds is None:
+        detail = (
+            f"{text[:100]!r} is no period: give 2026-11-01, 2026-11, today or yesterday; or --start and --end"
+        )
+        raise InvalidQuery([FieldError("window", detail)])
+    return WindowText(*bounds, zone=zone.key)
+
+
+def _bounds(start: str, end: str | None, zone: ZoneInfo) -> WindowText:
+    """Return the window between two times. Raises InvalidQuery with each that the calendar does not have."""
+    texts = {"start": start, "end": time_window.DEFAULT_END if end is None else end}
+    resolved = resolve_times(texts, zone=zone.key)
+    return WindowText(str(resolved["start"]), str(resolved["end"]), zone=zone.key)
+
+
+def resolve_times(texts: Mapping[str, str | None], *, zone: str) -> dict[str, str | None]:
+    """Return times as the REST contract has them, by the names of their options; None stays None.
+
+    Raises InvalidQuery with each that the calendar does not have.
+    """
+    resolved: dict[str, str | None] = {}
+    errors: list[FieldError] = []
+    for name, text in texts.items():
+        try:
+            resolved[name] = text and times.resolve_time(text, ZoneInfo(zone), now_ms=now_ms())
+        except (ValueError, OverflowError) as error:
+            errors.append(FieldError(name, f"{text!r} is no time: {error}"))
+    if errors:
+        raise InvalidQuery(errors)
+    return resolved
 
 
 def target_options(command: Command) -> Command:
     """Add --store and --server, of which at most one can be given."""
 
     @click.option("--store", metavar="URL", help=STORE_HELP)
-    @click.option("--server", metavar="URL", help="URL of a server, such as http://localhost:8080.")
+    @click.option(
+        "--server",
+        metavar="URL",
+        help="URL of a server, such as http://localhost:8080 (default: FLL_SERVER).",
+    )
     @functools.wraps(command)
     def with_target(*, store: str | None, server: str | None, **others: Any) -> None:
-        if store is not None and server is not None:
-            raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
+        check_target(store, server)
         command(store=store, server=server, **others)
 
     return with_target
 
 
+def check_target(store: str | None, server: str | None) -> None:
+    """Raise UsageError for both a store and a server."""
+    if store is not None and server is not None:
+        raise click.UsageError("Give --store or --server, not both.", click.get_current_context())
+
+
 @contextmanager
-def open_target(store: str | None, server: str | None, *, create: bool = False) -> Iterator[LineageClient]:
-    """Open the client of --server, else of --store or FLL_STORE, and close it at the end.
+def open_target(store: str | None, server: str | None, *, create: bool = False) -> Iterator[Connection]:
+    """Open the client of --server or --store, else of FLL_SERVER or FLL_STORE, and close it at the end.
 
     A SQLite file must exist unless `create`. Raises ConfigurationError or StoreUnavailable.
     """
+    settings = config.from_environment(store=store)
+    if store is None and server is None and settings.server:
+        server = settings.server
     if server is not None:
         # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-        client: LineageClient = HttpClient(server, timeout_seconds=timeout_seconds)
+        client: Connection = HttpClient(server, timeout_seconds=timeout_seconds)
     else:
-        settings = config.from_environment(store=store)
         # One `now` for all windows of a command; with a server `now` is that of the server.
         now = now_ms()
         opened = open_store(settings, create=create)
         client = LocalClient(opened, settings=settings, clock=lambda: now, owned=True)
     with client:
-        yield client
+        try:
+            yield client
+        except NotFound as error:
+            raise NotFound(f"{error}{_suggestion(client)}") from error
+
+
+def _suggestion(client: Connection) -> str:
+    """Return near names for those of the current command, as the end of a sentence; "" without any."""
+    reading: Reading | None = click.get_current_context().meta.get(READING)
+    near = suggest(reading, client) if reading else []
+    return f"; did you mean {' or '.join(near)}?" if near else ""

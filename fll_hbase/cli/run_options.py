@@ -14,6 +14,7 @@ import msgspec
 
 from fll_hbase import time_window
 from fll_hbase.cli.options import NAME, Command, now_ms
+from fll_hbase.cli.time_options import resolve_option, time_options
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.sources import strict_json
@@ -81,6 +82,7 @@ def run_options(command: Command) -> Command:
     @click.option("--program", metavar="P", type=NAME, help=f"{_WITH} program of the run.")
     @click.option("--run", metavar="ID", type=NAME, help=f"{_WITH} id of the run (default: a new UUID).")
     @click.option("--start", metavar="TIME", help=f"{_WITH} start of the run (default: now).")
+    @time_options
     @click.option(
         "--dialect", type=click.Choice(DIALECTS), help=f"With --sql: SQL dialect (default: {DIALECTS[0]})."
     )
@@ -105,6 +107,7 @@ def run_options(command: Command) -> Command:
 
 
 def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> FileRun:
+    start = resolve_option("start", values["start"] or "now")
     return FileRun(
         kind=kind,
         application=values["application"],
@@ -112,7 +115,7 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         # A new id each time: without --run, recording a file again adds a run instead of repeating one.
         run=values["run"] or str(uuid.uuid4()),
         # --start is the end of a window from 0, so that it has the same syntax, rounding and limit as --end.
-        start_ms=time_window.parse_window("0", values["start"] or "now", now_ms=now_ms()).stop_ms,
+        start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
         arguments=dict(_split_argument(argument, context) for argument in values["argument"]),
     )

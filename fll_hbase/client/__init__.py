@@ -1,7 +1,7 @@
 """One interface to lineage, for a store of this process and for a server.
 
 with open_client("http://lineage:8080") as client:
-    answer = client.runs(Dataset("bank", "Accounts"), WindowText("now-1d", "now"), limit=10)
+    answer = client.runs("bank", "Accounts", start="now-1d", limit=10)
 """
 
 from __future__ import annotations
@@ -9,7 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fll_hbase.client.base import Answer, FieldQuery, LineageClient, LineageQuery, WindowText
+from fll_hbase import config
+from fll_hbase.client.base import (
+    Answer,
+    DiffQuery,
+    FieldQuery,
+    FieldReachQuery,
+    HistoryQuery,
+    LineageClient,
+    LineageQuery,
+    NamespaceRunsQuery,
+    ProgramsQuery,
+    ReportQuestion,
+    RunsQuery,
+    WindowText,
+)
+from fll_hbase.client.connection import Connection
 from fll_hbase.client.http import HttpClient
 from fll_hbase.client.local import LocalClient
 from fll_hbase.clock import now_ms
@@ -19,12 +34,21 @@ from fll_hbase.store.lineage_store import LineageStore
 
 __all__ = [
     "Answer",
+    "Connection",
+    "DiffQuery",
     "FieldQuery",
+    "FieldReachQuery",
+    "HistoryQuery",
     "HttpClient",
     "LineageClient",
     "LineageQuery",
     "LocalClient",
+    "NamespaceRunsQuery",
+    "ProgramsQuery",
+    "ReportQuestion",
+    "RunsQuery",
     "WindowText",
+    "connect",
     "open_client",
 ]
 
@@ -37,7 +61,7 @@ def open_client(
     settings: Settings | None = None,
     timeout_seconds: float = 60.0,
     clock: Callable[[], int] = now_ms,
-) -> LineageClient:
+) -> Connection:
     """Return the client of an open store, of the URL of a store or of that of a server.
 
     `timeout_seconds` limits the retries of one request to a server, and is unused for a store; `settings` and
@@ -51,3 +75,18 @@ def open_client(
         return HttpClient(store_or_url, timeout_seconds=timeout_seconds)
     store = open_store(replace(settings, store=store_or_url))
     return LocalClient(store, settings=settings, clock=clock, owned=True)
+
+
+def connect(url: str, *, timeout_seconds: float = 60.0) -> Connection:
+    """Return a client of the store or the server of a URL: `sqlite:///…`, `hbase://…`, `http://host:port`.
+
+    Limits are those of the FLL_* variables; a SQLite file must exist. `timeout_seconds` limits the retries of
+    a request to a server. Raises ConfigurationError for another URL or a missing file, StoreUnavailable.
+
+        with connect("sqlite:///data/field_level_lineage.db") as client:
+            frame = client.programs("bank", "DailyTransactions", field="UID").to_pandas()
+    """
+    if url.startswith(SERVER_SCHEMES):
+        return HttpClient(url, timeout_seconds=timeout_seconds)
+    settings = config.from_environment(store=url)
+    return LocalClient(open_store(settings, create=False), settings=settings, owned=True)

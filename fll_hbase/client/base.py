@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from fll_hbase.errors import LineageError
@@ -12,15 +12,19 @@ from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
 
-LIMIT_REACHED = "a greater --limit shows more"
+LIMIT_REACHED = "a greater limit shows more"
 
 
 @dataclass(frozen=True, slots=True)
 class WindowText:
-    """A time window as the user wrote it, such as `now-7d` and `now`; start included, end excluded."""
+    """A time window as the user wrote it, such as `now-7d` and `now`; start included, end excluded.
+
+    `zone` is the time zone in which times are printed.
+    """
 
     start: str
     end: str
+    zone: str = "UTC"
 
     def __str__(self) -> str:
         return f"{self.start} to {self.end}"
@@ -51,11 +55,120 @@ class FieldQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldReachQuery:
+    """Fields within reach of one, backward, forward or both; `level` is None for all allowed hops."""
+
+    field: DatasetField
+    window: WindowText
+    direction: str
+    level: int | None
+    causal: bool
+    indirect: bool
+    failed: bool
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """A report about a field; `kind` is consumption or provenance."""
+
+    kind: str
+    field: DatasetField
+    window: WindowText
+    causal: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramsQuery:
+    """Programs of a dataset, or with `field` of one field; `direction` is both, backward or forward."""
+
+    dataset: Dataset
+    window: WindowText
+    field: str
+    direction: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """Stretches of runs that derived a field in the same way."""
+
+    field: DatasetField
+    window: WindowText
+    indirect: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationsQuery:
+    """The distinct ways in which a field was produced."""
+
+    field: DatasetField
+    window: WindowText
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DiffQuery:
+    """A window compared with a base window, whose times are None for the defaults of the contract."""
+
+    field: DatasetField
+    window: WindowText
+    base_start: str | None
+    base_end: str | None
+    indirect: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceRunsQuery:
+    """Runs of the programs of a namespace, "" for all; an empty `program` or `state` is any."""
+
+    namespace: str
+    window: WindowText
+    program: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsQuery:
+    """At most `limit` runs of a dataset; with a `cursor` those after the page that it is from.
+
+    `field`, `program` and `state` select runs where they are not empty.
+    """
+
+    dataset: Dataset
+    window: WindowText
+    limit: int
+    field: str = ""
+    program: str = ""
+    state: str = ""
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunCountsQuery:
+    """Counts of the runs of a dataset, or with `field` of one field, in `buckets` parts of the window."""
+
+    dataset: Dataset
+    window: WindowText
+    buckets: int
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete."""
+    """The JSON body of the REST contract; `incomplete` is why it is truncated, empty if it is complete.
+
+    If the window begins before the retention horizon of the dataset, `retained_from_ms` is that horizon.
+    `next_page` has the parameters of the page after it, empty on the last page and for answers without pages.
+    """
 
     body: Any
     incomplete: str = ""
+    retained_from_ms: int | None = None
+    next_page: Mapping[str, str] = field(default_factory=dict)
 
 
 def truncation_hint(bounds: Iterable[str]) -> str:
@@ -73,33 +186,105 @@ class LineageClient(ABC):
 
     @abstractmethod
     def record(
-        self, documents: Sequence[LocatedDocument], *, wait_seconds: float | None = None
+        self,
+        documents: Sequence[LocatedDocument],
+        *,
+        take_over: bool = False,
+        wait_seconds: float | None = None,
     ) -> list[RecordResult | LineageError]:
         """Record a batch of documents; return for each, in order, its result or why it was refused.
+
+        A document whose run id another program recorded is refused with RunIdConflict unless `take_over`.
 
         `wait_seconds` bounds each attempt to reach a server, in all of its steps; a store has timeouts of its
         own. Raises LineageError if it is unknown what was recorded; sending all of them again is safe.
         """
 
     @abstractmethod
-    def lineage(self, query: LineageQuery) -> Answer:
+    def ask_lineage(self, query: LineageQuery) -> Answer:
         """Return dataset lineage: for each pair of datasets an entry with the pairs of their fields."""
 
     @abstractmethod
-    def field(self, query: FieldQuery) -> Answer:
+    def ask_field(self, query: FieldQuery) -> Answer:
         """Return the operations that produced a field (backward) or consumed it (forward)."""
 
     @abstractmethod
-    def runs(self, dataset: Dataset, window: WindowText, *, limit: int) -> Answer:
-        """Return the runs that read or wrote a dataset, newest first, at most `limit`."""
+    def ask_reach(self, query: FieldReachQuery) -> Answer:
+        """Return the fields that lead to a field (backward), that it leads to (forward), or both."""
+
+    @abstractmethod
+    def ask_report(self, question: ReportQuestion) -> Answer:
+        """Return a report with all of its runs, and its `window` as a pair of milliseconds since 1970."""
+
+    @abstractmethod
+    def ask_history(self, query: HistoryQuery) -> Answer:
+        """Return the stretches of runs that derived a field in the same way, the newest first."""
+
+    @abstractmethod
+    def ask_diff(self, query: DiffQuery) -> Answer:
+        """Return what the derivations of a field gained and lost since a base window."""
+
+    @abstractmethod
+    def ask_dataset(self, dataset: Dataset) -> Answer:
+        """Return the description of a dataset, the number of its fields, and its first and last start."""
+
+    @abstractmethod
+    def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
+        """Return the runs of the programs of a namespace, or of all, newest first, at most `limit`."""
+
+    @abstractmethod
+    def ask_derivations(self, query: DerivationsQuery) -> Answer:
+        """Return the distinct ways in which a field was produced, with their runs."""
+
+    @abstractmethod
+    def ask_runs(self, query: RunsQuery) -> Answer:
+        """Return the runs that read or wrote a dataset, newest first."""
+
+    @abstractmethod
+    def ask_run_counts(self, query: RunCountsQuery) -> Answer:
+        """Return how many runs start in each part of a window."""
+
+    @abstractmethod
+    def ask_programs(self, query: ProgramsQuery) -> Answer:
+        """Return the programs whose runs read or wrote a dataset, that of the newest run first."""
 
     @abstractmethod
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         """Yield the runs that read or wrote a dataset as OpenLineage events, newest first."""
 
     @abstractmethod
-    def find(self, text: str, *, limit: int) -> Answer:
-        """Return datasets and fields whose names contain `text`, in any case, at most `limit`."""
+    def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
+        """Return datasets and fields whose names contain `text`, in any case, best matches first.
+
+        At most `limit`; `kind` is endpoint or field, or empty for both.
+        """
+
+    @abstractmethod
+    def ask_namespaces(self, *, limit: int) -> Answer:
+        """Return the namespaces by code point, at most `limit`."""
+
+    @abstractmethod
+    def ask_datasets(self, namespace: str, *, prefix: str, limit: int) -> Answer:
+        """Return the datasets of a namespace whose names begin with `prefix`, at most `limit`."""
+
+    @abstractmethod
+    def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
+        """Return the fields of a dataset whose names begin with `prefix`, at most `limit`."""
+
+    @abstractmethod
+    def ask_run(self, run: str) -> Answer:
+        """Return all that is recorded of one run."""
+
+    @abstractmethod
+    def ask_content(self, checksum: str) -> Answer:
+        """Return the datasets and operations of one content."""
+
+    @abstractmethod
+    def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
+        """Return the answers to questions, objects with a `path` and perhaps an `id`, in their order.
+
+        Raises ConfigurationError for a store of this process: its routes are those of a server.
+        """
 
     @abstractmethod
     def close(self) -> None:

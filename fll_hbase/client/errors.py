@@ -13,11 +13,12 @@ from fll_hbase.errors import (
     FieldError,
     InputError,
     LineageError,
+    RunIdConflict,
     StoreUnavailable,
     TooLarge,
 )
 
-DOCUMENT_FAULTS = (InputError, TooLarge, ChecksumConflict)
+DOCUMENT_FAULTS = (InputError, TooLarge, ChecksumConflict, RunIdConflict)
 """Faults of one document: sent again it would be refused again, and others need not be."""
 
 

@@ -70,7 +70,18 @@ class HttpSession:
             raise errors.unexpected_response(response)
         return answer
 
-    def post_lines(self, *segments: str, lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    def send_json(self, method: str, *segments: str, body: Mapping[str, Any]) -> requests.Response:
+        """Send a JSON object. Raises LineageError."""
+        headers = {"Content-Type": "application/json"}
+        return self._request(method, segments, data=json.dumps(body).encode(), headers=headers)
+
+    def delete(self, *segments: str) -> None:
+        """Send a DELETE. Raises LineageError."""
+        self._request("DELETE", segments)
+
+    def post_lines(
+        self, *segments: str, lines: Sequence[bytes], params: Mapping[str, str] | None = None
+    ) -> list[dict[str, Any]]:
         """Send one JSON document a line; return an acknowledgement or a problem for each, in order.
 
         What a server leaves unread after too many errors is sent again. Raises LineageError if the response
@@ -80,7 +91,7 @@ class HttpSession:
         answers: list[dict[str, Any]] = []
         size = len(lines)
         while len(answers) < len(lines):
-            part = self._post_lines(segments, lines[len(answers) : len(answers) + size])
+            part = self._post_lines(segments, lines[len(answers) : len(answers) + size], params)
             if _is_stopped(part):
                 stopped = part.pop()
                 # Without an answer to any line the next request would end in the same way.
@@ -91,11 +102,15 @@ class HttpSession:
             answers += part
         return answers
 
-    def _post_lines(self, segments: Sequence[str], lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    def _post_lines(
+        self, segments: Sequence[str], lines: Sequence[bytes], params: Mapping[str, str] | None
+    ) -> list[dict[str, Any]]:
         # Lines keep their own ends, and the last line of a file may have none: two would become one line.
         body = b"".join(line.rstrip(b"\r\n") + b"\n" for line in lines)
         headers = {"Content-Type": "application/x-ndjson"}
-        return _json_lines(self._request("POST", segments, line_count=len(lines), data=body, headers=headers))
+        return _json_lines(
+            self._request("POST", segments, line_count=len(lines), params=params, data=body, headers=headers)
+        )
 
     def close(self) -> None:
         """Release the connections."""

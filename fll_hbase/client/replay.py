@@ -25,10 +25,13 @@ class ReplayedDocument:
     result: RecordResult | LineageError
 
 
-def replay(spool: Spool, client: LineageClient, *, bytes_max: int) -> Iterator[ReplayedDocument]:
+def replay(
+    spool: Spool, client: LineageClient, *, bytes_max: int, take_over: bool = False
+) -> Iterator[ReplayedDocument]:
     """Record the documents that are in a spool now; yield each after its file was removed or set aside.
 
-    A document of more than `bytes_max` bytes is refused. Raises LineageError at the first document that is
+    A document of more than `bytes_max` bytes is refused, and so is one whose run id another program recorded,
+    unless `take_over`. Raises LineageError at the first document that is
     neither recorded nor refused: it and those after it stay, since later ones may be of the same run. Can be
     interrupted anywhere: what is sent again is stored once.
     """
@@ -36,7 +39,8 @@ def replay(spool: Spool, client: LineageClient, *, bytes_max: int) -> Iterator[R
         spool.remove_unfinished()
         paths = spool.documents()
         for batch in batch_documents(_read(paths, bytes_max), namespace="", documents_max=BATCH_DOCUMENTS):
-            yield from _record(spool, client, batch, paths)
+            results = client.record(batch, take_over=take_over)
+            yield from _settle(spool, batch, results, paths)
 
 
 def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
@@ -55,16 +59,19 @@ def _read(paths: Sequence[Path], bytes_max: int) -> Iterator[InputLine]:
         yield InputLine(number, b"", too_large(bytes_max)) if is_too_large else InputLine(number, raw)
 
 
-def _record(
-    spool: Spool, client: LineageClient, batch: Sequence[LocatedDocument], paths: Sequence[Path]
+def _settle(
+    spool: Spool,
+    batch: Sequence[LocatedDocument],
+    results: Sequence[RecordResult | LineageError],
+    paths: Sequence[Path],
 ) -> Iterator[ReplayedDocument]:
-    results = [
+    documents = [
         ReplayedDocument(paths[document.line.number], result)
-        for document, result in zip(batch, client.record(batch), strict=True)
+        for document, result in zip(batch, results, strict=True)
     ]
-    spool.remove(*(document.path for document in results if isinstance(document.result, RecordResult)))
+    spool.remove(*(document.path for document in documents if isinstance(document.result, RecordResult)))
     failures: list[LineageError] = []
-    for document in results:
+    for document in documents:
         if isinstance(document.result, RecordResult):
             yield document
         elif isinstance(document.result, DOCUMENT_FAULTS):

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import click
-from rich.console import RenderableType
 
+from fll_hbase.cli.empty_answers import empty_note, failed_note, last_run_note
 from fll_hbase.cli.options import (
     NAME,
-    Command,
+    catalogue_arguments,
     dataset_arguments,
+    direction_option,
+    failed_option,
+    indirect_option,
+    limit_option,
     open_target,
     target_options,
     window_options,
 )
-from fll_hbase.cli.render import console, tables, tree
-from fll_hbase.client import Answer, FieldQuery, LineageQuery, WindowText
-from fll_hbase.config import Settings
+from fll_hbase.cli.output import CSV, JSON, MERMAID, TABLE, format_options, print_answer
+from fll_hbase.cli.render import console, mermaid, tables, tree
+from fll_hbase.client import FieldQuery, LineageQuery, WindowText
+from fll_hbase.client.shapes import AnyDirection, FlowDirection, SearchKind, View
 from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.runs import State
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
-_limit = click.option(
-    "--limit",
-    metavar="COUNT",
-    type=click.IntRange(min=1),
-    default=Settings().list_limit,
-    show_default=True,
-    help="Maximum number of results.",
-)
-_failed = click.option("--failed", is_flag=True, help="Include failed and aborted runs.")
-_indirect = click.option(
-    "--indirect/--no-indirect",
-    default=True,
-    show_default=True,
-    help="Include indirect dependencies, such as filters and joins.",
-)
-
-
-def _directions(*words: str) -> Callable[[Command], Command]:
-    return click.option("--direction", type=click.Choice(words), default=words[0], show_default=True)
+STATES = tuple(state.value for state in State)
 
 
 @click.command(
     epilog="""\b
 Examples:
   fll lineage bank DailyTransactions --direction forward --level 5
-  fll lineage myns mytableds --start now-90d --json
+  fll lineage myns/mytableds --start now-90d --format csv
 """,
 )
 @dataset_arguments
@@ -58,123 +45,231 @@ Examples:
     show_default=True,
     help="Maximum number of hops in each direction.",
 )
-@_directions("both", "backward", "forward")
+@direction_option("both", "backward", "forward")
 @window_options
-@_indirect
-@_failed
+@indirect_option
+@failed_option
 @target_options
-@_json
+@format_options(TABLE, JSON, CSV, MERMAID)
 def lineage(
     *,
     namespace: str,
     name: str,
     level: int,
-    direction: str,
+    direction: AnyDirection,
     window: WindowText,
     indirect: bool,
     failed: bool,
     store: str | None,
     server: str | None,
-    as_json: bool,
+    output_format: str,
 ) -> None:
     """Show which fields of other datasets produce the fields of NAME, and which are produced from them."""
     query = LineageQuery(Dataset(namespace, name), window, level, direction, indirect, failed)
     with open_target(store, server) as client:
-        answer = client.lineage(query)
-    _print(answer, lambda: tables.lineage_tables(answer.body, query), as_json=as_json)
+        answer = client.lineage(
+            namespace,
+            name,
+            start=window.start,
+            end=window.end,
+            level=level,
+            direction=direction,
+            indirect=indirect,
+            failed=failed,
+        )
+        note = empty_note(client, query, output_format) if not answer.body else ""
+        failed_runs = "" if note else failed_note(client, query.dataset, query, output_format)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: tables.lineage_tables(answer.body, query, note),
+        note=failed_runs,
+        mermaid=lambda: mermaid.lineage_lines(answer.body),
+    )
 
 
 @click.command(
     epilog="""\b
 Examples:
   fll field hospital PatientRecords patient_medical_score
-  fll field bank DailyTransactions UID --direction forward --view simple
+  fll field bank/DailyTransactions.UID --direction forward --view simple
 """,
 )
 @dataset_arguments
 @click.argument("field", metavar="FIELD", type=NAME)
-@_directions("backward", "forward")
+@direction_option("backward", "forward")
 @click.option("--view", type=click.Choice(("detailed", "simple")), default="detailed", show_default=True)
 @window_options
-@_indirect
-@_failed
+@indirect_option
+@failed_option
 @target_options
-@_json
+@format_options(TABLE, JSON, CSV, MERMAID)
 def field(
     *,
     namespace: str,
     name: str,
     field: str,
-    direction: str,
-    view: str,
+    direction: FlowDirection,
+    view: View,
     window: WindowText,
     indirect: bool,
     failed: bool,
     store: str | None,
     server: str | None,
-    as_json: bool,
+    output_format: str,
 ) -> None:
     """Show the operations that produced FIELD (backward), or that used it (forward): one hop."""
     dataset_field = DatasetField(Dataset(namespace, name), field)
     query = FieldQuery(dataset_field, window, direction, view, indirect, failed)
     with open_target(store, server) as client:
-        answer = client.field(query)
-    _print(answer, lambda: tree.field_tree(answer.body, query), as_json=as_json)
+        answer = client.field_lineage(
+            namespace,
+            name,
+            field,
+            start=window.start,
+            end=window.end,
+            direction=direction,
+            view=view,
+            indirect=indirect,
+            failed=failed,
+        )
+        note = empty_note(client, query, output_format) if not answer.body["operations"] else ""
+        failed_runs = "" if note else failed_note(client, dataset_field.dataset, query, output_format)
+    print_answer(
+        answer,
+        output_format,
+        table=lambda: tree.field_tree(answer.body, query, note),
+        note=failed_runs,
+        mermaid=lambda: mermaid.field_lines(answer.body),
+    )
 
 
 @click.command(
     epilog="""\b
-Example:
+Examples:
   fll runs bank DailyTransactions --start now-1d
+  fll runs bank/DailyTransactions --field UID --program features --state FAIL --format csv
+  fll runs bank --state FAIL
 """,
 )
-@dataset_arguments
+@catalogue_arguments
+@click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
+@click.option("--program", metavar="PROGRAM", type=NAME, default=None, help="Only runs of PROGRAM.")
+@click.option("--state", type=click.Choice(STATES), default=None, help="Only runs in this state.")
 @window_options
-@_limit
+@limit_option
+@click.option("--cursor", metavar="CURSOR", default=None, help="Continue after the page that printed it.")
 @target_options
-@_json
+@format_options(TABLE, JSON, CSV)
 def runs(
     *,
     namespace: str,
     name: str,
+    field: str | None,
+    program: str | None,
+    state: str | None,
     window: WindowText,
     limit: int,
+    cursor: str | None,
     store: str | None,
     server: str | None,
-    as_json: bool,
+    output_format: str,
 ) -> None:
-    """List the runs that read or wrote NAME, failed ones included, newest first."""
+    """List the runs that read or wrote NAME, failed ones included, newest first.
+
+    Without NAME, the runs of all programs of the namespace NS, or of all namespaces. If there are more, the
+    options of the next page are printed on standard error.
+    """
+    if not name and (field or cursor):
+        raise click.UsageError("--field and --cursor need NAME.", click.get_current_context())
+    options: dict[str, Any] = {"start": window.start, "end": window.end, "limit": limit}
+    options |= {"program": program or "", "state": state or ""}
     with open_target(store, server) as client:
-        answer = client.runs(Dataset(namespace, name), window, limit=limit)
-    _print(answer, lambda: tables.runs_table(answer.body, window), as_json=as_json)
+        if name:
+            answer = client.runs(namespace, name, field=field or "", cursor=cursor, **options)
+            dataset = Dataset(namespace, name)
+            note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
+        else:
+            answer, note = client.namespace_runs(namespace, **options), ""
+    print_answer(answer, output_format, table=lambda: tables.runs_table(answer.body, window, note))
+    if answer.next_page:
+        page = answer.next_page
+        times = f"--start {page['start']} --end {page['end']}"
+        console.print_err(f"fll: more: the same with {times} --cursor {page['cursor']}")
 
 
 @click.command(
     epilog="""\b
-Example:
+Examples:
+  fll programs bank DailyTransactions --start now-30d
+  fll programs bank DailyTransactions --field UID --direction forward
+""",
+)
+@dataset_arguments
+@click.option("--field", metavar="FIELD", type=NAME, default=None, help="Only runs that read or wrote FIELD.")
+@direction_option("both", "backward", "forward")
+@window_options
+@failed_option
+@target_options
+@format_options(TABLE, JSON, CSV)
+def programs(
+    *,
+    namespace: str,
+    name: str,
+    field: str | None,
+    direction: AnyDirection,
+    window: WindowText,
+    failed: bool,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """List the programs that wrote (backward) or read (forward) NAME, with the number of their runs."""
+    with open_target(store, server) as client:
+        answer = client.programs(
+            namespace,
+            name,
+            field=field or "",
+            start=window.start,
+            end=window.end,
+            direction=direction,
+            failed=failed,
+        )
+        dataset = Dataset(namespace, name)
+        note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
+    print_answer(answer, output_format, table=lambda: tables.programs_table(answer.body, window, note))
+
+
+@click.command(
+    epilog="""\b
+Examples:
   fll find uid
+  fll find transactions --kind endpoint
 """,
 )
 @click.argument("text", metavar="TEXT", type=NAME)
-@_limit
+@click.option(
+    "--kind",
+    type=click.Choice(("endpoint", "field")),
+    default=None,
+    help="Only datasets (endpoint), or only fields.",
+)
+@limit_option
 @target_options
-@_json
-def find(*, text: str, limit: int, store: str | None, server: str | None, as_json: bool) -> None:
+@format_options(TABLE, JSON, CSV)
+def find(
+    *,
+    text: str,
+    kind: SearchKind | None,
+    limit: int,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
     """Find datasets and fields whose names contain TEXT, in any case."""
     with open_target(store, server) as client:
-        answer = client.find(text, limit=limit)
-    _print(answer, lambda: tables.search_table(answer.body, text), as_json=as_json)
+        answer = client.search(text, kind=kind or "", limit=limit)
+    print_answer(answer, output_format, table=lambda: tables.search_table(answer.body, text))
 
 
-def _print(answer: Answer, render: Callable[[], RenderableType], *, as_json: bool) -> None:
-    # Rendered only if it is printed: an answer may have a quarter of a million rows.
-    if as_json:
-        console.print_json(answer.body)
-    else:
-        console.print_renderable(render())
-    # On standard error, so that standard output stays parseable, with exit code 0: the answer is usable.
-    if answer.incomplete:
-        console.print_err(f"fll: not complete: {answer.incomplete}.")
-
-
-COMMANDS = (lineage, field, runs, find)
+COMMANDS = (lineage, field, runs, programs, find)

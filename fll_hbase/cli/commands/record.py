@@ -13,7 +13,7 @@ import click
 
 from fll_hbase import config
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, target_options
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, replace_option, target_options
 from fll_hbase.cli.render.console import ProgressBar, progress_bar
 from fll_hbase.cli.run_options import FileRun, run_options
 from fll_hbase.errors import InputError, LineageError, StoreUnavailable
@@ -54,6 +54,7 @@ Examples:
     default="",
     help="With --dbt: namespace of the datasets, such as postgres://db.example:5432 (default: --namespace).",
 )
+@replace_option
 @run_options
 @target_options
 def record(
@@ -62,6 +63,7 @@ def record(
     namespace: str | None,
     dbt_target: Path | None,
     dataset_namespace: str,
+    take_over: bool,
     file_run: FileRun | None,
     store: str | None,
     server: str | None,
@@ -70,17 +72,12 @@ def record(
 
     A file contains one JSON document, OpenLineage event or DataHub proposal, or one a line (NDJSON), gzipped
     or not; with --sql it is a script, with --pipeline a pipeline config, which is recorded as one run.
-    A document that is refused is reported with its line and its errors, and the others are recorded.
+    A document that is refused is reported with its line and its errors, and the others are recorded. One
+    whose run id another program recorded is refused, and that program is named.
     Recording a file again is safe.
     """
     context = click.get_current_context()
-    # click can require a parameter, but not one of two.
-    if dbt_target is not None and (file is not None or file_run is not None):
-        raise click.UsageError("Give FILE or --dbt, not both.", context)
-    if dataset_namespace and dbt_target is None:
-        raise click.UsageError("--dataset-namespace needs --dbt.", context)
-    if dbt_target is None and file is None:
-        raise click.UsageError("Missing argument 'FILE'.", context)
+    _check_input(file, file_run, dbt_target, dataset_namespace)
     settings = config.from_environment(store=store)
     if dbt_target is not None:
         lines = _read_dbt(dbt_target, dataset_namespace)
@@ -90,7 +87,7 @@ def record(
     with open_target(store, server, create=True) as client, progress_bar(_size_bytes(file)) as bar:
         for batch in batch_documents(lines, namespace=namespace or "", documents_max=BATCH_DOCUMENTS):
             try:
-                results = client.record(batch)
+                results = client.record(batch, take_over=take_over)
             # Batches before this one are durable; of this one any document may be, which is safe to repeat.
             except StoreUnavailable as error:
                 done = f"documents before line {batch[0].line.number} are done: {report}"
@@ -101,6 +98,20 @@ def record(
     click.echo(str(report))
     if report.refused:
         context.exit(FAILURE)
+
+
+def _check_input(
+    file: BinaryIO | None, file_run: FileRun | None, dbt_target: Path | None, dataset_namespace: str
+) -> None:
+    """Raise UsageError unless there is one input, with options that fit it."""
+    context = click.get_current_context()
+    # click can require a parameter, but not one of two.
+    if dbt_target is not None and (file is not None or file_run is not None):
+        raise click.UsageError("Give FILE or --dbt, not both.", context)
+    if dataset_namespace and dbt_target is None:
+        raise click.UsageError("--dataset-namespace needs --dbt.", context)
+    if dbt_target is None and file is None:
+        raise click.UsageError("Missing argument 'FILE'.", context)
 
 
 def _read_lines(file: BinaryIO | None, file_run: FileRun | None, *, bytes_max: int) -> Iterator[InputLine]:

@@ -9,7 +9,7 @@ import click
 
 from fll_hbase import config
 from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import open_target, target_options
+from fll_hbase.cli.options import open_target, replace_option, target_options
 from fll_hbase.cli.render.console import escape_control, print_err
 from fll_hbase.client import replay as spool_replay
 from fll_hbase.client.replay import ReplayedDocument
@@ -27,8 +27,9 @@ Example:
 """,
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@replace_option
 @target_options
-def replay(*, directory: Path, store: str | None, server: str | None) -> None:
+def replay(*, directory: Path, take_over: bool, store: str | None, server: str | None) -> None:
     """Record the documents of the spool DIR, and remove each once it is acknowledged.
 
     Recorders write to a spool what they cannot send. A document that is refused is reported with every error
@@ -40,7 +41,10 @@ def replay(*, directory: Path, store: str | None, server: str | None) -> None:
     counts: Counter[str] = Counter()
     with open_target(store, server, create=True) as client:
         try:
-            for document in spool_replay.replay(spool, client, bytes_max=settings.document_bytes_max):
+            documents = spool_replay.replay(
+                spool, client, bytes_max=settings.document_bytes_max, take_over=take_over
+            )
+            for document in documents:
                 _count(document, counts)
         except LineageError as error:
             raise _incomplete(error, spool, counts) from error

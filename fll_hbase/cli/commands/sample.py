@@ -11,6 +11,7 @@ from fll_hbase import config, time_window
 from fll_hbase import sample as samples
 from fll_hbase.cli.options import STORE_HELP, now_ms
 from fll_hbase.cli.render.console import progress_bar
+from fll_hbase.cli.time_options import resolve_option, time_options
 from fll_hbase.store.factory import open_store
 
 _NEXT_COMMANDS = (
@@ -30,14 +31,19 @@ Examples:
 )
 @click.option("--store", metavar="URL", help=STORE_HELP)
 @click.option("--end", metavar="TIME", default="now", show_default=True, help="End of its ninety days.")
+@time_options
 @click.option("--json", "as_json", is_flag=True, help="Print its documents, one a line; load nothing.")
-@click.option("--if-empty", is_flag=True, help="Load nothing into a store that has datasets.")
+@click.option(
+    "--if-empty",
+    is_flag=True,
+    help="Load nothing into a store that has datasets, except to renew a sample that is older than a day.",
+)
 def sample(*, store: str | None, end: str, as_json: bool, if_empty: bool) -> None:
     """Load sample lineage: ninety days of a bank and a hospital.
 
-    Loading it again only adds what is new.
+    Loading it again only adds what is new, and changes no run that others recorded.
     """
-    end_ms = time_window.parse_window("0", end, now_ms=now_ms()).stop_ms
+    end_ms = time_window.parse_window("0", resolve_option("end", end), now_ms=now_ms()).stop_ms
     if as_json:
         for document in samples.documents(end_ms):
             click.echo(msgspec.json.encode(document))
@@ -45,7 +51,9 @@ def sample(*, store: str | None, end: str, as_json: bool, if_empty: bool) -> Non
     settings = config.from_environment(store=store)
     with closing(open_store(settings)) as opened, progress_bar(samples.RUNS) as bar:
         # The first namespace is enough evidence; counting would read the whole catalogue.
-        if if_empty and next(opened.catalogue.namespaces(), None) is not None:
+        is_empty = next(opened.catalogue.namespaces(), None) is None
+        # Windows are relative to now: questions about an old sample would have empty answers.
+        if if_empty and not is_empty and not samples.is_aged(opened, end_ms):
             return
         report = samples.load(opened, end_ms, lambda runs: bar.update(runs, f"{runs} runs"))
     click.echo(f"{report.runs} runs in {settings.store}, {report.repeated} of them there already. Ask next:")

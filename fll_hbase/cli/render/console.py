@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, TextIO
 
 import click
@@ -65,10 +65,10 @@ def _escape(character: str) -> str:
     return character
 
 
-def format_time(milliseconds: int) -> str:
-    """Format a time in UTC to the second, or to the millisecond if it is not a whole second."""
+def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:
+    """Format a time to the second, or to the millisecond if it is not a whole second; without its zone."""
     try:
-        time = datetime.fromtimestamp(milliseconds // 1000, UTC)
+        time = datetime.fromtimestamp(milliseconds // 1000, zone)
     except (OverflowError, ValueError, OSError):
         # datetime ends with the year 9999, stored times do not.
         return f"{milliseconds} ms"

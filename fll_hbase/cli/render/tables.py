@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from rich import box
 from rich.cells import cell_len
@@ -13,12 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.times import describe_window
 from fll_hbase.client import LineageQuery, WindowText
 from fll_hbase.json_types import Json
 
 _TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}
 _PAIR_COLUMNS = ("level", "source", "field", "destination", "field", "influence")
-_RUN_COLUMNS = ("started (UTC)", "state", "direction", "namespace", "application", "program", "run")
+_RUN_MEMBERS = ("state", "direction", "namespace", "application", "program", "run")
+_PROGRAM_COLUMNS = ("runs", "failed", "direction", "namespace", "application", "program")
 _GAP = "   "
 
 
@@ -64,45 +68,70 @@ def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     return _GAP.join(padded).rstrip()
 
 
-def lineage_tables(entries: list[Json], query: LineageQuery) -> RenderableType:
+def lineage_tables(entries: Any, query: LineageQuery, note: str = "") -> RenderableType:
     """Render entries of dataset lineage: a table for each direction, a row for each pair of fields."""
     if not entries:
-        return empty_message(query.window)
+        return empty_message(query.window, note)
     parts: list[RenderableType] = []
     for direction, title in _TITLES.items():
         matches = [entry for entry in entries if entry["direction"] == direction]
         if matches:
             parts += [Text()] if parts else []
             heading = title.format(dataset=escape_control(str(query.dataset)))
-            parts += [Text(f"{heading}, {query.window}", style="bold"), _pair_table(matches)]
+            parts += [Text(f"{heading}, {describe_window(query.window)}", style="bold"), _pair_table(matches)]
     return Group(*parts)
 
 
-def runs_table(body: Json, window: WindowText) -> RenderableType:
+def runs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
     """Render runs in the order of the answer, newest first."""
     if not body["runs"]:
-        return empty_message(window)
-    members = ("state", "direction", "namespace", "application", "program", "run")
+        return empty_message(window, note)
+    zone = ZoneInfo(window.zone)
+    # Of the runs of a namespace there is no direction: they are those of no dataset.
+    has_direction = "direction" in body["runs"][0]
+    shown = [name for name in _RUN_MEMBERS if has_direction or name != "direction"]
     return TextTable(
-        _RUN_COLUMNS,
+        [f"started ({window.zone})", *shown],
         [
-            [format_time(run["startTime"]), *(run.get(member, "") for member in members)]
+            [format_time(run["startTime"], zone), *(str(run.get(member, "")) for member in shown)]
             for run in body["runs"]
         ],
     )
 
 
-def search_table(body: Json, text: str) -> RenderableType:
+def programs_table(body: Any, window: WindowText, note: str = "") -> RenderableType:
+    """Render programs in the order of the answer, that of the newest run first."""
+    if not body["programs"]:
+        return empty_message(window, note)
+    zone = ZoneInfo(window.zone)
+    members = ("direction", "namespace", "application", "program")
+    return TextTable(
+        (f"last run ({window.zone})", *_PROGRAM_COLUMNS),
+        [
+            [
+                format_time(program["lastStart"], zone),
+                str(program["runs"]),
+                str(program["failed"]),
+                *(str(program[member]) for member in members),
+            ]
+            for program in body["programs"]
+        ],
+    )
+
+
+def search_table(body: Any, text: str) -> RenderableType:
     """Render search results."""
     if not body["results"]:
         return Text(f"No dataset or field has {escape_control(text)!r} in its name.")
     columns = ("namespace", "name", "field")
-    return TextTable(columns, [[result.get(name, "") for name in columns] for result in body["results"]])
+    return TextTable(columns, [[str(result.get(name, "")) for name in columns] for result in body["results"]])
 
 
-def empty_message(window: WindowText) -> Text:
-    """Return the message for a window without lineage."""
-    return Text(f"Nothing from {window}; --start and --end ask another window.")
+def empty_message(window: WindowText, note: str = "") -> Text:
+    """Return the message for a window without lineage; a `note` says what there is elsewhere."""
+    return Text(
+        f"Nothing from {describe_window(window)}; {note}{note and '; '}--start and --end ask another window."
+    )
 
 
 def _pair_table(entries: list[Json]) -> TextTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,6 +12,7 @@ from rich.tree import Tree
 from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.cli.render.tables import empty_message
+from fll_hbase.cli.render.times import describe_window
 from fll_hbase.client import FieldQuery
 from fll_hbase.json_types import Json
 
@@ -26,7 +27,7 @@ class _Node(NamedTuple):
 _Item: TypeAlias = _Node | Step
 
 
-def field_tree(body: Json, query: FieldQuery) -> RenderableType:
+def field_tree(body: Any, query: FieldQuery, note: str = "") -> RenderableType:
     """Render the answer to a field query as a tree below the name of the field.
 
     The view `simple` has a line for each field at the other end, `detailed` has the operations. A forward
@@ -34,7 +35,7 @@ def field_tree(body: Json, query: FieldQuery) -> RenderableType:
     operations is a message with the window.
     """
     if not body["operations"]:
-        return empty_message(query.window)
+        return empty_message(query.window, note)
     graph = FieldGraph(body)
     backward = query.direction == "backward"
     name = escape_control(f"{query.field.dataset}.{query.field.name}")
@@ -48,7 +49,7 @@ def field_tree(body: Json, query: FieldQuery) -> RenderableType:
     for line in () if backward else graph.terminal_uses():
         tree.add(Text(line))
     contents = Text(f"Contents, newest first: {', '.join(body['checksums'])}", style="dim")
-    return Group(Text(f"{title}, {query.window}", style="bold"), tree, contents)
+    return Group(Text(f"{title}, {describe_window(query.window)}", style="bold"), tree, contents)
 
 
 def _roots(graph: FieldGraph, *, backward: bool) -> list[_Item]:

@@ -18,17 +18,17 @@ Examples:
 )
 @click.option("--repair", is_flag=True, help="Repair what can be repaired; delete nothing.")
 @common.job_options
-def check(*, repair: bool, settings: Settings, master: str) -> None:
+def check(*, repair: bool, settings: Settings, launch: common.LaunchOptions) -> None:
     """Check every row of the table: its references to other rows, and its value against its key.
 
     Reports inconsistencies by kind, with examples, and what garbage collection will remove, which is not an
     inconsistency. The exit code is 1 if something is wrong and was not repaired. Safe while writers run.
     """
-    with common.spark_job("check", master) as spark:
+    with common.spark_job("check", settings, launch) as spark:
         # PySpark is an extra: imported at the top, it would be needed for every `fll` command.
         from fll_hbase.spark.jobs import check as job
 
         report = job.check(spark, settings, repair=repair)
-    common.print_summary(report.summary(), lambda: str(report))
+    common.print_summary(report.summary(), lambda: str(report), launch.summary)
     if report.errors_left:
         click.get_current_context().exit(FAILURE)

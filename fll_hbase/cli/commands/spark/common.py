@@ -1,54 +1,225 @@
-"""Shared parts of the Spark commands: options, the session, the report at the end."""
+"""Shared parts of the Spark commands: options, the store, the session, the report at the end."""
 
 from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fll_hbase.cli.commands.spark.config_file import ConfigFile, ConfigFileParam, apply_config
+from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
+from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
-from fll_hbase.spark import settings
-from fll_hbase.spark.session import session
+from fll_hbase.cli.render.console import print_err
+from fll_hbase.client.bounded_call import call_bounded
+from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.retry import RetryPolicy
+from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit, parse_limit
+from fll_hbase.spark.session import DRIVER_MEMORY, session
+from fll_hbase.spark.settings import job_settings
+from fll_hbase.store.factory import open_store_table
+from fll_hbase.tables.factory import check_creatable, store_exists
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CAUSE = re.compile("(Caused by)?: ")
+STORE_CHECK_MS, STORE_CHECK_SECONDS = 3_000, 10.0
+"""Of one call to the store before Spark starts, and of all of them: also where a name is not resolved."""
+
+# The second attempt is for the other gateways: a call that one of them does not answer is not repeated.
+_STORE_CHECK = RetryPolicy(attempts_max=2)
+
+_JOB_SETTINGS = {
+    "spark.master": "give it as --master",
+    "spark.sql.session.timeZone": "jobs need UTC: days and times of their output must not depend on it",
+}
+"""Spark settings that --conf cannot set."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """How a job runs, whatever it does: the Spark master and settings, the summary file, where traces go."""
+
+    master: str = ""
+    spark_settings: Mapping[str, str] = field(default_factory=dict)
+    summary: Path | None = None
+    verbose: bool = False
+
+
+def split_pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the name and value of every occurrence of an option. Raises BadParameter without `=`."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE.", ctx, param)
+    return dict(value.split("=", 1) for value in values)
+
+
+def _parse_conf(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Mapping[str, str]:
+    """Return Spark settings by name. Raises BadParameter for names that are not Spark's, or not to be set."""
+    conf = split_pairs(ctx, param, values)
+    _check_conf(conf, ctx, param)
+    return conf
+
+
+def _check_conf(conf: Mapping[str, str], ctx: click.Context, param: click.Parameter | None = None) -> None:
+    for name in conf:
+        if not name.startswith("spark."):
+            raise click.BadParameter(f"{name!r} is not a setting of Spark, spark.NAME.", ctx, param)
+        if name in _JOB_SETTINGS:
+            raise click.BadParameter(f"{name} cannot be set: {_JOB_SETTINGS[name]}.", ctx, param)
+
+
+class MemorySize(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A size of memory as the JVM reads it."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the size. Raises BadParameter for text that would keep the JVM from starting."""
+        number, unit = str(value)[:-1], str(value)[-1:].lower()
+        if not (number.isascii() and number.isdecimal() and unit in "kmgt"):
+            self.fail(f"{value!r} is not a size such as 4g or 512m.", param, ctx)
+        return str(value)
+
+
+_OPTIONS = (
+    click.option(
+        "--config",
+        metavar="FILE",
+        type=ConfigFileParam(),
+        callback=apply_config,
+        is_eager=True,
+        help="TOML file with options and settings; options given here have priority.",
+    ),
+    click.option("--store", metavar="URL", help=STORE_HELP),
+    click.option(
+        "--master", metavar="MASTER", default="", help="Spark master URL (default: local, all cores)."
+    ),
+    click.option(
+        "--conf",
+        metavar="KEY=VALUE",
+        multiple=True,
+        callback=_parse_conf,
+        help="Setting of Spark; can be repeated.",
+    ),
+    click.option(
+        "--driver-memory",
+        metavar="SIZE",
+        type=MemorySize(),
+        help="Memory of the driver, such as 4g (default: Spark's, 1g).",
+    ),
+    click.option(
+        "--summary", metavar="FILE", type=SummaryFile(), help="Also write the report to FILE, as JSON."
+    ),
+    click.option(
+        "--verbose", "-v", is_flag=True, help="Print traces of errors instead of writing them to a file."
+    ),
+)
 
 
 def job_options(command: Command) -> Command:
-    """Add --store and --master, which the command receives as `settings` and `master`."""
+    """Add the options that all jobs have; the command receives them as `settings` and `launch`."""
 
-    @click.option("--store", metavar="URL", help=STORE_HELP)
-    @click.option(
-        "--master", metavar="MASTER", default="", help="Spark master URL (default: local, all cores)."
-    )
     @functools.wraps(command)
-    def with_settings(*, store: str | None, **others: Any) -> None:
-        command(settings=settings.job_settings(store), **others)
+    def with_settings(
+        *,
+        config: ConfigFile,
+        store: str | None,
+        master: str,
+        conf: Mapping[str, str],
+        driver_memory: str | None,
+        summary: Path | None,
+        verbose: bool,
+        **others: Any,
+    ) -> None:
+        _check_conf(config.spark_settings, click.get_current_context())
+        memory = {DRIVER_MEMORY: driver_memory} if driver_memory else {}
+        launch = LaunchOptions(master, {**config.spark_settings, **conf, **memory}, summary, verbose)
+        command(settings=job_settings(store, config.settings), launch=launch, **others)
 
-    return with_settings
+    decorated: Command = with_settings
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def reach_store(settings: Settings, *, create: bool) -> None:
+    """Read from the store, within STORE_CHECK_SECONDS; with `create`, a SQLite file need not exist yet.
+
+    It creates no file: the job may still find that its checkpoint or directories belong to another store.
+
+    Raises ConfigurationError for a store that does not exist or is not one, StoreUnavailable for one that
+    does not answer.
+    """
+    patient = replace(settings, store_timeout_ms=STORE_CHECK_MS)
+    try:
+        call_bounded(
+            lambda: _STORE_CHECK.retrying(StoreUnavailable)(_read, patient, create), STORE_CHECK_SECONDS
+        )
+    except TimeoutError as error:
+        raise StoreUnavailable(
+            f"{settings.store} does not answer within {STORE_CHECK_SECONDS:g} s; nothing was started"
+        ) from error
+
+
+def _read(settings: Settings, create: bool) -> None:
+    if create and not store_exists(settings.store):
+        check_creatable(settings.store)
+        return
+    with closing(open_store_table(settings, create=create)) as table:
+        # No row has this key: rows may be large, and none is needed.
+        table.get(b"\x00")
+
+
+def parse_reject_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> RejectLimit:
+    """Return the limit of an option. Raises BadParameter."""
+    try:
+        return NO_LIMIT if value is None else parse_limit(value)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
 
 
 @contextmanager
 def spark_job(
-    name: str, master: str, spark_settings: Mapping[str, str] | None = None
+    name: str,
+    settings: Settings,
+    launch: LaunchOptions,
+    *,
+    create: bool = False,
+    defaults: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """Open the session of one job, and stop it at the end.
+    """Check the store, then open the session of one job, and stop it at the end.
 
-    Raises ConfigurationError if PySpark or a JDK is missing, and ClickException with the innermost cause of
-    an error on a worker or in the JVM.
+    `create` allows a SQLite store that does not exist yet; `defaults` are Spark settings of this job. An
+    error is written to the summary file, too. Raises ConfigurationError if PySpark or a JDK is missing,
+    ConfigurationError or StoreUnavailable for the store, and ClickException with the innermost cause of an
+    error on a worker or in the JVM.
     """
+    try:
+        reach_store(settings, create=create)
+        with _session(name, launch, defaults or {}) as spark:
+            yield spark
+    except (LineageError, click.ClickException) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        _summarize_error(launch.summary, {"job": name, "error": text})
+        raise
+
+
+@contextmanager
+def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
     # `session` reports a missing PySpark with how to install it, so what follows can be imported after it.
-    spark = session(name, master=master, settings=spark_settings)
+    spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
+    from pyspark.errors import AnalysisException, PySparkException
 
     try:
         # Inside, because stop() raises as well if the JVM has ended.
@@ -56,25 +227,34 @@ def spark_job(
             yield spark
         finally:
             spark.stop()
+    # An analysis error is about an input or an option, and its text says all.
+    except AnalysisException as error:
+        raise _job_error(find_cause(str(error))) from error
     except (PySparkException, Py4JError) as error:
-        raise click.ClickException(_reason(str(error))) from error
+        # PySpark leaves the Java trace out of the text of its own errors, and has no public way to it.
+        trace = f"{traceback.format_exc()}\n{getattr(error, '_stackTrace', '')}"
+        where = report_trace(trace, verbose=launch.verbose)
+        raise _job_error(find_cause(str(error)), where) from error
     except ConnectionError as error:
-        raise click.ClickException(_reason("the JVM of Spark has ended")) from error
+        raise _job_error("the JVM of Spark has ended") from error
 
 
-def print_summary(members: Mapping[str, Any], text: Callable[[], str]) -> None:
-    """Print the report of a job: as text on a terminal, else as one line of JSON."""
+def _summarize_error(file: Path | None, members: Mapping[str, str]) -> None:
+    try:
+        if file:
+            write_summary(file, members)
+    # The error of the job matters more, and is raised.
+    except click.ClickException as error:
+        print_err(error.format_message())
+
+
+def _job_error(cause: str, where: str = "") -> click.ClickException:
+    text = f"the job ended: {cause}; start it again when that is corrected"
+    return click.ClickException(f"{text}; {where}" if where else text)
+
+
+def print_summary(members: Mapping[str, Any], text: Callable[[], str], file: Path | None = None) -> None:
+    """Print the report of a job: as text on a terminal, else as one line of JSON, which `file` has, too."""
     click.echo(text() if sys.stdout.isatty() else json.dumps(members))
-
-
-def _reason(text: str) -> str:
-    """Return the innermost error of a Java trace: one of this package, else Spark's last two causes."""
-    lines = text.splitlines()
-    # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.
-    own_errors = [line for line in lines if line.startswith("fll_hbase.errors.")]
-    if own_errors:
-        reason = own_errors[-1].removeprefix("fll_hbase.errors.")
-    else:
-        causes = [line.removeprefix("Caused by").removeprefix(": ") for line in lines if _CAUSE.match(line)]
-        reason = ": ".join(causes[-2:]) or text.partition("\n")[0]
-    return f"the job ended: {reason}; start it again when that is corrected"
+    if file:
+        write_summary(file, members)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.errors import FAILURE
-from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP
+from fll_hbase.cli.errors import PARTIAL
+from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, replace_option
 from fll_hbase.config import Settings
-from fll_hbase.store.factory import open_store
+from fll_hbase.errors import TooManyRejects
+from fll_hbase.spark.reject_limit import RejectLimit
 
 FORMATS = ("text", "parquet")
 
@@ -21,7 +22,19 @@ Examples:
 """,
 )
 @click.argument("paths", metavar="INPUT...", nargs=-1, required=True)
-@click.option("--rejects", metavar="DIR", required=True, help="Directory for rejected lines; it is replaced.")
+@click.option(
+    "--rejects",
+    metavar="DIR",
+    required=True,
+    help="Directory for rejected lines: empty, or of an earlier load.",
+)
+@click.option(
+    "--max-rejects",
+    "rejects_max",
+    metavar="NUMBER|SHARE%",
+    callback=common.parse_reject_limit,
+    help="End the job when more lines are rejected, such as 100 or 5% (default: no limit).",
+)
 @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help=NAMESPACE_HELP)
 @click.option(
     "--format",
@@ -31,29 +44,35 @@ Examples:
     show_default=True,
     help="Input format: lines of text, or the column `value` of Parquet.",
 )
+@replace_option
 @common.job_options
 def load(
     *,
     paths: tuple[str, ...],
     rejects: str,
+    rejects_max: RejectLimit,
     namespace: str | None,
     input_format: str,
+    take_over: bool,
     settings: Settings,
-    master: str,
+    launch: common.LaunchOptions,
 ) -> None:
     """Record every line of INPUT: documents, OpenLineage events and DataHub proposals, detected line by line.
 
-    INPUT is any path that Spark reads: files, folders, patterns; gzip, zstd. A line that is rejected is
-    written to DIR with its file, its number and every error, and the others are recorded. Loading again is
-    safe, however an earlier load ended.
+    INPUT is any path that Spark reads: files, folders with those below them, patterns; gzip, zstd. A line
+    that is rejected is written to DIR with its file, its number and every error, and the others are recorded;
+    so is one whose run id another program recorded.
+    Loading again is safe, however an earlier load ended. The exit code is 0 if all lines were recorded, 3 if
+    some were rejected, 1 if the load failed or more were rejected than allowed.
     """
-    # A store that cannot be opened is reported before Spark starts.
-    open_store(settings).close()
-    with common.spark_job("load", master) as spark:
+    with common.spark_job("load", settings, launch, create=True) as spark:
         from fll_hbase.spark.jobs import load as job
         from fll_hbase.spark.worker_ingest import Target
 
-        report = job.load(spark, paths, Target(settings, namespace or ""), rejects=rejects, form=input_format)
-    common.print_summary(report.summary(), lambda: str(report))
+        target = Target(settings, namespace or "", rejects_max, take_over)
+        report = job.load(spark, paths, target, rejects=rejects, form=input_format)
+    common.print_summary(report.summary(), lambda: str(report), launch.summary)
+    if rejects_max.is_exceeded(report.counts.rejected, report.counts.read):
+        raise TooManyRejects(f"more lines are rejected than {rejects_max}; they are in {rejects}")
     if report.counts.rejected:
-        click.get_current_context().exit(FAILURE)
+        click.get_current_context().exit(PARTIAL)

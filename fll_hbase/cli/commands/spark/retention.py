@@ -8,10 +8,12 @@ from typing import BinaryIO
 import click
 
 from fll_hbase.cli.commands.spark import common
-from fll_hbase.cli.options import NAMESPACE, TIME
+from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.cli.time_options import TIME, time_options
 from fll_hbase.config import Settings
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store.factory import check_grace
 from fll_hbase.tables import hbase_url
 
 
@@ -38,6 +40,7 @@ A policy: {"before": "now-400d", "namespaces": {"scratch": "now-30d"},
 @click.option("--name", metavar="NAME", default=None, help="Only for this dataset of NS.")
 @click.option("--policy", type=click.File("rb"), default=None, help="JSON file with a retention policy.")
 @click.option("--dry-run", is_flag=True, help="Report what would be deleted; delete nothing.")
+@time_options
 @common.job_options
 def retention(
     *,
@@ -47,14 +50,15 @@ def retention(
     policy: BinaryIO | None,
     dry_run: bool,
     settings: Settings,
-    master: str,
+    launch: common.LaunchOptions,
 ) -> None:
     """Delete runs that started before their cut-off, then collect rows that no run references.
 
     A run is deleted when it started before the cut-offs of all its datasets. If it started before only some
     of these cut-offs, it stays, but the datasets with those cut-offs lose their references to it. Cut-offs
     come from --before or --policy; without either, only unreferenced rows are collected.
-    Rows written within the grace period (one hour) always stay: safe while writers run.
+    Rows written within the grace period (one hour) always stay: safe while writers run. A shorter one is
+    refused while other processes use the store.
     """
     # Compared with None: `--before 0` is a valid cut-off.
     if policy is not None and cutoff_ms is not None:
@@ -64,12 +68,14 @@ def retention(
     if name and not namespace:
         raise click.UsageError("--name goes with --namespace.")
     rules = _read_policy(policy) if policy is not None else _policy(cutoff_ms or 0, namespace, name)
-    with common.spark_job("retention", master) as spark:
+    check_grace(settings)
+    with common.spark_job("retention", settings, launch) as spark:
         from fll_hbase.spark.jobs import retention as job
 
         report = job.apply_retention(spark, settings, rules, dry_run=dry_run)
     hint = _compaction_hint(settings.store) if not dry_run and report.bytes else ""
-    common.print_summary({**report.summary(), "next": hint}, lambda: f"{report}\n{hint}".rstrip())
+    members = {**report.summary(), "next": hint}
+    common.print_summary(members, lambda: f"{report}\n{hint}".rstrip(), launch.summary)
 
 
 def _policy(before_ms: int, namespace: str | None, name: str | None) -> RetentionPolicy:

@@ -1,0 +1,97 @@
+"""History and diff of a field as JSON of the REST contract, and history as rows of a table."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+from fll_hbase import rest_json
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import DatasetField
+from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity
+from fll_hbase.model.operations import Influence
+from fll_hbase.store.results import FieldDiff, FieldHistory
+
+STRETCH_MEMBERS = (
+    "checksum",
+    "firstRun",
+    "lastRun",
+    "firstStart",
+    "lastStart",
+    "runs",
+    "missing",
+    "missingAfter",
+)
+"""Members of a stretch, and columns of a history as CSV, in the order of the attributes of `Stretch`."""
+
+_NO_PARTS = DerivationParts()
+
+
+def history(result: FieldHistory) -> Json:
+    """Return the stretches of a field; starts are in milliseconds since 1970."""
+    stretches = [dict(zip(STRETCH_MEMBERS, row, strict=True)) for row in history_rows(result)]
+    body: Json = {"stretches": stretches, "missingBefore": result.missing_before}
+    return rest_json.truncatable(body, result.truncated_by)
+
+
+def history_rows(result: FieldHistory) -> list[tuple[object, ...]]:
+    """Return the stretches of a field as rows with the columns STRETCH_MEMBERS."""
+    return [astuple(stretch) for stretch in result.stretches]
+
+
+def diff(result: FieldDiff) -> Json:
+    """Return the parts that the derivations of a field gained and lost; `omitted` names those not known."""
+    parts = {"gained": result.gained, "lost": result.lost}
+    body: Json = {name: _parts(_NO_PARTS if value is None else value) for name, value in parts.items()}
+    body["kept"] = result.common
+    if omitted := [name for name, value in parts.items() if value is None]:
+        body["omitted"] = omitted
+    return rest_json.truncatable(body, result.truncated_by)
+
+
+def _parts(parts: DerivationParts) -> Json:
+    edges = [_edge(edge) for edge in parts.edges]
+    return {
+        "operations": [_operation(operation) for operation in sorted(parts.operations, key=_operation_key)],
+        "edges": sorted(
+            edges,
+            key=lambda item: (item["from"], item["to"], item["operation"], item.get("influence", "")),
+        ),
+        "sources": [_source(source) for source in sorted(parts.sources)],
+    }
+
+
+def _operation_key(operation: OperationIdentity) -> tuple[str, ...]:
+    # A TRANSFORM has no dataset, and Python compares None with nothing.
+    dataset = operation.dataset
+    names = (dataset.namespace, dataset.name) if dataset else ()
+    return (operation.name, operation.type, operation.description, *names)
+
+
+def _operation(operation: OperationIdentity) -> Json:
+    body: Json = {
+        "name": operation.name,
+        "description": operation.description,
+        "type": operation.type,
+    }
+    if operation.dataset is not None:
+        body["endPoint"] = {"namespace": operation.dataset.namespace, "name": operation.dataset.name}
+    return body
+
+
+def _edge(edge: Edge) -> Json:
+    body = {
+        "from": rest_json.node_id(edge.start),
+        "to": rest_json.node_id(edge.end),
+        "operation": edge.operation,
+    }
+    if edge.influence is Influence.INDIRECT:
+        body["influence"] = edge.influence.value
+    return body
+
+
+def _source(source: DatasetField) -> Json:
+    return {
+        "namespace": source.dataset.namespace,
+        "name": source.dataset.name,
+        "field": source.name,
+    }

@@ -1,0 +1,148 @@
+"""`fll ls`, `fll run` and `fll consumers`: what there is, one run, and who reads a dataset or field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fll_hbase.cli.empty_answers import last_run_note
+from fll_hbase.cli.names import Reading
+from fll_hbase.cli.options import (
+    RUN,
+    catalogue_arguments,
+    dataset_arguments,
+    dataset_or_field_arguments,
+    limit_option,
+    open_target,
+    target_options,
+    timezone_option,
+    window_options,
+)
+from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.render import listings
+from fll_hbase.client import Connection, WindowText
+from fll_hbase.client.answers import TableAnswer
+from fll_hbase.errors import NotFound
+from fll_hbase.model.datasets import Dataset
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll consumers bank/DailyTransactions.UID
+  fll consumers bank DailyTransactions --start now-7d --failed
+""",
+)
+@dataset_or_field_arguments
+@window_options
+@click.option("--failed", is_flag=True, help="Include failed and aborted runs.")
+@target_options
+@format_options(TABLE, JSON, CSV)
+def consumers(
+    *,
+    namespace: str,
+    name: str,
+    field: str,
+    window: WindowText,
+    failed: bool,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """List the programs that read a dataset, or one field of it, that of the newest run first."""
+    with open_target(store, server) as client:
+        answer = client.programs(
+            namespace,
+            name,
+            field=field,
+            start=window.start,
+            end=window.end,
+            direction="forward",
+            failed=failed,
+        )
+        dataset = Dataset(namespace, name)
+        note = last_run_note(client, dataset, window, output_format) if not answer.rows else ""
+    subject = str(Reading(namespace, name, field))
+    print_answer(
+        answer, output_format, table=lambda: listings.consumers_page(answer.body, subject, window, note)
+    )
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll ls
+  fll ls bank
+  fll ls bank/DailyTransactions
+""",
+)
+@catalogue_arguments
+@limit_option
+@target_options
+@format_options(TABLE, JSON, CSV)
+def ls(
+    *,
+    namespace: str,
+    name: str,
+    limit: int,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """List the namespaces, the datasets of NS, or the fields of NS/NAME."""
+    with open_target(store, server) as client:
+        answer = _list(client, namespace, name, limit)
+    print_answer(answer, output_format, table=lambda: listings.names_table(answer))
+
+
+def _list(client: Connection, namespace: str, name: str, limit: int) -> TableAnswer[Any]:
+    """Return the fields of a dataset, the datasets of a namespace, or without a name all namespaces."""
+    if name:
+        return client.fields(namespace, name, limit=limit)
+    if not namespace:
+        return client.namespaces(limit=limit)
+    answer = client.datasets(namespace, limit=limit)
+    # The API answers an unknown namespace with an empty list: names of datasets may have any namespace.
+    if not answer.rows:
+        raise NotFound(f"namespace {namespace!r} not found: it has no datasets")
+    return answer
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fll dataset bank/DailyTransactions
+""",
+)
+@dataset_arguments
+@timezone_option
+@target_options
+@format_options(TABLE, JSON)
+def dataset(
+    *, namespace: str, name: str, zone: str, store: str | None, server: str | None, output_format: str
+) -> None:
+    """Show what is known of a dataset: description, number of fields, its first and last run."""
+    with open_target(store, server) as client:
+        answer = client.dataset(namespace, name)
+    print_answer(answer, output_format, table=lambda: listings.dataset_page(answer.body, zone))
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fll run 0b956c1f-6ee9-50a7-bb53-894b4d78385f
+""",
+)
+@click.argument("run", metavar="ID", type=RUN)
+@timezone_option
+@target_options
+@format_options(TABLE, JSON)
+def run(*, run: str, zone: str, store: str | None, server: str | None, output_format: str) -> None:
+    """Show all that is recorded of one run: its program, state, datasets and operations."""
+    with open_target(store, server) as client:
+        answer = client.run(run)
+    print_answer(answer, output_format, table=lambda: listings.run_page(answer.body, zone))
+
+
+COMMANDS = (consumers, ls, dataset, run)

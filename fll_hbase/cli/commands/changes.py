@@ -1,0 +1,124 @@
+"""Commands about the changes of a field: its history, and the diff of two windows."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import click
+
+from fll_hbase.cli.empty_answers import failed_note
+from fll_hbase.cli.options import (
+    NAME,
+    Command,
+    dataset_arguments,
+    failed_option,
+    indirect_option,
+    open_target,
+    resolve_times,
+    target_options,
+    window_options,
+)
+from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.render import changes
+from fll_hbase.client import DiffQuery, HistoryQuery, WindowText, shapes, tables
+from fll_hbase.client.answers import as_table
+from fll_hbase.model.datasets import Dataset, DatasetField
+
+
+def _field_arguments(command: Command) -> Command:
+    """Add the arguments NS, NAME and FIELD, which the command receives as one `field`."""
+
+    @dataset_arguments
+    @click.argument("field", metavar="FIELD", type=NAME)
+    @functools.wraps(command)
+    def with_field(*, namespace: str, name: str, field: str, **others: Any) -> None:
+        command(field=DatasetField(Dataset(namespace, name), field), **others)
+
+    return with_field
+
+
+def _common_options(command: Command) -> Command:
+    """Add the window, which runs and inputs count, and the store or server."""
+    options = (
+        window_options,
+        indirect_option,
+        failed_option,
+        target_options,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog="""\b
+Example:
+  fll history hospital PatientRecords patient_medical_score --start now-90d
+""",
+)
+@_field_arguments
+@_common_options
+@format_options(TABLE, JSON, CSV)
+def history(
+    *,
+    field: DatasetField,
+    window: WindowText,
+    indirect: bool,
+    failed: bool,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """Show when the way that FIELD is produced changed: stretches of runs with the same operations."""
+    query = HistoryQuery(field, window, indirect, failed)
+    with open_target(store, server) as client:
+        answer = as_table(client.ask_history(query), shapes.Members, tables.STRETCHES)
+        note = failed_note(client, field.dataset, query, output_format)
+    print_answer(answer, output_format, table=lambda: changes.history_table(answer.body, query), note=note)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll diff hospital PatientRecords patient_medical_score
+  fll diff bank RiskScores risk_band --start now-7d --base-start now-60d --base-end now-30d
+""",
+)
+@_field_arguments
+@click.option(
+    "--base-start",
+    metavar="TIME",
+    default=None,
+    help="Start of the base window [default: as long before its end as the window is].",
+)
+@click.option(
+    "--base-end",
+    metavar="TIME",
+    default=None,
+    help="End of the base window [default: the start of the window].",
+)
+@_common_options
+@format_options(TABLE, JSON)
+def diff(
+    *,
+    field: DatasetField,
+    base_start: str | None,
+    base_end: str | None,
+    window: WindowText,
+    indirect: bool,
+    failed: bool,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """Show how FIELD is produced in a window and was not in a base window (+), and the reverse (-)."""
+    base = {"base-start": base_start, "base-end": base_end}
+    start, end = resolve_times(base, zone=window.zone).values()
+    query = DiffQuery(field, window, start, end, indirect, failed)
+    with open_target(store, server) as client:
+        answer = client.ask_diff(query)
+    print_answer(answer, output_format, table=lambda: changes.diff_table(answer.body, query))
+
+
+COMMANDS = (history, diff)

@@ -1,0 +1,60 @@
+"""`fll questions`: many questions of the REST API, answered together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import click
+
+from fll_hbase.cli.options import open_target, target_options
+from fll_hbase.cli.render import console
+from fll_hbase.errors import FieldError, UnreadableDocument
+
+FILE_BYTES_MAX = 2**24
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll questions questions.txt --server http://localhost:8080
+  echo /v3/search?q=uid | fll questions - --server http://localhost:8080
+""",
+)
+@click.argument("file", metavar="FILE", type=click.File("rb"))
+@target_options
+def questions(*, file: BinaryIO, store: str | None, server: str | None) -> None:
+    """Ask the questions of FILE together, and print their answers as JSON, in their order.
+
+    A question is the path of a GET request of the REST API, one a line; or FILE is the JSON of a batch. It
+    needs a server. Questions without an answer do not stop the others; then the exit code is 1.
+    """
+    listed = _read(file)
+    with open_target(store, server) as client:
+        answer = client.ask_questions(listed)
+    console.print_json(answer.body)
+    if answer.incomplete:
+        console.print_err(f"fll: not complete: {answer.incomplete}.")
+    failed = sum(item["status"] >= 400 for item in answer.body["answers"])
+    if failed:
+        console.print_err(f"fll: {failed} of {len(listed)} questions have no answer; their status says why.")
+        click.get_current_context().exit(1)
+
+
+def _read(file: BinaryIO) -> Sequence[dict[str, Any]]:
+    """Return the questions of a file. Raises UnreadableDocument for one that is too long or has none."""
+    raw = file.read(FILE_BYTES_MAX + 1)
+    try:
+        text = raw.decode()
+        if text.lstrip().startswith("{"):
+            listed = json.loads(text)["questions"]
+        else:
+            listed = [{"path": line.strip()} for line in text.splitlines() if line.strip()]
+    except (ValueError, KeyError) as error:
+        raise UnreadableDocument([FieldError("", f"the file has no questions: {error!r}")]) from error
+    if len(raw) > FILE_BYTES_MAX or not isinstance(listed, list) or not listed:
+        raise UnreadableDocument(
+            [FieldError("", f"the file has no questions, or over {FILE_BYTES_MAX} bytes")]
+        )
+    return listed

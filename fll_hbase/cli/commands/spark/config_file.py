@@ -1,0 +1,184 @@
+"""The configuration file of jobs: TOML with the names of options and settings."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date
+from typing import Any, TypeAlias
+
+import click
+
+from fll_hbase.config import Settings
+
+FILE_BYTES_MAX = 2**20
+
+SPARK_CONF = "conf"
+"""The table of Spark settings, which are added to those of the command line one by one."""
+
+NOT_IN_FILES = frozenset({"config", "help"})
+_SETTINGS = frozenset(setting.name.replace("_", "-") for setting in fields(Settings))
+
+Values: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """Values of a file for one command: defaults of its options by parameter, settings, and `conf`."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+    spark_settings: Mapping[str, str] = field(default_factory=dict)
+
+
+class ConfigFileParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A TOML file, converted to a ConfigFile for the command."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ConfigFile:
+        """Read the file. Raises BadParameter with the name or value that is wrong."""
+        if isinstance(value, ConfigFile):
+            return value
+        context = ctx or click.get_current_context()
+        try:
+            with open(value, "rb") as file:
+                text = file.read(FILE_BYTES_MAX + 1)
+            if len(text) > FILE_BYTES_MAX:
+                raise ValueError(f"is longer than {FILE_BYTES_MAX} bytes")
+            return parse_config(tomllib.loads(text.decode()), _jobs(context), context.info_name or "")
+        except OSError as error:
+            self.fail(f"{value} cannot be read: {error.strerror}.", param, ctx)
+        except RecursionError:
+            self.fail(f"{value}: its tables are nested too deeply.", param, ctx)
+        except ValueError as error:
+            self.fail(f"{value}: {error}.", param, ctx)
+
+
+def apply_config(ctx: click.Context, param: click.Parameter, config: ConfigFile | None) -> ConfigFile:
+    """Make the file's options the defaults of the command, as click's own `default_map`."""
+    config = config or ConfigFile()
+    ctx.default_map = dict(config.options)
+    return config
+
+
+def parse_config(
+    values: Mapping[str, Any], jobs: Mapping[str, Sequence[click.Option]], job: str
+) -> ConfigFile:
+    """Return what a file configures for one job; its own table has priority over the rest of the file.
+
+    At the top are settings and the options that all jobs have; a table `[job]` may have those of that job,
+    too. All tables are checked. Raises ValueError for an unvalid_names name or a value of the wrong type.
+    """
+    options = {name: {_file_name(option): option for option in jobs[name]} for name in jobs}
+    shared = frozenset.intersection(*(frozenset(names) for names in options.values()))
+    top = {name: value for name, value in _items(values) if name not in jobs}
+    _check_names(top, shared | _SETTINGS, options)
+    tables: dict[str, Values] = {name: {} for name in jobs}
+    for name, table in _items(values):
+        if name in jobs:
+            if not isinstance(table, dict):
+                raise ValueError(f"`{name}` is the name of a job: write a table [{name}]")
+            tables[name] = dict(_items(table))
+            _check_names(tables[name], options[name].keys() | _SETTINGS, {}, table=name)
+    conf = {**_flatten(top.get(SPARK_CONF, {})), **_flatten(tables[job].get(SPARK_CONF, {}))}
+    return _config_of_job({**top, **tables[job]}, options[job], conf)
+
+
+def _config_of_job(
+    values: Values, options: Mapping[str, click.Option], conf: Mapping[str, str]
+) -> ConfigFile:
+    defaults = {
+        options[name].name or "": _option_value(name, value, options[name])
+        for name, value in values.items()
+        if name in options and name != SPARK_CONF
+    }
+    settings = {
+        name.replace("-", "_"): _setting_value(name, value)
+        for name, value in values.items()
+        if name in _SETTINGS and name not in options
+    }
+    return ConfigFile(defaults, settings, conf)
+
+
+def _jobs(context: click.Context) -> dict[str, Sequence[click.Option]]:
+    """Return the options of each job of the command group, by the name of the job."""
+    group = context.parent.command if context.parent else None
+    commands = (
+        group.commands if isinstance(group, click.Group) else {context.info_name or "": context.command}
+    )
+    return {
+        name: [param for param in command.params if isinstance(param, click.Option)]
+        for name, command in commands.items()
+    }
+
+
+def _file_name(option: click.Option) -> str:
+    """Return the name of an option in files: its long form without dashes before it."""
+    return max(option.opts, key=len).lstrip("-")
+
+
+def _items(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the members of a table; `_` in a name, as settings have it, is the same as `-`."""
+    return ((name.replace("_", "-"), value) for name, value in values.items())
+
+
+def _check_names(
+    values: Values, valid_names: frozenset[str] | set[str], options: Mapping[str, Values], *, table: str = ""
+) -> None:
+    for name in values:
+        if name in valid_names - NOT_IN_FILES:
+            continue
+        where = f" in [{table}]" if table else ""
+        jobs = [job for job, names in options.items() if name in names and name not in NOT_IN_FILES]
+        near = difflib.get_close_matches(name, valid_names - NOT_IN_FILES, n=1)
+        advice = f"; write it in [{'] or ['.join(jobs)}]" if jobs else ""
+        advice = advice or (f"; did you mean `{near[0]}`?" if near else "; --help lists the options")
+        raise ValueError(f"`{name}`{where} is not a setting or option of {table or 'every job'}{advice}")
+
+
+def _option_value(name: str, value: Any, option: click.Option) -> Any:
+    """Return a value as the command line would give it. Raises ValueError for another type."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise ValueError(f"`{name}` is true or false, not {value!r}")
+        return value
+    if option.multiple:
+        # A table is a list of NAME=VALUE.
+        items = (
+            [f"{key}={text}" for key, text in _flatten(value).items()] if isinstance(value, dict) else value
+        )
+        if not isinstance(items, list):
+            raise ValueError(f'`{name}` is a list, such as ["{value}"]')
+        return [_text(name, item) for item in items]
+    return _text(name, value)
+
+
+def _setting_value(name: str, value: Any) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"`{name}` is a text or a whole number, not {value!r}")
+    return value
+
+
+def _text(name: str, value: Any) -> str:
+    # TOML has dates: they are written as ISO 8601, which options accept.
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"`{name}` is a text or a number, not {value!r}")
+    return str(value)
+
+
+def _flatten(values: Any, prefix: str = "") -> dict[str, str]:
+    """Return the values of nested tables by dotted names: TOML reads `spark.a.b = 1` as three tables."""
+    if not isinstance(values, dict):
+        raise ValueError(f"`{prefix or SPARK_CONF}` is a table of names and values")
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = str(value).lower() if isinstance(value, bool) else _text(prefix + key, value)
+    return flat

@@ -1,0 +1,70 @@
+"""Errors of Spark jobs: the cause in one line, and the trace where it can be read later."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+
+import click
+
+from fll_hbase.cli.render.console import escape_control, print_err
+
+TRACE_CHARACTERS_MAX = 2**20
+"""Of a longer trace the end is left out: causes repeat there."""
+
+_JAVA_CAUSE = re.compile("(Caused by)?: ")
+_TRACEBACK = "Traceback (most recent call last):"
+_ERRORS_MODULE = "fll_hbase.errors."
+
+
+def find_cause(text: str) -> str:
+    """Return the cause of an error of Spark in one line, out of its Java and Python traces.
+
+    It is an error of this package if there is one, else the error that ended the Python worker, else the last
+    two causes of the Java trace, else the first line.
+    """
+    lines = text.splitlines()
+    # An error of a worker arrives as text: its Python traceback, with class names, within a Java trace.
+    own_errors = [line for line in lines if line.startswith(_ERRORS_MODULE)]
+    if own_errors:
+        return own_errors[-1].removeprefix(_ERRORS_MODULE)
+    if python_errors := _python_errors(lines):
+        return python_errors[-1]
+    causes = [line.removeprefix("Caused by").removeprefix(": ") for line in lines if _JAVA_CAUSE.match(line)]
+    return ": ".join(causes[-2:]) or next((line.strip() for line in lines if line.strip()), "no reason given")
+
+
+def _python_errors(lines: list[str]) -> list[str]:
+    """Return the last line of each Python traceback: the class of the error, and its message."""
+    errors = []
+    in_traceback = False
+    for line in lines:
+        if line.strip() == _TRACEBACK:
+            in_traceback = True
+        # Its frames are indented, and the error after them is not.
+        elif in_traceback and line and not line[0].isspace():
+            errors.append(line)
+            in_traceback = False
+    return errors
+
+
+def report_trace(trace: str, *, verbose: bool) -> str:
+    """Write a trace to standard error if `verbose`, else to a new file; return a clause that says where.
+
+    The file is in the directory for temporary files, and only its owner can read it.
+    """
+    cut_trace = trace[:TRACE_CHARACTERS_MAX]
+    if not verbose:
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", errors="backslashreplace", prefix="fll-", suffix=".log", delete=False
+            ) as file:
+                file.write(cut_trace)
+        # The disk may be what is full, or read-only.
+        except OSError as error:
+            print_err(f"the trace cannot be written to a file ({error}):")
+        else:
+            return f"the trace is in {file.name}"
+    for line in cut_trace.splitlines():
+        click.echo(escape_control(line.expandtabs()), err=True)
+    return "the trace is above"

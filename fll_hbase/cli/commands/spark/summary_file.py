@@ -1,0 +1,51 @@
+"""The file of `--summary`: the report of a job as JSON, replaced at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class SummaryFile(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A file that can be written, converted to a path without links."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path. Raises BadParameter if a file cannot be written and renamed to it."""
+        path = Path(value).resolve()
+        # Renaming would replace a device such as /dev/null by a file.
+        if path.exists() and not path.is_file():
+            self.fail(f"{value} is not a file.", param, ctx)
+        try:
+            # Permissions do not say all: the file system may be read-only or full.
+            unfinished = _unfinished(path)
+            unfinished.write_bytes(b"\n")
+            unfinished.unlink()
+        except OSError as error:
+            self.fail(f"{value} cannot be written: {error.strerror}.", param, ctx)
+        return path
+
+
+def write_summary(path: Path, members: Mapping[str, Any]) -> None:
+    """Replace the file by one JSON object; readers see the old file or all of the new one.
+
+    Raises ClickException if it cannot be written any more.
+    """
+    unfinished = _unfinished(path)
+    try:
+        unfinished.write_text(json.dumps(members) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise click.ClickException(f"the summary cannot be written to {path}: {error.strerror}") from error
+
+
+def _unfinished(path: Path) -> Path:
+    # In the same directory, since a file is not renamed to another file system.
+    return path.with_name(f".{path.name[:200]}.{os.getpid()}")

@@ -1,0 +1,196 @@
+"""`fll tag` and `fll policy`: tags of fields, and policies on the age of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fll_hbase.cli.options import (
+    NAME,
+    POLICY,
+    TAG,
+    dataset_arguments,
+    field_name,
+    limit_option,
+    open_target,
+    optional_field_arguments,
+    target_options,
+    window_options,
+)
+from fll_hbase.cli.output import CSV, JSON, TABLE, format_options, print_answer
+from fll_hbase.cli.render import console
+from fll_hbase.cli.render.tag_tables import policies_table, tags_table
+from fll_hbase.client import Connection, WindowText
+from fll_hbase.client.answers import TableAnswer
+
+_description = click.option("--description", metavar="TEXT", default="", help="The reason.")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fll tag set bank/DailyTransactions.UID PII --by ana@example.org
+  fll tag list bank/CustomerAccounts.UID --inherited
+"""
+)
+def tag() -> None:
+    """Put, remove and list tags of fields, such as PII."""
+
+
+@tag.command("set")
+@dataset_arguments
+@click.argument("field", metavar="FIELD", type=NAME)
+@click.argument("tag_name", metavar="TAG", type=TAG)
+@click.option("--by", metavar="WHO", default="", help="The person or program that puts the tag.")
+@_description
+@target_options
+@format_options(TABLE, JSON)
+def set_tag(
+    *,
+    namespace: str,
+    name: str,
+    field: str,
+    tag_name: str,
+    by: str,
+    description: str,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """Give FIELD the tag TAG; the same again keeps its time."""
+    with open_target(store, server) as client:
+        answer = client.put_tag(namespace, name, field, tag_name, by=by, description=description)
+    print_answer(answer, output_format, table=lambda: tags_table([answer.body]))
+
+
+@tag.command("remove")
+@dataset_arguments
+@click.argument("field", metavar="FIELD", type=NAME)
+@click.argument("tag_name", metavar="TAG", type=TAG)
+@target_options
+def remove_tag(
+    *, namespace: str, name: str, field: str, tag_name: str, store: str | None, server: str | None
+) -> None:
+    """Remove the tag TAG from FIELD."""
+    with open_target(store, server) as client:
+        client.remove_tag(namespace, name, field, tag_name)
+    console.print_err(f"fll: {namespace}/{name}.{field} no longer has the tag {tag_name}.")
+
+
+@tag.command("list")
+@optional_field_arguments
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="List the fields with TAG.")
+@click.option(
+    "--inherited", is_flag=True, help="Also tags of fields that FIELD comes from, with their paths."
+)
+@click.option("--level", metavar="HOPS", type=click.IntRange(min=1), help="Maximum hops with --inherited.")
+@window_options
+@limit_option
+@target_options
+@format_options(TABLE, JSON, CSV)
+def list_tags(
+    *,
+    namespace: str,
+    name: str,
+    field: str,
+    tag_name: str | None,
+    inherited: bool,
+    level: int | None,
+    window: WindowText,
+    limit: int,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """List the tags of a field or of all fields of a dataset; without names all tags in use.
+
+    With --inherited the window is that of the runs by which a tag is inherited.
+    """
+    if tag_name is not None and namespace:
+        raise click.UsageError("Give --tag or a dataset or field, not both.", click.get_current_context())
+    if inherited and not field:
+        raise click.UsageError("--inherited needs a field.", click.get_current_context())
+    options: dict[str, Any] = {"inherited": inherited, "level": level, "limit": limit}
+    with open_target(store, server) as client:
+        if field:
+            options |= {"start": window.start, "end": window.end}
+            answer: TableAnswer[Any] = client.field_tags(namespace, name, field, **options)
+        else:
+            answer = _list(client, namespace, name, tag_name, limit)
+    print_answer(answer, output_format, table=lambda: tags_table(answer.rows))
+
+
+def _list(
+    client: Connection, namespace: str, name: str, tag_name: str | None, limit: int
+) -> TableAnswer[Any]:
+    """Return the tags of a dataset, the fields with a tag, or all tags in use."""
+    if namespace:
+        return client.dataset_tags(namespace, name, limit=limit)
+    return client.tags(limit=limit) if tag_name is None else client.tagged_fields(tag_name, limit=limit)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fll policy set gdpr --max-age 90d --tag PII
+  fll policy list
+"""
+)
+def policy() -> None:
+    """Put, remove and list policies: how long data, and what is derived from it, may live."""
+
+
+@policy.command("set")
+@click.argument("policy_name", metavar="POLICY", type=POLICY)
+@click.option("--max-age", metavar="AGE", required=True, help="Greatest age, such as 90d; units s m h d w.")
+@click.option("--tag", "tag_name", metavar="TAG", type=TAG, default=None, help="For all fields with TAG.")
+@click.option("--field", "field_text", metavar="NS/NAME.FIELD", default=None, help="For one field.")
+@_description
+@target_options
+@format_options(TABLE, JSON)
+def set_policy(
+    *,
+    policy_name: str,
+    max_age: str,
+    tag_name: str | None,
+    field_text: str | None,
+    description: str,
+    store: str | None,
+    server: str | None,
+    output_format: str,
+) -> None:
+    """Put a policy for the fields with a tag, or for one field; `fll report retention` says what it finds."""
+    if (tag_name is None) is (field_text is None):
+        raise click.UsageError("Give either --tag or --field.", click.get_current_context())
+    reading = field_name(field_text, store=store, server=server) if field_text is not None else None
+    field = (reading.namespace, reading.name, reading.field) if reading else None
+    with open_target(store, server) as client:
+        answer = client.put_policy(
+            policy_name, max_age, tag=tag_name or "", field=field, description=description
+        )
+    print_answer(answer, output_format, table=lambda: policies_table([answer.body]))
+
+
+@policy.command("remove")
+@click.argument("policy_name", metavar="POLICY", type=POLICY)
+@target_options
+def remove_policy(*, policy_name: str, store: str | None, server: str | None) -> None:
+    """Remove a policy."""
+    with open_target(store, server) as client:
+        client.remove_policy(policy_name)
+    console.print_err(f"fll: policy {policy_name} removed.")
+
+
+@policy.command("list")
+@limit_option
+@target_options
+@format_options(TABLE, JSON, CSV)
+def list_policies(*, limit: int, store: str | None, server: str | None, output_format: str) -> None:
+    """List all policies."""
+    with open_target(store, server) as client:
+        answer = client.policies(limit=limit)
+    print_answer(answer, output_format, table=lambda: policies_table(answer.body["policies"]))
+
+
+COMMANDS = (tag, policy)

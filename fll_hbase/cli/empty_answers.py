@@ -1,0 +1,65 @@
+"""Notes of answers: which runs were left out, and of empty ones when there was something."""
+
+from __future__ import annotations
+
+from fll_hbase.cli.output import TABLE
+from fll_hbase.cli.render.console import escape_control
+from fll_hbase.cli.render.times import format_with_zone
+from fll_hbase.client import (
+    Connection,
+    FieldQuery,
+    FieldReachQuery,
+    HistoryQuery,
+    LineageQuery,
+    RunsQuery,
+    WindowText,
+)
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import START_LIMIT_MS
+
+RUNS_COUNTED_MAX = 1_000
+"""Runs of a window among which failed ones are counted; with more, they are not mentioned."""
+
+# The greatest start of a run, in seconds: a run may start after the clock of the command.
+_END_OF_TIME = str(START_LIMIT_MS // 1000)
+_FAILED = ("FAIL", "ABORT")
+
+WindowedQuery = LineageQuery | FieldQuery | FieldReachQuery | HistoryQuery
+"""Queries that leave failed runs out unless they are included."""
+
+
+def empty_note(client: Connection, query: LineageQuery | FieldQuery, output_format: str) -> str:
+    """Return a note for an empty answer about lineage; "" unless it is printed as a table."""
+    dataset = query.dataset if isinstance(query, LineageQuery) else query.field.dataset
+    failed = failed_note(client, dataset, query, output_format)
+    last = last_run_note(client, dataset, query.window, output_format)
+    return "; ".join(filter(None, (failed, last)))
+
+
+def last_run_note(client: Connection, dataset: Dataset, window: WindowText, output_format: str) -> str:
+    """Return when the newest run of a dataset started, whatever the window; one read of one run."""
+    if output_format != TABLE:
+        return ""
+    newest = client.ask_runs(RunsQuery(dataset, WindowText("0", _END_OF_TIME), 1)).body["runs"]
+    if not newest:
+        return ""
+    start = format_with_zone(newest[0]["startTime"], window.zone)
+    return f"the last run of {escape_control(str(dataset))} started {start}"
+
+
+def failed_note(client: Connection, dataset: Dataset, query: WindowedQuery, output_format: str) -> str:
+    """Return how many failed runs of a dataset are left out; "" if they count or a table is not printed.
+
+    It is also "" if the window has more runs of the dataset than are counted.
+    """
+    if output_format != TABLE or query.failed:
+        return ""
+    answer = client.ask_runs(RunsQuery(dataset, query.window, RUNS_COUNTED_MAX))
+    # A history is about the runs that wrote the field.
+    direction = "backward" if isinstance(query, HistoryQuery) else query.direction
+    directions = ("both", "backward", "forward") if direction == "both" else ("both", direction)
+    count = sum(run.get("state") in _FAILED and run["direction"] in directions for run in answer.body["runs"])
+    if answer.incomplete or not count:
+        return ""
+    runs = "1 failed run is" if count == 1 else f"{count} failed runs are"
+    return f"{runs} left out, --failed includes them"

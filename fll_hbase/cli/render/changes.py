@@ -1,0 +1,80 @@
+"""History and diff of a field rendered as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.graph_view import dataset_name
+from fll_hbase.cli.render.tables import TextTable, empty_message
+from fll_hbase.client import DiffQuery, HistoryQuery
+from fll_hbase.json_types import Json
+
+_STRETCH_COLUMNS = ("first run (UTC)", "last run (UTC)", "runs", "content of the last run")
+_PART_COLUMNS = ("", "part", "name", "detail")
+_SIGNS = {"gained": "+", "lost": "-"}
+
+
+def history_table(body: Json, query: HistoryQuery) -> RenderableType:
+    """Render stretches, newest first, with a line for runs of the dataset without the field."""
+    if not body["stretches"] and not body["missingBefore"]:
+        return empty_message(query.window)
+    field = escape_control(f"{query.field.dataset}.{query.field.name}")
+    title = Text(f"How {field} was produced, {query.window}", style="bold")
+    return Group(title, TextTable(_STRETCH_COLUMNS, list(_stretch_rows(body))))
+
+
+def diff_table(body: Json, query: DiffQuery) -> RenderableType:
+    """Render what the window has alone (+) and what the base window has alone (-)."""
+    field = escape_control(f"{query.field.dataset}.{query.field.name}")
+    title = Text(f"How {field} is produced, {query.window} compared with {_base_text(query)}", style="bold")
+    parts: list[RenderableType] = [title]
+    rows = [[sign, *row] for member, sign in _SIGNS.items() for row in _part_rows(body[member])]
+    if rows:
+        parts.append(TextTable(_PART_COLUMNS, rows))
+    parts += [Text(line) for line in _notes(body, is_empty=not rows)]
+    return Group(*parts, Text(f"{body['kept']} operations and edges in both", style="dim"))
+
+
+def _notes(body: Json, *, is_empty: bool) -> Iterator[str]:
+    """Yield a line for a diff without parts, and for one that a limit cut."""
+    if omitted := " and ".join(body.get("omitted", ())):
+        yield f"Not known, because a limit cut the answer: what was {omitted}."
+    elif is_empty:
+        yield "No difference."
+
+
+def _base_text(query: DiffQuery) -> str:
+    if query.base_start is None and query.base_end is None:
+        return "the window of the same length before"
+    start = query.base_start or "the same length before"
+    return f"{start} to {query.base_end or query.window.start}"
+
+
+def _stretch_rows(body: Json) -> Iterator[list[str]]:
+    for stretch in body["stretches"]:
+        yield from _missing_row(stretch["missingAfter"], "")
+        times = [format_time(stretch[member]) for member in ("firstStart", "lastStart")]
+        yield [*times, str(stretch["runs"]), stretch["checksum"]]
+        yield from _missing_row(stretch["missing"], " between these")
+    yield from _missing_row(body["missingBefore"], "")
+
+
+def _missing_row(count: int, position: str) -> Iterator[list[str]]:
+    if count:
+        yield ["", "", str(count), f"(without the field{position})"]
+
+
+def _part_rows(parts: Json) -> Iterator[list[str]]:
+    for source in parts["sources"]:
+        yield ["source", f"{dataset_name(source)}.{source['field']}", ""]
+    for operation in parts["operations"]:
+        dataset = dataset_name(operation["endPoint"]) if "endPoint" in operation else ""
+        details = [detail for detail in (operation["type"], dataset, operation["description"]) if detail]
+        yield ["operation", operation["name"], ", ".join(details)]
+    for edge in parts["edges"]:
+        indirect = " (indirect)" if "influence" in edge else ""
+        yield ["edge", f"{edge['from']} → {edge['to']}{indirect}", f"by {edge['operation']}"]

@@ -1,0 +1,91 @@
+"""Pages of `fll consumers`, `fll ls`, `fll dataset` and `fll run`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fll_hbase.cli.render.console import escape_control
+from fll_hbase.cli.render.tables import TextTable, empty_message
+from fll_hbase.cli.render.times import describe_window, format_minute, format_with_zone
+from fll_hbase.client import WindowText
+from fll_hbase.client.answers import TableAnswer
+from fll_hbase.json_types import Json
+
+_RUN_MEMBERS = ("namespace", "application", "version", "program", "type", "state", "checksum", "errorMessage")
+_VERBS = {"forward": "reads", "backward": "writes", "both": "reads and writes"}
+
+
+def consumers_page(body: Any, subject: str, window: WindowText, note: str) -> RenderableType:
+    """Render the programs that read a dataset or field, with how often and when."""
+    if not body["programs"]:
+        return empty_message(window, note)
+    heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
+    rows = [
+        [
+            f"{program['namespace']}/{program['application']}/{program['program']}",
+            str(program["runs"]),
+            str(program["failed"]),
+            format_minute(program["firstStart"], window.zone),
+            format_minute(program["lastStart"], window.zone),
+        ]
+        for program in body["programs"]
+    ]
+    # Without the last run, which CSV and JSON have: the table has to fit into a terminal.
+    columns = ("program", "runs", "failed", f"first ({window.zone})", f"last ({window.zone})")
+    return Group(Text(heading, style="bold"), TextTable(columns, rows))
+
+
+def names_table(answer: TableAnswer[Any]) -> RenderableType:
+    """Render names of the catalogue: a column for each that some row has."""
+    columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
+    rows = [[_cell(row[name]) for name in columns] for row in answer]
+    return TextTable(columns, rows) if rows else Text("Nothing is recorded yet; `fll sample` loads a sample.")
+
+
+def dataset_page(body: Any, zone: str) -> RenderableType:
+    """Render what is known of a dataset."""
+    starts = {"first run": body["firstStart"], "last run": body["lastStart"]}
+    members = [["dataset", f"{body['namespace']}/{body['name']}"], ["fields", str(body["fields"])]]
+    members += [
+        [name, "none is stored" if start is None else format_with_zone(start, zone)]
+        for name, start in starts.items()
+    ]
+    if body["description"]:
+        members.append(["description", body["description"]])
+    return TextTable(("member", "value"), members)
+
+
+def run_page(body: Any, zone: str) -> RenderableType:
+    """Render a run: its members, its datasets, and its operations with their inputs and outputs."""
+    members = [["run", body["run"]], ["started", format_with_zone(body["startTime"], zone)]]
+    members += [[name, str(body[name])] for name in _RUN_MEMBERS if body.get(name)]
+    members += [
+        [_VERBS[item["direction"]], f"{item['namespace']}/{item['name']}"] for item in body["endpoints"]
+    ]
+    operations = [
+        [item["type"], item["name"], _inputs(item), _outputs(item), item.get("description", "")]
+        for item in body["operations"]
+    ]
+    columns = ("type", "operation", "inputs", "outputs", "description")
+    return Group(TextTable(("member", "value"), members), Text(), TextTable(columns, operations))
+
+
+def _inputs(operation: Json) -> str:
+    if "source" in operation:
+        return f"{operation['source']['namespace']}/{operation['source']['name']}"
+    return ", ".join(f"{item['origin']}.{item['name']}" for item in operation.get("inputs", ()))
+
+
+def _outputs(operation: Json) -> str:
+    if "destination" in operation:
+        return f"{operation['destination']['namespace']}/{operation['destination']['name']}"
+    return ", ".join(item["name"] for item in operation.get("outputs", ()))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return "" if value is None else str(value)

@@ -1,0 +1,61 @@
+"""Field reach rendered as a table."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.tables import TextTable, empty_message
+from fll_hbase.client import FieldReachQuery
+from fll_hbase.json_types import Json
+
+_COLUMNS = ("hop", "from", "to", "influence", "runs", "last run (UTC)")
+_TITLES = {"backward": "What leads to {field}", "forward": "What {field} leads to"}
+
+
+def reach_table(body: Json, query: FieldReachQuery) -> RenderableType:
+    """Render the edges, those nearest to the field first."""
+    if not body["edges"] and not body.get("unknown"):
+        return empty_message(query.window)
+    if query.direction != "both":
+        return _direction_table(body, query, query.direction)
+    return Group(*(_direction_table(_part(body, direction), query, direction) for direction in _TITLES))
+
+
+def _part(body: Json, direction: str) -> Json:
+    """Return the edges and relations of one direction of an answer about both, with all nodes."""
+    parts = {
+        member: [item for item in body.get(member, ()) if item["direction"] == direction]
+        for member in ("edges", "unknown")
+    }
+    return body | parts
+
+
+def _direction_table(body: Json, query: FieldReachQuery, direction: str) -> RenderableType:
+    hops = {_name(node): node["hops"] for node in body["nodes"]}
+    rows = sorted(_row(edge, hops) for edge in body["edges"])
+    title = _TITLES[direction].format(field=f"{query.field.dataset}.{query.field.name}")
+    parts: list[RenderableType] = [Text(f"{escape_control(title)}, {query.window}", style="bold")]
+    if rows:
+        parts.append(TextTable(_COLUMNS, [[str(row[0]), *row[1:]] for row in rows]))
+    parts += [_unknown(relation) for relation in body.get("unknown", ())]
+    if len(parts) == 1:
+        parts.append(Text("nothing"))
+    return Group(*parts)
+
+
+def _row(edge: Json, hops: dict[str, int]) -> tuple[int, str, str, str, str, str]:
+    ends = _name(edge["from"]), _name(edge["to"])
+    influence = "" if edge["influence"] == "direct" else "indirect"
+    last = format_time(edge["lastStart"]) if "lastStart" in edge else ""
+    return max(hops[end] for end in ends), *ends, influence, str(edge.get("runs", "")), last
+
+
+def _unknown(relation: Json) -> Text:
+    ends = (f"{relation[end]['namespace']}/{relation[end]['name']}" for end in ("source", "destination"))
+    return Text(escape_control("{} leads to {}: fields not known".format(*ends)))
+
+
+def _name(end: Json) -> str:
+    return f"{end['namespace']}/{end['name']}.{end['field']}"

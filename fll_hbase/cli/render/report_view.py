@@ -1,0 +1,45 @@
+"""Reports rendered as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fll_hbase.cli.render.console import escape_control
+from fll_hbase.cli.render.tables import TextTable
+from fll_hbase.client import WindowText
+from fll_hbase.json_types import Json
+from fll_hbase.reports import retention_page
+from fll_hbase.reports.tables import PARTS, Part, field_name
+
+_WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
+"""Columns that are left out: a terminal is narrow, and the other formats have them."""
+
+
+def report_view(body: Json, window: WindowText) -> RenderableType:
+    """Render a heading and the tables of a report, empty ones included."""
+    heading = f"{body['report'].capitalize()} of {field_name(body['field'])}, {window}"
+    return _parts(heading, PARTS[body["report"]], body)
+
+
+def retention_view(body: Json, window: WindowText) -> RenderableType:
+    """Render a heading and the tables of a retention report."""
+    policy = body["policy"]
+    rule = f"{policy['maxAge']} for {retention_page.subject(policy)}"
+    heading = f"Retention by policy {policy['name']}, {rule}, {window}"
+    tables = (retention_page.FIELDS, retention_page.PROGRAMS)
+    return _parts(heading, tables, retention_page.with_programs(body))
+
+
+def _parts(heading: str, listed: Sequence[Part], body: Json) -> RenderableType:
+    parts: list[RenderableType] = [Text(escape_control(heading), style="bold")]
+    for part in listed:
+        rows = list(part.rows(body))
+        parts += [Text(), Text(f"{part.title}: {len(rows):,}", style="bold")]
+        shown = [number for number, column in enumerate(part.columns) if column not in _WIDE_COLUMNS]
+        if rows:
+            columns = [part.columns[number] for number in shown]
+            parts.append(TextTable(columns, [[row[number] for number in shown] for row in rows]))
+    return Group(*parts)

@@ -1,0 +1,74 @@
+"""Answers with the type of their body, and answers that are tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from fll_hbase.client.base import Answer
+from fll_hbase.client.tables import NO_TABLE, TableShape
+from fll_hbase.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas
+
+BodyT = TypeVar("BodyT")
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAnswer(Answer, Generic[BodyT]):
+    """An answer whose body is a type of `shapes`; `incomplete` is "" for a complete one."""
+
+    body: BodyT
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer(TypedAnswer[BodyT]):
+    """An answer that is a table too: iterable, and a DataFrame by `to_pandas`."""
+
+    shape: TableShape = NO_TABLE
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return self.shape.columns
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows, each with a value or None for every column."""
+        return self.shape.rows(self.body)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a DataFrame; starts are timestamps in UTC.
+
+        Raises ConfigurationError without pandas, which is the extra `pandas` of this package.
+        """
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                "to_pandas needs pandas, which is not installed: pip install '.[pandas]' in the source tree"
+            ) from error
+        frame = pandas.DataFrame(self.rows, columns=list(self.columns))
+        for column in self.shape.times:
+            # In milliseconds: nanoseconds, the default, end in 2262, and starts of runs may be later.
+            frame[column] = frame[column].astype("datetime64[ms]").dt.tz_localize("UTC")
+        return frame
+
+
+def as_typed(answer: Answer, _: type[BodyT]) -> TypedAnswer[BodyT]:
+    """Return an answer with the type of its body."""
+    return TypedAnswer(cast(BodyT, answer.body), answer.incomplete, answer.retained_from_ms)
+
+
+def as_table(answer: Answer, _: type[BodyT], shape: TableShape) -> TableAnswer[BodyT]:
+    """Return an answer as a table with the type of its body."""
+    body: Any = answer.body
+    return TableAnswer(cast(BodyT, body), answer.incomplete, answer.retained_from_ms, answer.next_page, shape)

@@ -1,0 +1,390 @@
+"""Questions in Python: one method for each, with names and times as arguments and typed answers."""
+
+from __future__ import annotations
+
+from fll_hbase import time_window
+from fll_hbase.client import shapes, tables
+from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
+from fll_hbase.client.arguments import (
+    Time,
+    check_count,
+    check_names,
+    check_word,
+    checked_dataset,
+    window_text,
+)
+from fll_hbase.client.base import (
+    DerivationsQuery,
+    DiffQuery,
+    FieldQuery,
+    FieldReachQuery,
+    HistoryQuery,
+    LineageClient,
+    LineageQuery,
+    NamespaceRunsQuery,
+    ProgramsQuery,
+    ReportQuestion,
+    RunCountsQuery,
+    RunsQuery,
+)
+from fll_hbase.client.tag_connection import TagConnection
+from fll_hbase.config import DEFAULTS
+from fll_hbase.model.datasets import DatasetField
+
+START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
+LIMIT = DEFAULTS.list_limit
+BUCKETS_MAX = 1_000
+
+_DIRECTIONS = ("both", "backward", "forward")
+_STATES = ("", "RUNNING", "COMPLETE", "FAIL", "ABORT")
+
+
+class Connection(TagConnection, LineageClient):
+    """A store or a server to ask; made by `fll_hbase.connect`, closed at the end of a `with` block.
+
+    Windows are from `start` (included) to `end` (excluded); each is a text of the REST contract (`now-7d`,
+    `2026-11-01`, `2026-11-01T06:00:00Z`), seconds since 1970, a date, or a datetime with a zone. Methods
+    raise InvalidQuery for arguments that are not possible, NotFound for names that were never recorded,
+    StoreUnavailable if the store or server does not answer.
+    """
+
+    def lineage(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        level: int = 1,
+        direction: shapes.AnyDirection = "both",
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> TableAnswer[list[shapes.LineageEntry]]:
+        """Return the field pairs between a dataset and others, up to `level` hops away; a row each.
+
+        >>> answer = client.lineage("bank", "RiskScores", direction="backward")
+        >>> answer.body[0]["source"]
+        {'namespace': 'bank', 'name': 'CustomerAccounts'}
+        >>> answer.columns[2:5]
+        ('sourceNamespace', 'sourceName', 'sourceField')
+        """
+        check_count("level", level)
+        check_word("direction", direction, *_DIRECTIONS)
+        dataset, window = checked_dataset(namespace, name), window_text(start, end)
+        query = LineageQuery(dataset, window, level, direction, indirect, failed)
+        return as_table(self.ask_lineage(query), list[shapes.LineageEntry], tables.LINEAGE)
+
+    def field_lineage(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        direction: shapes.FlowDirection = "backward",
+        view: shapes.View = "detailed",
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> TableAnswer[shapes.FieldLineage]:
+        """Return the operations that produced a field, or that used it (forward); a row for each connection.
+
+        >>> answer = client.field_lineage("myns", "mytableds", "id", view="simple")
+        >>> [row["operation"] for row in answer]
+        ['parse, concat, create']
+        """
+        check_word("direction", direction, *_DIRECTIONS[1:])
+        check_word("view", view, "detailed", "simple")
+        dataset_field = _field(namespace, name, field)
+        query = FieldQuery(dataset_field, window_text(start, end), direction, view, indirect, failed)
+        return as_table(self.ask_field(query), shapes.FieldLineage, tables.FIELD_LINEAGE)
+
+    def derivations(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        failed: bool = False,
+    ) -> TableAnswer[shapes.Derivations]:
+        """Return the distinct ways in which a field was produced, with their runs; a row each, newest first.
+
+        >>> score = "patient_medical_score"
+        >>> answer = client.derivations("hospital", "PatientRecords", score, start="now-90d")
+        >>> len(answer)
+        2
+        """
+        query = DerivationsQuery(_field(namespace, name, field), window_text(start, end), failed)
+        return as_table(self.ask_derivations(query), shapes.Derivations, tables.DERIVATIONS)
+
+    def reach(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        direction: shapes.AnyDirection = "backward",
+        level: int | None = None,
+        causal: bool = False,
+        indirect: bool = True,
+        failed: bool = False,
+        counts: bool = True,
+    ) -> TableAnswer[shapes.Reach]:
+        """Return the fields that lead to a field, that it leads to, or both; a row for each edge.
+
+        >>> answer = client.reach("bank", "DailyTransactions", "UID", direction="forward", causal=True)
+        >>> sorted({edge["toName"] for edge in answer})[:3]
+        ['CampaignAudience', 'CustomerAccounts', 'FraudFeatures']
+        """
+        check_word("direction", direction, *_DIRECTIONS)
+        if level is not None:
+            check_count("level", level)
+        dataset_field, window = _field(namespace, name, field), window_text(start, end)
+        query = FieldReachQuery(dataset_field, window, direction, level, causal, indirect, failed, counts)
+        return as_table(self.ask_reach(query), shapes.Reach, tables.REACH)
+
+    def history(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> TableAnswer[shapes.Members]:
+        """Return the stretches of runs that derived a field in the same way, the newest first; a row each.
+
+        >>> len(client.history("hospital", "PatientRecords", "patient_medical_score", start="now-90d"))
+        2
+        """
+        query = HistoryQuery(_field(namespace, name, field), window_text(start, end), indirect, failed)
+        return as_table(self.ask_history(query), shapes.Members, tables.STRETCHES)
+
+    def diff(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        base_start: str | None = None,
+        base_end: str | None = None,
+        indirect: bool = True,
+        failed: bool = False,
+    ) -> TypedAnswer[shapes.Members]:
+        """Return what the derivations of a field gained and lost since a base window, or the one before.
+
+        >>> client.diff("bank", "RiskScores", "segment").body["gained"]
+        {'operations': [], 'edges': [], 'sources': []}
+        """
+        query = DiffQuery(
+            _field(namespace, name, field), window_text(start, end), base_start, base_end, indirect, failed
+        )
+        return as_typed(self.ask_diff(query), shapes.Members)
+
+    def report(
+        self,
+        kind: shapes.ReportKind,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        start: Time = START,
+        end: Time = END,
+        causal: bool = True,
+        failed: bool = False,
+    ) -> TypedAnswer[shapes.Members]:
+        """Return a report about a field, with all of its runs: consumption or provenance.
+
+        >>> body = client.report("consumption", "bank", "DailyTransactions", "UID").body
+        >>> [program["program"] for program in body["programs"]]
+        ['features', 'print', 'build_accounts']
+        """
+        check_word("kind", kind, "consumption", "provenance")
+        dataset_field = _field(namespace, name, field)
+        question = ReportQuestion(kind, dataset_field, window_text(start, end), causal, failed)
+        return as_typed(self.ask_report(question), shapes.Members)
+
+    def dataset(self, namespace: str, name: str) -> TypedAnswer[shapes.Members]:
+        """Return the description of a dataset, the number of its fields, and its first and last start.
+
+        >>> client.dataset("bank", "RiskScores").body["fields"]
+        4
+        """
+        return as_typed(self.ask_dataset(checked_dataset(namespace, name)), shapes.Members)
+
+    def namespace_runs(
+        self,
+        namespace: str = "",
+        *,
+        program: str = "",
+        state: str = "",
+        start: Time = START,
+        end: Time = END,
+        limit: int = LIMIT,
+    ) -> TableAnswer[shapes.Runs]:
+        """Return the runs of the programs of a namespace, or of all, newest first, failed ones too.
+
+        >>> client.namespace_runs("bank", program="print", limit=1).rows[0]["program"]
+        'print'
+        """
+        check_count("limit", limit)
+        check_word("state", state, *_STATES)
+        query = NamespaceRunsQuery(namespace, window_text(start, end), program, state)
+        return as_table(self.ask_namespace_runs(query, limit=limit), shapes.Runs, tables.RUNS)
+
+    def runs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        field: str = "",
+        program: str = "",
+        state: str = "",
+        start: Time = START,
+        end: Time = END,
+        limit: int = LIMIT,
+        cursor: str | None = None,
+    ) -> TableAnswer[shapes.Runs]:
+        """Return the runs that read or wrote a dataset or one field of it, newest first, failed ones too.
+
+        `next_page` has the arguments `start`, `end` and `cursor` of the next page; it is empty on the last.
+
+        >>> page = client.runs("bank", "DailyTransactions", program="print", limit=2)
+        >>> [run["program"] for run in client.runs("bank", "DailyTransactions", limit=2, **page.next_page)]
+        ['features', 'load_transactions']
+        """
+        check_count("limit", limit)
+        check_word("state", state, *_STATES)
+        dataset, window = checked_dataset(namespace, name), window_text(start, end)
+        query = RunsQuery(dataset, window, limit, field, program, state, cursor)
+        return as_table(self.ask_runs(query), shapes.Runs, tables.RUNS)
+
+    def programs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        field: str = "",
+        start: Time = START,
+        end: Time = END,
+        direction: shapes.AnyDirection = "both",
+        failed: bool = False,
+    ) -> TableAnswer[shapes.Programs]:
+        """Return the programs that read (forward) or wrote (backward) a dataset or one field of it.
+
+        >>> answer = client.programs("bank", "DailyTransactions", field="UID", direction="forward")
+        >>> [program["program"] for program in answer]
+        ['features', 'print', 'build_accounts']
+        """
+        check_word("direction", direction, *_DIRECTIONS)
+        dataset, window = checked_dataset(namespace, name), window_text(start, end)
+        query = ProgramsQuery(dataset, window, field, direction, failed)
+        return as_table(self.ask_programs(query), shapes.Programs, tables.PROGRAMS)
+
+    def run_counts(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        field: str = "",
+        buckets: int = 30,
+        start: Time = START,
+        end: Time = END,
+    ) -> TableAnswer[shapes.RunCounts]:
+        """Return how many runs start in each of `buckets` (at most 1,000) equal parts of the window.
+
+        >>> [bucket["complete"] for bucket in client.run_counts("bank", "RiskScores", buckets=3)]
+        [19, 19, 20]
+        """
+        check_count("buckets", buckets, greatest=BUCKETS_MAX)
+        dataset, window = checked_dataset(namespace, name), window_text(start, end)
+        query = RunCountsQuery(dataset, window, buckets, field)
+        return as_table(self.ask_run_counts(query), shapes.RunCounts, tables.RUN_COUNTS)
+
+    def search(
+        self, text: str, *, kind: shapes.SearchKind = "", limit: int = LIMIT
+    ) -> TableAnswer[shapes.Hits]:
+        """Return the datasets and fields whose names contain a text, in any case; `kind` selects either.
+
+        >>> [hit["name"] for hit in client.search("risksc")]
+        ['RiskScores']
+        """
+        check_names(text=text)
+        check_word("kind", kind, "", "endpoint", "field")
+        check_count("limit", limit)
+        return as_table(self.ask_search(text, limit=limit, kind=kind), shapes.Hits, tables.HITS)
+
+    def namespaces(self, *, limit: int = LIMIT) -> TableAnswer[shapes.Namespaces]:
+        """Return the namespaces that have datasets.
+
+        >>> client.namespaces(limit=2).body
+        {'namespaces': ['bank', 'hospital']}
+        """
+        check_count("limit", limit)
+        return as_table(self.ask_namespaces(limit=limit), shapes.Namespaces, tables.NAMESPACES)
+
+    def datasets(
+        self, namespace: str, *, prefix: str = "", limit: int = LIMIT
+    ) -> TableAnswer[shapes.Datasets]:
+        """Return the datasets of a namespace whose names begin with `prefix`; none for an unknown namespace.
+
+        >>> [dataset["name"] for dataset in client.datasets("bank", prefix="Cu")]
+        ['CustomerAccounts', 'Customers']
+        """
+        check_names(namespace=namespace)
+        check_count("limit", limit)
+        answer = self.ask_datasets(namespace, prefix=prefix, limit=limit)
+        return as_table(answer, shapes.Datasets, tables.DATASETS)
+
+    def fields(
+        self, namespace: str, name: str, *, prefix: str = "", limit: int = LIMIT
+    ) -> TableAnswer[shapes.Fields]:
+        """Return the fields of a dataset, with their types and whether any run read or wrote them.
+
+        >>> [field["name"] for field in client.fields("bank", "RiskScores")]
+        ['customer_key', 'risk_band', 'risk_score', 'segment']
+        """
+        check_count("limit", limit)
+        answer = self.ask_fields(checked_dataset(namespace, name), prefix=prefix, limit=limit)
+        return as_table(answer, shapes.Fields, tables.FIELDS)
+
+    def questions(self, *paths: str) -> TypedAnswer[shapes.QuestionAnswers]:
+        """Return the answers to `GET` paths of the REST API, in their order, 100 of them in a request.
+
+        Of a server: `client.questions("/v3/namespaces", "/v3/search?q=uid").body["answers"]`. Raises
+        ConfigurationError for a store.
+        """
+        return as_typed(self.ask_questions([{"path": path} for path in paths]), shapes.QuestionAnswers)
+
+    def run(self, run: str) -> TypedAnswer[shapes.RunDetails]:
+        """Return all that is recorded of one run.
+
+        >>> newest = client.runs("bank", "RiskScores", limit=1).rows[0]
+        >>> client.run(newest["run"]).body["program"]
+        'report'
+        """
+        check_names(run=run)
+        return as_typed(self.ask_run(run), shapes.RunDetails)
+
+    def content(self, checksum: str) -> TypedAnswer[shapes.Content]:
+        """Return the datasets and operations that all runs with a checksum performed.
+
+        >>> newest = client.runs("bank", "RiskScores", limit=1).rows[0]
+        >>> [operation["name"] for operation in client.content(newest["checksum"]).body["operations"]][0]
+        'count'
+        """
+        check_names(checksum=checksum)
+        return as_typed(self.ask_content(checksum), shapes.Content)
+
+
+def _field(namespace: str, name: str, field: str) -> DatasetField:
+    check_names(field=field)
+    return DatasetField(checked_dataset(namespace, name), field)

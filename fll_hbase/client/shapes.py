@@ -1,0 +1,326 @@
+"""Types of the JSON bodies of answers, as the REST contract has them; times are milliseconds since 1970."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+FlowDirection = Literal["backward", "forward"]
+AnyDirection = Literal["both", "backward", "forward"]
+View = Literal["detailed", "simple"]
+SearchKind = Literal["", "endpoint", "field"]
+ReportKind = Literal["consumption", "provenance"]
+
+Members = dict[str, Any]
+"""The members of the contract, without a type of their own."""
+
+Reach = dict[str, Any]
+"""Nodes and edges of the fields within reach."""
+
+
+class DatasetName(TypedDict):
+    """A dataset."""
+
+    namespace: str
+    name: str
+
+
+# Not a class: `from` is a keyword.
+FieldPair = TypedDict(
+    "FieldPair",
+    {"from": str | None, "to": str | None, "influence": NotRequired[str], "scope": NotRequired[str]},
+)
+"""A source and a destination field; None where a field is generated or dropped."""
+
+Connected = TypedDict(
+    "Connected",
+    {
+        "from": str,
+        "to": str,
+        "operation": str,
+        "operations": NotRequired[list[str]],
+        "influence": NotRequired[str],
+    },
+)
+"""A connection between two nodes by an operation."""
+
+
+class LineageEntry(TypedDict):
+    """The field pairs between two datasets, at the hop at which the walk first reached them."""
+
+    source: DatasetName | None
+    destination: DatasetName | None
+    fieldmap: list[FieldPair]
+    level: int
+    direction: FlowDirection
+    unknown: NotRequired[bool]
+
+
+class Node(TypedDict):
+    """A field at the operation that produced it."""
+
+    id: str
+    label: str
+    type: NotRequired[str]
+    sourceEndPoint: NotRequired[DatasetName]
+    destinationEndPoint: NotRequired[DatasetName]
+    destinationEndPoints: NotRequired[list[DatasetName]]
+
+
+class OperationSummary(TypedDict):
+    """An operation of a field's lineage."""
+
+    name: str
+    description: str
+    type: str
+    endPoint: NotRequired[DatasetName]
+
+
+class FieldLineage(TypedDict):
+    """The operations that produced or used a field."""
+
+    nodes: list[Node]
+    operations: list[OperationSummary]
+    connections: list[Connected]
+    checksums: list[str]
+    truncated: bool
+    truncatedBy: NotRequired[list[str]]
+
+
+class Step(TypedDict):
+    """An operation of a derivation; inputs and outputs are names of fields."""
+
+    inputs: list[str]
+    outputs: list[str]
+    name: str
+    description: str
+
+
+class Path(TypedDict):
+    """One way in which a field was produced, and the ids of its runs, newest first."""
+
+    operations: list[Step]
+    runs: list[str]
+
+
+class Derivations(TypedDict):
+    """The distinct ways in which a field was produced, newest first."""
+
+    fieldName: str
+    startTimeInSeconds: float
+    endTimeInSeconds: float
+    paths: list[Path]
+    truncated: bool
+    truncatedBy: NotRequired[list[str]]
+
+
+class Run(TypedDict):
+    """A run that read or wrote a dataset."""
+
+    run: str
+    namespace: str
+    application: str
+    version: str
+    type: str
+    program: str
+    startTime: int
+    checksum: str
+    direction: AnyDirection
+    state: NotRequired[str]
+
+
+class Runs(TypedDict):
+    """Runs, newest first."""
+
+    runs: list[Run]
+
+
+class RunDetails(TypedDict):
+    """All that is recorded of one run; runs of events have further members."""
+
+    run: str
+    namespace: str
+    application: str
+    version: str
+    type: str
+    program: str
+    startTime: int
+    checksum: str
+    endpoints: list[dict[str, str]]
+    operations: list[dict[str, Any]]
+    state: NotRequired[str]
+
+
+class Content(TypedDict):
+    """The datasets and operations of all runs with one checksum."""
+
+    checksum: str
+    endpoints: list[dict[str, str]]
+    operations: list[dict[str, Any]]
+
+
+class Program(TypedDict):
+    """A program by its runs of a window."""
+
+    namespace: str
+    application: str
+    program: str
+    type: str
+    direction: AnyDirection
+    runs: int
+    failed: int
+    firstStart: int
+    lastStart: int
+    lastRun: str
+
+
+class Programs(TypedDict):
+    """Programs, that of the newest run first."""
+
+    programs: list[Program]
+    truncated: bool
+    truncatedBy: NotRequired[list[str]]
+
+
+class Bucket(TypedDict):
+    """Counts of the runs of a part of a window, which begins at `start` seconds since 1970."""
+
+    start: float
+    complete: int
+    failed: int
+
+
+class RunCounts(TypedDict):
+    """Counts of runs, the oldest part of the window first."""
+
+    buckets: list[Bucket]
+    truncated: bool
+    truncatedBy: NotRequired[list[str]]
+
+
+class Namespaces(TypedDict):
+    """Names of namespaces."""
+
+    namespaces: list[str]
+
+
+class DatasetEntry(TypedDict):
+    """A dataset of the catalogue."""
+
+    namespace: str
+    name: str
+    description: NotRequired[str]
+
+
+class Datasets(TypedDict):
+    """Datasets of the catalogue."""
+
+    endpoints: list[DatasetEntry]
+
+
+class FieldEntry(TypedDict):
+    """A field of the catalogue, and whether any run read or wrote it."""
+
+    name: str
+    read: bool
+    written: bool
+    type: NotRequired[str]
+
+
+class Fields(TypedDict):
+    """Fields of one dataset."""
+
+    fields: list[FieldEntry]
+
+
+class Hit(TypedDict):
+    """A search result: a dataset, or a field of it."""
+
+    namespace: str
+    name: str
+    field: NotRequired[str]
+
+
+class Hits(TypedDict):
+    """Search results."""
+
+    results: list[Hit]
+
+
+class FieldName(TypedDict):
+    """A field of a dataset."""
+
+    namespace: str
+    name: str
+    field: str
+
+
+# Not a class, nor below: `at` is a member of the contract and no name of ours.
+Tag = TypedDict(  # noqa: UP013
+    "Tag",
+    {
+        "namespace": str,
+        "name": str,
+        "field": str,
+        "tag": str,
+        "at": int,
+        "by": NotRequired[str],
+        "description": NotRequired[str],
+        "path": NotRequired[list[FieldName]],
+    },
+)
+"""A tag of a field, put `at` a time; `path` is that of an inherited one, from the field that has it."""
+
+Policy = TypedDict(  # noqa: UP013
+    "Policy",
+    {
+        "name": str,
+        "maxAge": str,
+        "at": int,
+        "tag": NotRequired[str],
+        "field": NotRequired[FieldName],
+        "description": NotRequired[str],
+    },
+)
+"""How long data may live: that of fields with a tag, or of one field."""
+
+
+class Tags(TypedDict):
+    """Tags of fields."""
+
+    tags: list[Tag]
+
+
+class TagNames(TypedDict):
+    """Names of tags."""
+
+    tags: list[str]
+
+
+class TaggedFields(TypedDict):
+    """A tag with the fields that have it."""
+
+    tag: str
+    fields: list[Tag]
+
+
+class Policies(TypedDict):
+    """Policies by name."""
+
+    policies: list[Policy]
+
+
+class QuestionAnswer(TypedDict):
+    """The answer to one question of a batch: as its own request would be answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+    id: NotRequired[str]
+
+
+class QuestionAnswers(TypedDict):
+    """The answers to a batch of questions, in their order."""
+
+    answers: list[QuestionAnswer]
+    truncated: bool
+    truncatedBy: NotRequired[list[str]]

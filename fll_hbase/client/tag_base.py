@@ -1,0 +1,74 @@
+"""Tags and policies: questions about them, and what both clients implement."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from fll_hbase.client.base import Answer, WindowText
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import Dataset, DatasetField
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTagsQuery:
+    """The tags of a field; if `inherited` also those of fields upstream, up to `level` hops, None for all."""
+
+    field: DatasetField
+    window: WindowText
+    inherited: bool
+    level: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionQuestion:
+    """A retention report of a policy."""
+
+    policy: str
+    window: WindowText
+    indirect: bool
+    failed: bool
+
+
+class TagClient(ABC):
+    """Reads and changes tags and policies; every method raises LineageError."""
+
+    @abstractmethod
+    def send_tag(self, field: DatasetField, tag: str, body: Json) -> Answer:
+        """Give a field a tag with a note, the body of the REST contract; return the tag."""
+
+    @abstractmethod
+    def delete_tag(self, field: DatasetField, tag: str) -> None:
+        """Remove a tag from a field. Raises NotFound if the field does not have it."""
+
+    @abstractmethod
+    def ask_field_tags(self, query: FieldTagsQuery, *, limit: int) -> Answer:
+        """Return the tags of a field by name, at most `limit`."""
+
+    @abstractmethod
+    def ask_dataset_tags(self, dataset: Dataset, *, limit: int) -> Answer:
+        """Return the tags of all fields of a dataset, at most `limit`."""
+
+    @abstractmethod
+    def ask_tags(self, *, limit: int) -> Answer:
+        """Return the names of the tags that any field has, at most `limit`."""
+
+    @abstractmethod
+    def ask_tagged_fields(self, tag: str, *, limit: int) -> Answer:
+        """Return the fields that have a tag, at most `limit`."""
+
+    @abstractmethod
+    def send_policy(self, name: str, body: Json) -> Answer:
+        """Put a policy, the body of the REST contract; return the policy."""
+
+    @abstractmethod
+    def delete_policy(self, name: str) -> None:
+        """Remove a policy. Raises NotFound."""
+
+    @abstractmethod
+    def ask_policies(self, *, limit: int) -> Answer:
+        """Return the policies by name, at most `limit`."""
+
+    @abstractmethod
+    def ask_retention(self, question: RetentionQuestion) -> Answer:
+        """Return where data is older than a policy allows."""

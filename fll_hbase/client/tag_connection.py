@@ -1,0 +1,196 @@
+"""Tags and policies in Python: one method for each question, and for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fll_hbase import time_window
+from fll_hbase.client import shapes, tables
+from fll_hbase.client.answers import TableAnswer, TypedAnswer, as_table, as_typed
+from fll_hbase.client.arguments import Time, check_count, check_names, checked_dataset, window_text
+from fll_hbase.client.tag_base import FieldTagsQuery, RetentionQuestion, TagClient
+from fll_hbase.config import DEFAULTS
+from fll_hbase.errors import FieldError, InvalidQuery, UnreadableDocument
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import DatasetField
+
+FieldName = tuple[str, str, str]
+"""Namespace, dataset and field."""
+
+START, END = time_window.DEFAULT_START, time_window.DEFAULT_END
+LIMIT = DEFAULTS.list_limit
+
+
+class TagConnection(TagClient):
+    """The part of a connection that is about tags of fields and policies on the age of data."""
+
+    def put_tag(
+        self, namespace: str, name: str, field: str, tag: str, *, by: str = "", description: str = ""
+    ) -> TypedAnswer[shapes.Tag]:
+        """Give a field a tag; the same again keeps its time. Raises NotFound for an unknown field.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII", by="ana").body["tag"]
+        'PII'
+        """
+        check_names(tag=tag)
+        note = {"by": by, "description": description}
+        body: Json = {member: text for member, text in note.items() if text}
+        with _invalid_query():
+            return as_typed(self.send_tag(_field(namespace, name, field), tag, body), shapes.Tag)
+
+    def remove_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
+        """Remove a tag from a field. Raises NotFound if the field does not have it.
+
+        >>> client.put_tag("bank", "Customers", "phone", "PII").body["field"]
+        'phone'
+        >>> client.remove_tag("bank", "Customers", "phone", "PII")
+        """
+        check_names(tag=tag)
+        self.delete_tag(_field(namespace, name, field), tag)
+
+    def field_tags(
+        self,
+        namespace: str,
+        name: str,
+        field: str,
+        *,
+        inherited: bool = False,
+        start: Time = START,
+        end: Time = END,
+        level: int | None = None,
+        limit: int = LIMIT,
+    ) -> TableAnswer[shapes.Tags]:
+        """Return the tags of a field; if `inherited` also those of fields upstream, each with its path.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["name"]
+        'DailyTransactions'
+        >>> client.field_tags("bank", "CustomerAccounts", "UID", inherited=True).rows[0]["path"]
+        'bank/DailyTransactions.UID > bank/CustomerAccounts.UID'
+        """
+        check_count("limit", limit)
+        if level is not None:
+            check_count("level", level)
+        query = FieldTagsQuery(_field(namespace, name, field), window_text(start, end), inherited, level)
+        return as_table(self.ask_field_tags(query, limit=limit), shapes.Tags, tables.TAGS)
+
+    def dataset_tags(self, namespace: str, name: str, *, limit: int = LIMIT) -> TableAnswer[shapes.Tags]:
+        """Return the tags of all fields of a dataset, by field and tag.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
+        'PII'
+        >>> [(row["field"], row["tag"]) for row in client.dataset_tags("bank", "DailyTransactions")]
+        [('UID', 'PII')]
+        """
+        check_count("limit", limit)
+        answer = self.ask_dataset_tags(checked_dataset(namespace, name), limit=limit)
+        return as_table(answer, shapes.Tags, tables.TAGS)
+
+    def tags(self, *, limit: int = LIMIT) -> TableAnswer[shapes.TagNames]:
+        """Return the names of the tags that any field has.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
+        'PII'
+        >>> client.tags().body
+        {'tags': ['PII']}
+        """
+        check_count("limit", limit)
+        return as_table(self.ask_tags(limit=limit), shapes.TagNames, tables.TAG_NAMES)
+
+    def tagged_fields(self, tag: str, *, limit: int = LIMIT) -> TableAnswer[shapes.TaggedFields]:
+        """Return the fields that have a tag, by namespace, dataset and field; none for an unknown tag.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
+        'PII'
+        >>> [row["name"] for row in client.tagged_fields("PII")]
+        ['DailyTransactions']
+        """
+        check_names(tag=tag)
+        check_count("limit", limit)
+        answer = self.ask_tagged_fields(tag, limit=limit)
+        return as_table(answer, shapes.TaggedFields, tables.TAGGED_FIELDS)
+
+    def put_policy(
+        self,
+        policy: str,
+        max_age: str,
+        *,
+        tag: str = "",
+        field: FieldName | None = None,
+        description: str = "",
+    ) -> TypedAnswer[shapes.Policy]:
+        """Put a policy: how long data of fields with a tag, or of one field, may live, such as `90d`.
+
+        >>> client.put_policy("gdpr", "90d", tag="PII").body["maxAge"]
+        '90d'
+        """
+        check_names(policy=policy)
+        if bool(tag) is (field is not None):
+            raise InvalidQuery([FieldError("tag", "give either a tag or a field")])
+        body: Json = {"maxAge": max_age}
+        body |= {"tag": tag} if tag else {}
+        body |= {"field": _members(field)} if field is not None else {}
+        body |= {"description": description} if description else {}
+        with _invalid_query():
+            return as_typed(self.send_policy(policy, body), shapes.Policy)
+
+    def remove_policy(self, policy: str) -> None:
+        """Remove a policy. Raises NotFound.
+
+        >>> client.put_policy("old", "90d", tag="PII").body["name"]
+        'old'
+        >>> client.remove_policy("old")
+        """
+        check_names(policy=policy)
+        self.delete_policy(policy)
+
+    def policies(self, *, limit: int = LIMIT) -> TableAnswer[shapes.Policies]:
+        """Return the policies by name.
+
+        >>> client.put_policy("gdpr", "90d", tag="PII").body["name"]
+        'gdpr'
+        >>> [row["appliesTo"] for row in client.policies()]
+        ['fields with the tag PII']
+        """
+        check_count("limit", limit)
+        return as_table(self.ask_policies(limit=limit), shapes.Policies, tables.POLICIES)
+
+    def retention_report(
+        self,
+        policy: str,
+        *,
+        start: Time = 0,
+        end: Time = END,
+        indirect: bool = False,
+        failed: bool = False,
+    ) -> TableAnswer[shapes.Members]:
+        """Return where data is older than a policy allows; a row for each field and program.
+
+        >>> client.put_tag("bank", "DailyTransactions", "UID", "PII").body["tag"]
+        'PII'
+        >>> client.put_policy("gdpr", "90d", tag="PII").body["name"]
+        'gdpr'
+        >>> client.retention_report("gdpr").body["fields"]
+        []
+        """
+        check_names(policy=policy)
+        question = RetentionQuestion(policy, window_text(start, end), indirect, failed)
+        return as_table(self.ask_retention(question), shapes.Members, tables.RETENTION)
+
+
+@contextmanager
+def _invalid_query() -> Iterator[None]:
+    """Return a context in which an invalid body is an error of the arguments that it was made from."""
+    try:
+        yield
+    except UnreadableDocument as error:
+        raise InvalidQuery(error.errors) from error
+
+
+def _field(namespace: str, name: str, field: str) -> DatasetField:
+    check_names(field=field)
+    return DatasetField(checked_dataset(namespace, name), field)
+
+
+def _members(field: FieldName) -> Json:
+    return dict(zip(("namespace", "name", "field"), field, strict=True))

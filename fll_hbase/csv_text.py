@@ -1,0 +1,40 @@
+"""Rows as CSV (RFC 4180), safe to open in a spreadsheet (decision 38)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+# What a spreadsheet takes for a formula; apostrophes before it, so that each text has a form of its own.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def to_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows below a header line; lines end with CR and LF."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(map(_safe_cells, rows))
+    return text.getvalue()
+
+
+def to_line(cells: Iterable[object]) -> str:
+    """Return one row without its end."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(_safe_cells(cells))
+    return text.getvalue()
+
+
+def from_cell(text: str) -> str:
+    """Return the text of a cell: `=a` for `'=a`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _safe_cells(cells: Iterable[object]) -> list[object]:
+    """Return cells with an apostrophe before each text that a spreadsheet would take for a formula.
+
+    Numbers stay as they are, negative ones included.
+    """
+    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in cells]

@@ -1,0 +1,101 @@
+"""Field reach in formats of other tools: CSV, GraphML and Mermaid. The input is the JSON of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+from fll_hbase import csv_text
+from fll_hbase.json_types import Json
+
+CSV_COLUMNS = (
+    "fromNamespace",
+    "fromName",
+    "fromField",
+    "toNamespace",
+    "toName",
+    "toField",
+    "influence",
+    "runs",
+    "firstStart",
+    "lastStart",
+    "direction",
+)
+_ENDS = ("namespace", "name", "field")
+_COUNTS = {"runs": "long", "firstStart": "long", "lastStart": "long"}
+
+# Node ids are numbers, so a label needs no characters but these to be escaped in quotes.
+_MERMAID_ESCAPES = str.maketrans({'"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " "})
+
+_MERMAID_CLASSES = {
+    "backward": "stroke:#1f6feb",
+    "forward": "stroke:#bf8700",
+    "both": "stroke-width:3px",
+}
+
+
+def to_csv(body: Json) -> str:
+    """Return a line for each edge, after a line of the column names; times are in milliseconds since 1970."""
+    return csv_text.to_csv(CSV_COLUMNS, map(_csv_row, body["edges"]))
+
+
+def _csv_row(edge: Json) -> list[object]:
+    ends = (edge[end][member] for end in ("from", "to") for member in _ENDS)
+    return [*ends, edge["influence"], *(edge.get(name, "") for name in (*_COUNTS, "direction"))]
+
+
+def to_graphml(body: Json) -> str:
+    """Return a directed graph, with the members of nodes and edges as data."""
+    root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    node_types = dict.fromkeys(_ENDS, "string") | {"hops": "int", "type": "string", "direction": "string"}
+    edge_types = {"influence": "string"} | _COUNTS | {"direction": "string"}
+    for domain, types in (("node", node_types), ("edge", edge_types)):
+        for name, kind in types.items():
+            attributes = {"id": f"{domain}-{name}", "for": domain, "attr.name": name, "attr.type": kind}
+            ElementTree.SubElement(root, "key", attributes)
+    graph = ElementTree.SubElement(root, "graph", id="reach", edgedefault="directed")
+    ids = _node_ids(body)
+    for node in body["nodes"]:
+        element = ElementTree.SubElement(graph, "node", id=ids[_name(node)])
+        _add_data(element, "node", {name: node[name] for name in node_types if name in node})
+    for edge in body["edges"]:
+        ends = {"source": ids[_name(edge["from"])], "target": ids[_name(edge["to"])]}
+        element = ElementTree.SubElement(graph, "edge", ends)
+        _add_data(element, "edge", {name: edge[name] for name in edge_types if name in edge})
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def to_mermaid(body: Json) -> str:
+    """Return a flow chart from left to right; indirect edges are dotted, directions are classes of nodes."""
+    ids = _node_ids(body)
+    lines = ["flowchart LR"]
+    for node in body["nodes"]:
+        label = f"{node['namespace']}/{node['name']}.{node['field']}".translate(_MERMAID_ESCAPES)
+        suffix = f":::{node['direction']}" if "direction" in node else ""
+        lines.append(f'  {ids[_name(node)]}["{label}"]{suffix}')
+    for edge in body["edges"]:
+        arrow = "-->" if edge["influence"] == "direct" else "-.->"
+        lines.append(f"  {ids[_name(edge['from'])]} {arrow} {ids[_name(edge['to'])]}")
+    if any("direction" in node for node in body["nodes"]):
+        lines += [f"  classDef {name} {style}" for name, style in _MERMAID_CLASSES.items()]
+    # An edge of both directions is drawn once.
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
+    return {_name(node): f"n{number}" for number, node in enumerate(body["nodes"])}
+
+
+def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(end[member] for member in _ENDS)
+
+
+def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        ElementTree.SubElement(element, "data", key=f"{domain}-{name}").text = _xml_text(str(value))
+
+
+def _xml_text(text: str) -> str:
+    """Return a text with the characters that XML 1.0 cannot represent replaced."""
+    return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "\ufffd" for char in text)

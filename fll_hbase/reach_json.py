@@ -1,0 +1,128 @@
+"""Field reach as JSON of the REST contract."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import Direction
+from fll_hbase.store.results import Reach, ReachEdge, RunSpan
+
+ReachByDirection = Mapping[Direction, Reach]
+"""What is within reach of one field, by direction."""
+
+
+def reach(
+    results: ReachByDirection,
+    *,
+    types: Mapping[DatasetField, str] | None = None,
+    truncated_by: Collection[str] = (),
+) -> Json:
+    """Return the fields within reach, sorted by hops and name, and the edges, sorted by their ends.
+
+    Of two directions a field stands once, with the smaller number of hops; an edge once for each.
+    """
+    limits = {*truncated_by, *(limit for result in results.values() for limit in result.truncated_by)}
+    body: Json = {
+        "nodes": _nodes(results, types or {}),
+        "edges": [
+            edge(item) | _direction(results, [direction])
+            for direction, item in sorted(_edges(results), key=_edge_key)
+        ],
+        "truncated": bool(limits),
+    }
+    relations = [
+        relation | _direction(results, [direction])
+        for direction, result in results.items()
+        for relation in unknown(result)
+    ]
+    if relations:
+        body["unknown"] = relations
+    if limits:
+        body["truncatedBy"] = sorted(limits)
+    return body
+
+
+def _nodes(results: ReachByDirection, types: Mapping[DatasetField, str]) -> list[Json]:
+    hops: dict[DatasetField, int] = {}
+    for result in results.values():
+        hops |= {name: min(count, hops.get(name, count)) for name, count in result.hops.items()}
+    names = sorted(hops, key=lambda name: (hops[name], *_names(name)))
+    return [_node(results, name, hops[name], types.get(name, "")) for name in names]
+
+
+def _node(results: ReachByDirection, name: DatasetField, hops: int, type_name: str) -> Json:
+    body: Json = {**field(name), "hops": hops}
+    if type_name:
+        body["type"] = type_name
+    if any(name in result.dropped for result in results.values()):
+        body["dropped"] = True
+    return body | _direction(
+        results, [direction for direction, result in results.items() if name in result.hops]
+    )
+
+
+def _direction(results: ReachByDirection, directions: list[Direction]) -> Json:
+    """Return the member about the direction; none if the answer has one direction alone."""
+    if len(results) == 1:
+        return {}
+    return {"direction": "both" if len(directions) > 1 else directions[0].value}
+
+
+def _edges(results: ReachByDirection) -> Iterator[tuple[Direction, ReachEdge]]:
+    for direction, result in results.items():
+        for item in result.edges:
+            yield direction, item
+
+
+def _edge_key(item: tuple[Direction, ReachEdge]) -> tuple[str, ...]:
+    direction, listed = item
+    return *_names(listed.source), *_names(listed.destination), direction.value
+
+
+def _names(name: DatasetField) -> tuple[str, str, str]:
+    return name.dataset.namespace, name.dataset.name, name.name
+
+
+def edge(item: ReachEdge) -> Json:
+    """Return one edge; without the members about runs if these were not counted."""
+    body: Json = {
+        "from": field(item.source),
+        "to": field(item.destination),
+        "influence": "direct" if item.direct else "indirect",
+    }
+    return body | span_members(item.span)
+
+
+def span_members(span: RunSpan | None) -> Json:
+    """Return the members about runs; none if these were not counted."""
+    if span is None:
+        return {}
+    body: Json = {
+        "runs": span.runs,
+        "firstStart": span.first_start_ms,
+        "lastStart": span.last_start_ms,
+        "lastRun": span.last_run,
+    }
+    if span.failed == span.runs:
+        body["failed"] = True
+    return body
+
+
+def unknown(result: Reach) -> list[Json]:
+    """Return the pairs of datasets that are related without known fields."""
+    return [
+        {"source": dataset(source), "destination": dataset(destination)}
+        for source, destination in result.unknown
+    ]
+
+
+def field(name: DatasetField) -> Json:
+    """Return a field by name."""
+    return {**dataset(name.dataset), "field": name.name}
+
+
+def dataset(name: Dataset) -> Json:
+    """Return a dataset by name."""
+    return {"namespace": name.namespace, "name": name.name}

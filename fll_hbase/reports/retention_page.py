@@ -1,0 +1,59 @@
+"""The retention report as tables, and as one HTML page to print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fll_hbase.json_types import Json
+from fll_hbase.reports import page
+from fll_hbase.reports.tables import Part, field_name
+
+_RUNS_COLUMNS = ("runs", "oldestStart", "newestStart", "newestRun")
+
+
+def _expired_field(item: Json) -> Mapping[str, Any]:
+    return {**item, "path": " > ".join(map(field_name, item["path"]))}
+
+
+FIELDS = Part(
+    "Fields with data older than the policy allows",
+    "fields",
+    ("namespace", "name", "field", *_RUNS_COLUMNS, "path"),
+    _expired_field,
+)
+PROGRAMS = Part(
+    "Programs that wrote them",
+    "programs",
+    ("field", "namespace", "application", "program", "type", *_RUNS_COLUMNS),
+)
+
+
+def with_programs(body: Json) -> Json:
+    """Return a report with the programs of all its fields as a member of their own."""
+    programs = [
+        program | {"field": field_name(item)} for item in body["fields"] for program in item["programs"]
+    ]
+    return body | {"programs": programs}
+
+
+def to_html(body: Json, *, now_ms: int) -> str:
+    """Return the report as a page, with the policy, the window and everything that cut it at the top."""
+    policy, window = body["policy"], body["window"]
+    listed = with_programs(body)
+    others = {"Policy": policy["name"], "Greatest age": policy["maxAge"], "Applies to": subject(policy)}
+    if "description" in policy:
+        others["Description"] = policy["description"]
+    times = {"start_ms": window["start"], "stop_ms": window["end"], "now_ms": now_ms}
+    parts = [
+        *page.facts(body, **times, others=others),
+        *page.statements(body),
+        *page.section(FIELDS, listed),
+        *page.section(PROGRAMS, listed),
+    ]
+    return page.document(f"Retention by policy {policy['name']}", parts)
+
+
+def subject(policy: Json) -> str:
+    """Return what a policy applies to: all fields with a tag, or one field."""
+    return field_name(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"
