@@ -1,0 +1,144 @@
+/** Requests to the REST API, relative to the address of the page, so that they work behind a path prefix. */
+
+import { fetchInBatch, hasDotSegment } from "./dot-names";
+import { encode, formatQuery } from "./query";
+
+export type Params = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** An answer with what its headers say. Window and horizon are in epoch seconds. */
+export interface Answer<T> {
+  body: T;
+  window?: { start: number; end: number };
+  /** The limit that cut the answer, such as `pairs_max=250000`. */
+  truncatedBy?: string;
+  /** Runs that started earlier may have been deleted. */
+  retainedFrom?: number;
+  /** The path of the next page, for `fetchAnswer`. */
+  next?: string;
+}
+
+export interface FieldProblem {
+  at: string;
+  detail: string;
+}
+
+/** What the API refused, as RFC 9457 has it. `retryAfter` is in seconds. */
+export class ApiProblem extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    readonly detail: string,
+    readonly errors: readonly FieldProblem[] = [],
+    readonly retryAfter?: number,
+  ) {
+    super(`${status} ${title}: ${detail}`);
+  }
+}
+
+/** No answer came: the network or the server is away, or was silent for ANSWER_SECONDS_MAX. */
+export class Offline extends Error {}
+
+export const ANSWER_SECONDS_MAX = 60;
+
+const dataset = (ns: string, name: string) => `v3/namespaces/${encode(ns)}/endpoints/${encode(name)}`;
+const field = (ns: string, name: string, of: string) => `${dataset(ns, name)}/fields/${encode(of)}`;
+
+/** Paths of the API, with escaped names. */
+export const paths = {
+  namespaces: "v3/namespaces",
+  search: "v3/search",
+  runs: "v3/runs",
+  tags: "v3/tags",
+  policies: "v3/policies",
+  datasets: (ns: string) => `v3/namespaces/${encode(ns)}/endpoints`,
+  dataset,
+  fields: (ns: string, name: string) => `${dataset(ns, name)}/fields`,
+  lineage: (ns: string, name: string) => `${dataset(ns, name)}/fields/lineage`,
+  datasetRuns: (ns: string, name: string) => `${dataset(ns, name)}/runs`,
+  runCounts: (ns: string, name: string) => `${dataset(ns, name)}/runs/counts`,
+  programs: (ns: string, name: string) => `${dataset(ns, name)}/programs`,
+  datasetTags: (ns: string, name: string) => `${dataset(ns, name)}/tags`,
+  operations: (ns: string, name: string, of: string) => `${field(ns, name, of)}/lineage`,
+  reach: (ns: string, name: string, of: string) => `${field(ns, name, of)}/reach`,
+  history: (ns: string, name: string, of: string) => `${field(ns, name, of)}/history`,
+  diff: (ns: string, name: string, of: string) => `${field(ns, name, of)}/diff`,
+  fieldTags: (ns: string, name: string, of: string) => `${field(ns, name, of)}/tags`,
+  fieldTag: (ns: string, name: string, of: string, tag: string) => `${field(ns, name, of)}/tags/${encode(tag)}`,
+  ways: (ns: string, name: string, of: string) =>
+    `v3/namespaces/${encode(ns)}/datasets/${encode(name)}/fields/${encode(of)}/lineage`,
+  tag: (tag: string) => `v3/tags/${encode(tag)}`,
+  report: (report: string) => `v3/reports/${encode(report)}`,
+  run: (run: string) => `v3/runs/${encode(run)}`,
+  content: (checksum: string) => `v3/contents/${encode(checksum)}`,
+};
+
+/** Return the relative address of a question: also for links to CSV and printable answers. */
+export function apiUrl(path: string, params: Params = {}): string {
+  return path + formatQuery(Object.entries(params));
+}
+
+interface FetchOptions {
+  signal?: AbortSignal;
+  accept?: string;
+  method?: "GET" | "PUT" | "DELETE" | "POST";
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
+/**
+ * Ask the API. An answer that is not JSON (by `accept`) is its text, an empty one undefined.
+ * Throws ApiProblem, Offline, and the AbortError of the signal.
+ */
+export async function fetchAnswer<T>(path: string, params: Params = {}, options: FetchOptions = {}): Promise<Answer<T>> {
+  const response = await send(apiUrl(path, params), options);
+  const text = await response.text();
+  if (!response.ok) throw toProblem(response, text);
+  const isJson = (response.headers.get("Content-Type") ?? "").includes("json");
+  const body = (isJson ? JSON.parse(text) : text || undefined) as T;
+  return toAnswer(response.headers, body, path);
+}
+
+async function send(url: string, options: FetchOptions): Promise<Response> {
+  const { signal: given, accept = "application/json", method = "GET", body } = options;
+  const timeout = AbortSignal.timeout(ANSWER_SECONDS_MAX * 1000);
+  const signal = given ? AbortSignal.any([given, timeout]) : timeout;
+  const headers: Record<string, string> = { Accept: accept };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  try {
+    if (method === "GET" && hasDotSegment(url)) return await fetchInBatch(url, signal);
+    return await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+  } catch (error) {
+    if (given?.aborted) throw error;
+    throw new Offline(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function toAnswer<T>(headers: Headers, body: T, path: string): Answer<T> {
+  const [start, end] = [seconds(headers.get("Window-Start")), seconds(headers.get("Window-End"))];
+  const link = /<[^?>]*(\?[^>]*)>;\s*rel="next"/.exec(headers.get("Link") ?? "")?.[1];
+  const { truncated, truncatedBy } = (body ?? {}) as { truncated?: boolean; truncatedBy?: string[] };
+  const isCut = truncated === true || headers.get("Truncated") === "true";
+  return {
+    body,
+    window: start === undefined || end === undefined ? undefined : { start, end },
+    truncatedBy: isCut ? (headers.get("Truncated-By") ?? truncatedBy?.join(", ") ?? "a limit") : undefined,
+    retainedFrom: seconds(headers.get("Retained-From")),
+    // The query alone: the path of the link lacks the prefix that a proxy removed.
+    next: link && path.replace(/\?.*$/, "") + link,
+  };
+}
+
+function toProblem(response: Response, text: string): ApiProblem {
+  const retryAfter = seconds(response.headers.get("Retry-After"));
+  try {
+    const { title, detail, errors } = JSON.parse(text) as Partial<ApiProblem>;
+    return new ApiProblem(response.status, title ?? response.statusText, detail ?? "", errors ?? [], retryAfter);
+  } catch {
+    // Not the API: a proxy answers for it.
+    return new ApiProblem(response.status, response.statusText, "The server gave no reason.", [], retryAfter);
+  }
+}
+
+function seconds(text: string | null): number | undefined {
+  return text === null || text.trim() === "" || !Number.isFinite(Number(text)) ? undefined : Number(text);
+}

@@ -1,0 +1,35 @@
+/** Programs that read or wrote a dataset. */
+
+import type { Program, Programs } from "../answers";
+import { paths } from "../api";
+import { Answered } from "../parts/answered";
+import { EmptyWindow } from "../parts/empty";
+import { formatCount } from "../parts/field-name";
+import { Link } from "../parts/link";
+import { type Column, Table } from "../parts/table";
+import { Time } from "../parts/time";
+import type { PageState } from "../url";
+import { useAnswer } from "../use-answer";
+import { didText, ProgramName } from "./run-table";
+
+export const PROGRAM_COLUMNS: readonly Column<Program>[] = [
+  { head: "Program", cell: ({ namespace, application, program }) => <ProgramName {...{ namespace, application, program }} />, names: true },
+  { head: "Type", cell: ({ type }) => type },
+  { head: "Did", cell: ({ direction }) => didText(direction) },
+  { head: "Runs", cell: ({ runs }) => formatCount(runs), numeric: true },
+  { head: "Failed", cell: ({ failed }) => <span class={failed > 0 ? "bad" : "of"}>{formatCount(failed)}</span>, numeric: true },
+  { head: "First start", cell: ({ firstStart }) => <Time ms={firstStart} /> },
+  { head: "Last start", cell: ({ lastStart, lastRun }) => <Link to={{ view: "run", run: lastRun }}><Time ms={lastStart} /></Link> },
+];
+
+export function ProgramTable({ state }: { state: PageState }) {
+  const { ns = "", name = "", field, start, end } = state;
+  const programs = useAnswer<Programs>({ path: paths.programs(ns, name), params: { start, end, field } });
+  return (
+    <Answered of={programs} lines={8}>
+      {({ body }) =>
+        body.programs.length === 0 ? <EmptyWindow state={state} /> : <Table caption="Programs" columns={PROGRAM_COLUMNS} rows={body.programs} />
+      }
+    </Answered>
+  );
+}

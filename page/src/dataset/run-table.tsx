@@ -1,0 +1,70 @@
+/** Runs that read or wrote a dataset. */
+
+import type { ListedRun, Runs } from "../answers";
+import { paths } from "../api";
+import { Answered } from "../parts/answered";
+import { Button } from "../parts/button";
+import { EmptyWindow } from "../parts/empty";
+import { Name } from "../parts/field-name";
+import { Link } from "../parts/link";
+import { ProblemBox } from "../parts/problem-box";
+import { type Column, Table } from "../parts/table";
+import { Time } from "../parts/time";
+import type { PageState } from "../url";
+import { usePages } from "../use-pages";
+
+const DID = { backward: "wrote", forward: "read", both: "read and wrote" } as const;
+const STATES = { RUNNING: "running", COMPLETE: "complete", FAIL: "failed", ABORT: "aborted" } as const;
+
+export const RUN_COLUMNS: readonly Column<ListedRun>[] = [
+  { head: "Started", cell: ({ startTime }) => <Time ms={startTime} /> },
+  { head: "State", cell: ({ state }) => <RunStateLabel state={state} /> },
+  { head: "Did", cell: ({ direction }) => didText(direction) },
+  { head: "Program", cell: ({ namespace, application, program }) => <ProgramName {...{ namespace, application, program }} /> },
+  { head: "Run", cell: ({ run }) => <Link to={{ view: "run", run }} class="id">{run}</Link>, names: true },
+];
+
+export function RunStateLabel({ state }: { state: ListedRun["state"] }) {
+  const isBad = state === "FAIL" || state === "ABORT";
+  return <span class={`state ${isBad ? "bad" : ""}`}>{state === undefined ? "unknown" : STATES[state]}</span>;
+}
+
+export function ProgramName({ namespace, application, program }: { namespace: string; application: string; program: string }) {
+  return (
+    <span>
+      <Name text={program} /> <span class="of">{namespace} › {application}</span>
+    </span>
+  );
+}
+
+/** Say in a word what a run did to the dataset. */
+export function didText(direction: ListedRun["direction"]): string {
+  return direction === undefined ? "" : DID[direction];
+}
+
+export function RunTable({ state }: { state: PageState }) {
+  const { ns = "", name = "", field, start, end } = state;
+  const { first, pages, more, hasMore, isLoading, problem } = usePages<Runs>({
+    path: paths.datasetRuns(ns, name),
+    params: { start, end, field, limit: 50 },
+  });
+  const runs = pages.flatMap(({ body }) => body.runs);
+  return (
+    <Answered of={first} lines={12}>
+      {() => (
+        <>
+          {runs.length === 0 ? <EmptyWindow state={state} /> : <Table caption="Runs, newest first" columns={RUN_COLUMNS} rows={runs} rowKey={({ run }) => run} />}
+          {problem && <ProblemBox problem={problem} retry={more} />}
+          {hasMore && (
+            <p class="more-line">
+              <Button onClick={() => more?.()} disabled={isLoading}>
+                More runs
+              </Button>{" "}
+              {runs.length} are shown
+            </p>
+          )}
+        </>
+      )}
+    </Answered>
+  );
+}

@@ -1,0 +1,88 @@
+/** The lineage graph: datasets, their fields, and the links between fields, from source to destination. */
+
+import type { FieldRef } from "../url";
+
+/** Stands for every row of a dataset: what leads here decides which rows there are. */
+export const EVERY_ROW = "*";
+
+export type Change = "gained" | "lost";
+
+export interface Field {
+  readonly box: Box;
+  readonly name: string;
+  readonly into: Link[];
+  readonly out: Link[];
+  /** Some run made it without a source field. */
+  generated?: boolean;
+  /** Some run read it and did not use it. */
+  dropped?: boolean;
+}
+
+/** A dataset. `key` is unique in its graph, and made of the namespace and the name. */
+export interface Box {
+  readonly key: string;
+  /** Its place in the order of the graph. */
+  index: number;
+  readonly namespace: string;
+  readonly name: string;
+  readonly fields: Field[];
+}
+
+export interface Link {
+  readonly source: Field;
+  readonly target: Field;
+  indirect: boolean;
+  /** Only failed or aborted runs have it. */
+  failed: boolean;
+  readonly runs?: number;
+  readonly lastStart?: number;
+  readonly lastRun?: string;
+  change?: Change;
+}
+
+/** Two datasets that some run read and wrote, where it is not known how their fields relate. */
+export interface Relation {
+  readonly source: Box;
+  readonly target: Box;
+}
+
+export interface Graph {
+  readonly boxes: readonly Box[];
+  readonly links: readonly Link[];
+  readonly unknown: readonly Relation[];
+}
+
+export interface DatasetName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Return the number of pairs of datasets and fields that a graph shows, in words for people. */
+export function countGraph({ boxes, links }: Graph): { datasets: number; fields: number; pairs: number } {
+  return { datasets: boxes.length, fields: boxes.reduce((sum, box) => sum + box.fields.length, 0), pairs: links.length };
+}
+
+/** Return a field by its names, if the graph has it. */
+export function findField(graph: Graph, dataset: DatasetName, name: string | undefined): Field | undefined {
+  const key = keyOf(dataset);
+  return graph.boxes.find((box) => box.key === key)?.fields.find((field) => field.name === name);
+}
+
+/** Return how a field is shown: `*` as words. */
+export function labelOf(field: Field): string {
+  return field.name === EVERY_ROW ? "every row" : field.name;
+}
+
+/** Return a key that no other dataset has: namespaces and names may hold any character. */
+export function keyOf({ namespace, name }: DatasetName): string {
+  return JSON.stringify([namespace, name]);
+}
+
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Return the names of a field as the address has them. */
+export function refOf({ box, name }: Field): FieldRef {
+  return { ns: box.namespace, name: box.name, field: name };
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import type { FieldOperations, Stretch } from "../detail-answers";
+import { countChanges, defaultBase, toChanges } from "./changes";
+import { parseNodeId } from "./node-id";
+import { simpleRows } from "./simple";
+import { sameContents, segments, stretchWindow } from "./ways";
+
+test.each([
+  ["read.body", "read", "body"],
+  ["shop.revenue.tier.tier", "shop.revenue.tier", "tier"],
+  ["a b.x%2Ey%25z", "a b", "x.y%z"],
+  ["a.%252E", "a", "%2E"],
+])("the id %s is of operation %s and field %s", (id, origin, field) => {
+  expect(parseNodeId(id)).toEqual({ origin, field });
+});
+
+describe("the simple view", () => {
+  const node = (name: string, label: string) => ({
+    id: `${name}.${label}`,
+    label,
+    origin: name,
+    sourceEndPoint: { namespace: "ns", name },
+  });
+  const target = { id: "t.id", label: "id", origin: "t", destinationEndPoint: { namespace: "ns", name: "to" } };
+  const copied = { ...node("c", "id"), destinationEndPoint: { namespace: "ns", name: "to" } };
+  const lineage: FieldOperations = {
+    nodes: [node("b", "y"), node("a", "x"), target, copied],
+    operations: [],
+    connections: [
+      { from: "b.y", to: "t.id", operation: "p, t", operations: ["p", "t"], influence: "indirect" },
+      { from: "a.x", to: "t.id", operation: "t" },
+      { from: "cut.x", to: "t.id", operation: "t" },
+    ],
+    checksums: [],
+    truncated: false,
+  };
+
+  test("has a line for each source, by dataset, and one for a field that is passed on as it is", () => {
+    const rows = simpleRows(lineage).map((row) => [row.from.id, row.operations, row.indirect]);
+    expect(rows).toEqual([["a.x", ["t"], false], ["b.y", ["p", "t"], true], ["c.id", [], false]]);
+  });
+});
+
+describe("the ways of a window", () => {
+  const stretch = (firstStart: number, lastStart: number, checksum: string): Stretch => ({
+    checksum,
+    firstRun: "",
+    lastRun: "",
+    firstStart,
+    lastStart,
+    runs: 2,
+    missing: 0,
+    missingAfter: 0,
+  });
+  const stretches = [stretch(70_000, 100_000, "b"), stretch(20_000, 50_000, "a"), stretch(10_000, 10_000, "b")];
+
+  test("are its parts from the oldest, with the gaps between", () => {
+    expect(segments(stretches, { start: 0, end: 100 })).toEqual([
+      { from: 0, to: 0.1 },
+      { from: 0.1, to: 0.1, stretch: 2 },
+      { from: 0.1, to: 0.2 },
+      { from: 0.2, to: 0.5, stretch: 1 },
+      { from: 0.5, to: 0.7 },
+      { from: 0.7, to: 1, stretch: 0 },
+    ]);
+    expect(segments(stretches, { start: 5, end: 5 })).toEqual([]);
+    expect(segments([], { start: 0, end: 9 })).toEqual([{ from: 0, to: 1 }]);
+  });
+
+  test("that have the same content are named by the newest", () => {
+    expect(sameContents(stretches)).toEqual([0, 1, 0]);
+  });
+
+  test("open in a window of exactly their runs", () => {
+    expect(stretchWindow(stretch(1_792_812_316_354, 1_795_400_712_999, ""))).toEqual({
+      start: "1792812316.354",
+      end: "1795400713",
+    });
+  });
+});
+
+test("a diff is its gained and its lost parts, counted", () => {
+  const operation = { name: "inflammation", description: "", type: "TRANSFORM" as const };
+  const source = { namespace: "ns", name: "Labs", field: "crp" };
+  const changes = toChanges({
+    gained: { operations: [operation], edges: [], sources: [source] },
+    lost: { operations: [], edges: [], sources: [source] },
+    kept: 19,
+    truncated: false,
+  });
+  expect(changes.sources.map(({ change }) => change)).toEqual(["gained", "lost"]);
+  expect(countChanges(changes)).toBe(3);
+});
+
+test("the base of a window is as long, and before it, but not before 1970", () => {
+  expect(defaultBase({ start: 300, end: 400 })).toEqual({ start: 200, end: 300 });
+  expect(defaultBase({ start: 50, end: 200 })).toEqual({ start: 0, end: 50 });
+});

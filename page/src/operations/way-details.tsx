@@ -1,0 +1,48 @@
+/** One stretch of runs: the operations by which they made the field, and their ids. */
+import { useMemo } from "preact/hooks";
+import type { FieldWays, Stretch } from "../detail-answers";
+import { paths } from "../api";
+import { Answered } from "../parts/answered";
+import { RunLink } from "../parts/dataset-link";
+import { Link } from "../parts/link";
+import { useAnswer } from "../use-answer";
+import { FieldAnswer } from "./field-answer";
+import { Limited } from "../parts/limited";
+import { OperationList } from "./operation-list";
+import type { FieldViewProps } from "./query";
+import { rowsOfField } from "./rows";
+import { stretchWindow } from "./ways";
+
+const RUNS_FIRST = 20;
+
+export function WayDetails({ query, state, stretch }: FieldViewProps & { stretch: Stretch }) {
+  const { ns, name, field } = query;
+  const window = useMemo(() => stretchWindow(stretch), [stretch]);
+  const ways = useAnswer<FieldWays>({ path: paths.ways(ns, name, field), params: { ...window, failed: state.failed } });
+  return (
+    <div class="stretch-details">
+      <p>
+        <Link to={{ ...window, operations: undefined, open: undefined }}>Open in exactly this window</Link>
+      </p>
+      <FieldAnswer query={query} state={{ ...state, ...window }} view="detailed">
+        {(body) => <OperationList rows={rowsOfField(body)} asked={{ namespace: ns, name, field }} />}
+      </FieldAnswer>
+      <h4>Runs, newest first</h4>
+      <Answered of={ways} lines={2}>
+        {({ body }) => (
+          <Limited items={body.paths.flatMap(({ runs }) => runs)} first={RUNS_FIRST} what="runs">
+            {(shown) => (
+              <ol class="run-ids">
+                {shown.map((run) => (
+                  <li key={run}>
+                    <RunLink run={run} />
+                  </li>
+                ))}
+              </ol>
+            )}
+          </Limited>
+        )}
+      </Answered>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+/** Links to datasets, fields and runs, by their names. */
+import type { DatasetName, FieldName } from "../answers";
+import type { PageState } from "../url";
+import { FieldLabel, Name } from "./field-name";
+import { Link } from "./link";
+
+/** A dataset with its namespace; the namespace is quiet, since it is mostly the same. */
+export function DatasetLink({ of: { namespace, name } }: { of: DatasetName }) {
+  return (
+    <Link class="full-name" to={{ view: "dataset", ns: namespace, name }}>
+      <span class="namespace">
+        <Name text={namespace} />/
+      </span>
+      <Name text={name} />
+    </Link>
+  );
+}
+
+interface FieldLinkProps {
+  of: FieldName;
+  /** The view to open, by default its graph; its names are added. */
+  to?: Partial<PageState>;
+  /** Leave out the dataset, where it is clear. */
+  short?: boolean;
+}
+
+/** A field with its dataset; every row of a dataset links to that dataset. */
+export function FieldLink({ of: { namespace, name, field }, to = { view: "graph" }, short = false }: FieldLinkProps) {
+  const names = { ns: namespace, name };
+  const target: Partial<PageState> = field === "*" ? { view: "dataset", ...names } : { ...to, ...names, field };
+  return (
+    <Link class="full-name" to={target}>
+      {!short && (
+        <span class="namespace">
+          <Name text={`${namespace}/${name}`} /> ·{" "}
+        </span>
+      )}
+      <FieldLabel field={field} absent="dropped" />
+    </Link>
+  );
+}
+
+/** A run, by its id or by other words for it. */
+export function RunLink({ run, children }: { run: string; children?: preact.ComponentChildren }) {
+  return <Link to={{ view: "run", run }}>{children ?? <Name text={run} />}</Link>;
+}

@@ -1,0 +1,31 @@
+/** Links to other states of the page. */
+
+import type { ComponentChildren } from "preact";
+import { pageState, push, replace } from "../navigation";
+import { href, nextState, type PageState } from "../url";
+
+interface LinkProps {
+  /** The change of the state; see `nextState`. */
+  to: Partial<PageState>;
+  /** Change the state in place: for what is selected. */
+  inPlace?: boolean;
+  class?: string;
+  title?: string;
+  current?: "page" | "true";
+  label?: string;
+  children: ComponentChildren;
+}
+
+/** A real link: it can be copied and opened elsewhere; a plain click changes the page in place. */
+export function Link({ to, inPlace = false, current, label, children, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    (inPlace ? replace : push)(to);
+  };
+  return (
+    <a {...rest} href={href(nextState(pageState(), to))} onClick={follow} aria-current={current} aria-label={label}>
+      {children}
+    </a>
+  );
+}

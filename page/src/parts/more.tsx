@@ -1,0 +1,82 @@
+/** Tables of many rows: of an answer that has them all, and of a list that comes in pages. */
+import { useEffect } from "preact/hooks";
+import { Limited } from "./limited";
+import { type PagesState, usePages } from "../use-pages";
+import type { ApiRequest } from "../use-answer";
+import { Answered } from "./answered";
+import { Button } from "./button";
+import { ProblemBox } from "./problem-box";
+import { type Column, Table } from "./table";
+
+interface RowsProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rowKey?: (row: Row) => string;
+}
+
+interface LimitedTableProps<Row> extends RowsProps<Row> {
+  rows: readonly Row[];
+  /** What the rows are, in the plural. */
+  what: string;
+  /** Show all of them: for paper. */
+  isWhole?: boolean;
+}
+
+const ROWS_FIRST = 200;
+
+/** A table of the first rows, and a button for the others. */
+export function LimitedTable<Row>({ rows, what, isWhole, ...table }: LimitedTableProps<Row>) {
+  return (
+    <Limited items={rows} first={ROWS_FIRST} what={what} isWhole={isWhole}>
+      {(shown) => <Table {...table} rows={shown} />}
+    </Limited>
+  );
+}
+
+interface PagedTableProps<Body, Row> extends RowsProps<Row> {
+  request: ApiRequest;
+  rowsOf: (body: Body) => readonly Row[];
+  what: string;
+  /** What to show without any row. */
+  empty: preact.ComponentChildren;
+  /** A page may be empty and have a next one: so many are read by themselves. */
+  automatic?: number;
+  /** Another one asks again, while the rows stay. */
+  version?: number;
+}
+
+/** A table of a list that comes in pages. */
+export function PagedTable<Body, Row>({ request, rowsOf, what, empty, automatic, version = 0, ...table }: PagedTableProps<Body, Row>) {
+  const list = usePages<Body>(request, automatic);
+  useEffect(() => {
+    if (version > 0) list.first.retry();
+  }, [version]);
+  const rows = list.pages.flatMap(({ body }) => rowsOf(body));
+  return (
+    <Answered of={list.first} lines={4}>
+      {() => (
+        <>
+          {rows.length === 0 && !list.hasMore ? empty : <Table {...table} rows={rows} />}
+          <More list={list} what={what} />
+        </>
+      )}
+    </Answered>
+  );
+}
+
+/** A button for the next page of a list, and what went wrong with the last one. */
+export function More({ list: { hasMore, more, isLoading, problem }, what }: { list: PagesState<unknown>; what: string }) {
+  return (
+    <>
+      {problem && <ProblemBox problem={problem} retry={more} />}
+      {hasMore && (
+        <>
+          <Button onClick={() => more?.()} disabled={isLoading}>
+            More {what}
+          </Button>
+          <p class="only-in-print">There are more {what} than these.</p>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+/** The consumption report: which programs and runs read a field, and every field that was made of it. */
+import { useState } from "preact/hooks";
+import type { Consumption } from "../detail-answers";
+import { paths } from "../api";
+import { PROGRAM_COLUMNS } from "../dataset/program-table";
+import { RUN_COLUMNS } from "../dataset/run-table";
+import { Answered } from "../parts/answered";
+import { FieldLink } from "../parts/dataset-link";
+import { EmptyWindow } from "../parts/empty";
+import { More } from "../parts/more";
+import { Section } from "../parts/section";
+import { Table } from "../parts/table";
+import { usePages } from "../use-pages";
+import { count } from "../words";
+import { countReached } from "./reached";
+import { ReachedSection } from "./reached-table";
+import { ReportHead } from "./report-head";
+import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+
+const RUNS_PAGE = 50;
+
+export function ConsumptionReport(props: FieldReportProps) {
+  const { field, state } = props;
+  const path = paths.report("consumption");
+  const params = fieldReportParams(props);
+  const list = usePages<Consumption>({ path, params: { ...params, start: state.start, end: state.end, limit: RUNS_PAGE } });
+  const [isWhole, setWhole] = useState(false);
+  return (
+    <Answered of={list.first} lines={14}>
+      {(answer) => {
+        const { programs = [], derived = [], dropped, unknown } = answer.body;
+        const runs = list.pages.flatMap(({ body }) => body.runs);
+        return (
+          <article class="report">
+            <ReportHead
+              title={<>Consumption of <FieldLink of={field} /></>}
+              answer={answer}
+              path={path}
+              params={params}
+              csv={["derived", "programs", "runs"]}
+              names={["consumption", field.namespace, field.name, field.field]}
+              hasPage
+              setWhole={setWhole}
+            />
+            {runs.length + derived.length === 0 ? (
+              <EmptyWindow state={state} what="No run read this field" />
+            ) : (
+              <p class="report-summary">{summary(answer.body)}</p>
+            )}
+            {dropped && <p>Some run read it and did not use it.</p>}
+            <UnknownRelations relations={unknown} />
+            {programs.length > 0 && (
+              <Section title="Programs that read it" count={programs.length}>
+                <Table caption="Programs that read it" columns={PROGRAM_COLUMNS} rows={programs} />
+              </Section>
+            )}
+            <ReachedSection title="Fields made of it" report="consumption" fields={derived} isWhole={isWhole} />
+            {runs.length > 0 && (
+              <Section title="Runs that read it" count={`${runs.length}${list.hasMore ? "+" : ""}`} note="newest first">
+                <Table caption="Runs that read it" columns={RUN_COLUMNS} rows={runs} rowKey={({ run }) => run} />
+                <More list={list} what="runs" />
+              </Section>
+            )}
+          </article>
+        );
+      }}
+    </Answered>
+  );
+}
+
+function summary({ programs = [], derived = [] }: Consumption): string {
+  const runs = programs.reduce((sum, program) => sum + program.runs, 0);
+  const { value, shaped } = countReached(derived);
+  const readers = `${count(programs.length, "program")} read it, in ${count(runs, "run")}.`;
+  return `${readers} ${count(derived.length, "field")} came of it: ${value} with its value, ${shaped} that it only shaped.`;
+}

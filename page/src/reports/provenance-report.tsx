@@ -1,0 +1,104 @@
+/** The provenance report: where a field comes from, by which operations, and since when in this way. */
+import { useMemo, useState } from "preact/hooks";
+import type { Step, Stretch } from "../detail-answers";
+import type { Provenance } from "../report-answers";
+import { paths } from "../api";
+import { Description } from "../operations/description";
+import { OperationList } from "../operations/operation-list";
+import { rowsOfField } from "../operations/rows";
+import { Answered } from "../parts/answered";
+import { FieldLink, RunLink } from "../parts/dataset-link";
+import { EmptyWindow } from "../parts/empty";
+import { formatCount, Name } from "../parts/field-name";
+import { LimitedTable } from "../parts/more";
+import { Section } from "../parts/section";
+import type { Column } from "../parts/table";
+import { Time } from "../parts/time";
+import { useAnswer } from "../use-answer";
+import { count } from "../words";
+import { countReached } from "./reached";
+import { ReachedSection } from "./reached-table";
+import { ReportHead } from "./report-head";
+import { fieldReportParams, type FieldReportProps, UnknownRelations } from "./report-parts";
+
+const STRETCHES: readonly Column<Stretch>[] = [
+  { head: "First run", names: true, cell: ({ firstRun, firstStart }) => <RunLink run={firstRun}><Time ms={firstStart} /></RunLink> },
+  { head: "Last run", cell: ({ lastRun, lastStart }) => <RunLink run={lastRun}><Time ms={lastStart} /></RunLink> },
+  { head: "Runs", numeric: true, cell: ({ runs }) => formatCount(runs) },
+  { head: "Content", cell: ({ checksum }) => <code>{checksum}</code> },
+];
+
+const STEPS: readonly Column<Step>[] = [
+  { head: "Operation", names: true, cell: ({ name }) => <Name text={name} /> },
+  { head: "Description", cell: ({ description }) => <Description text={description} /> },
+  { head: "Takes", cell: ({ inputs }) => inputs.join(", ") },
+  { head: "Makes", cell: ({ outputs }) => outputs.join(", ") },
+];
+
+export function ProvenanceReport(props: FieldReportProps) {
+  const { field, state } = props;
+  const path = paths.report("provenance");
+  const params = fieldReportParams(props);
+  const report = useAnswer<Provenance>({ path, params: { ...params, start: state.start, end: state.end } });
+  const [isWhole, setWhole] = useState(false);
+  return (
+    <Answered of={report} lines={14}>
+      {(answer) => (
+        <article class="report">
+          <ReportHead
+            title={<>Provenance of <FieldLink of={field} /></>}
+            answer={answer}
+            path={path}
+            params={params}
+            csv={["sources", "upstream", "stretches"]}
+            names={["provenance", field.namespace, field.name, field.field]}
+            hasPage
+            setWhole={setWhole}
+          />
+          {answer.body.stretches.length === 0 ? (
+            <EmptyWindow state={state} what="No run wrote this field" />
+          ) : (
+            <p class="report-summary">{summary(answer.body)}</p>
+          )}
+          <UnknownRelations relations={answer.body.unknown} />
+          <Sections body={answer.body} isWhole={isWhole} />
+        </article>
+      )}
+    </Answered>
+  );
+}
+
+function summary({ sources, upstream, stretches }: Provenance): string {
+  const { value, shaped } = countReached(sources);
+  const runs = stretches.reduce((sum, stretch) => sum + stretch.runs, 0);
+  const from = `It comes from ${count(sources.length, "source field")}: ${value} gave it a value, ${shaped} only shaped it`;
+  return `${from}. ${count(upstream.length, "field")} between. ${count(runs, "run")} wrote it.`;
+}
+
+function Sections({ body, isWhole }: { body: Provenance; isWhole: boolean }) {
+  const { sources, upstream, stretches, derivations, detailed, field } = body;
+  const rows = useMemo(() => rowsOfField(detailed), [detailed]);
+  return (
+    <>
+      <ReachedSection title="Sources" report="provenance" fields={sources} isWhole={isWhole} />
+      <ReachedSection title="Fields between" report="provenance" fields={upstream} isWhole={isWhole} />
+      {rows.length > 0 && (
+        <Section title="Operations of the last hop" count={rows.length}>
+          <OperationList rows={rows} asked={field} isWhole={isWhole} />
+        </Section>
+      )}
+      {stretches.length > 0 && (
+        <Section title="Stretches of runs that made it in the same way" count={stretches.length}>
+          <LimitedTable caption="Stretches, newest first" columns={STRETCHES} rows={stretches} what="stretches" isWhole={isWhole} />
+        </Section>
+      )}
+      {/* One way alone is the operations above. */}
+      {derivations.length > 1 &&
+        derivations.map(({ operations, runs }, index) => (
+          <Section key={index} title={`Way ${index + 1} of ${derivations.length}`} note={count(runs.length, "run")}>
+            <LimitedTable caption={`Operations of way ${index + 1}`} columns={STEPS} rows={operations} what="operations" isWhole={isWhole} />
+          </Section>
+        ))}
+    </>
+  );
+}

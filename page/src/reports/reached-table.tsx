@@ -1,0 +1,54 @@
+/** The fields of a report as a table, by hops. */
+import { formatCount } from "../parts/field-name";
+import type { FieldName } from "../answers";
+import type { ReachedField } from "../detail-answers";
+import { FieldLink, RunLink } from "../parts/dataset-link";
+import { LimitedTable } from "../parts/more";
+import { Path } from "../parts/path";
+import { Section } from "../parts/section";
+import type { Column } from "../parts/table";
+import { Time } from "../parts/time";
+import { alongTheData } from "./reached";
+
+interface ReachedSectionProps {
+  title: string;
+  report: "consumption" | "provenance";
+  fields: readonly ReachedField[];
+  isWhole: boolean;
+}
+
+/** Nothing without fields. */
+export function ReachedSection({ title, report, fields, isWhole }: ReachedSectionProps) {
+  if (fields.length === 0) return null;
+  return (
+    <Section title={title} count={fields.length}>
+      <LimitedTable caption={title} columns={columns(report)} rows={fields} what="fields" isWhole={isWhole} />
+    </Section>
+  );
+}
+
+function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
+  return [
+    { head: "Hops", cell: ({ hops }) => hops, numeric: true },
+    { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
+    { head: report === "consumption" ? "Has its" : "Gives it", cell: influence },
+    { head: "By way of", cell: ({ path }) => way(alongTheData(path, report)) },
+    { head: "Runs", numeric: true, cell: ({ runs }) => runs !== undefined && formatCount(runs) },
+    { head: "Last run", cell: ({ lastRun, lastStart }) => lastRun && <RunLink run={lastRun}><Time ms={lastStart ?? 0} /></RunLink> },
+  ];
+}
+
+function influence({ influence: kind, dropped, failed }: ReachedField) {
+  return (
+    <>
+      {kind === "direct" ? "value" : <span class="only-shaped">only shaped</span>}
+      {dropped && <span class="note-word" title="Some run read it and did not use it">dropped</span>}
+      {failed && <span class="failed-only">failed runs only</span>}
+    </>
+  );
+}
+
+/** Show the fields between the two ends. */
+function way(path: readonly FieldName[]) {
+  return path.length > 2 ? <Path steps={path.slice(1, -1)} /> : <span class="quiet">directly</span>;
+}

@@ -1,0 +1,71 @@
+/** Namespaces, and their datasets when they are opened. */
+
+import type { ScreenProps } from "../app";
+import type { Namespaces } from "../answers";
+import { paths } from "../api";
+import { DatasetsOf } from "../home/datasets-of";
+import { replace } from "../navigation";
+import { Answered } from "../parts/answered";
+import { Button, Icon } from "../parts/button";
+import { Empty } from "../parts/empty";
+import { Name } from "../parts/field-name";
+import { ProblemBox } from "../parts/problem-box";
+import { usePages } from "../use-pages";
+
+export function HomeScreen({ state }: ScreenProps) {
+  const { first, pages, more, hasMore, isLoading, problem } = usePages<Namespaces>({ path: paths.namespaces, params: { limit: 100 } });
+  const namespaces = pages.flatMap(({ body }) => body.namespaces);
+  // The address of the page without anything opens the first one, so that there is something to see.
+  const open = state.open ?? namespaces.slice(0, 1);
+  return (
+    <Answered of={first} lines={8}>
+      {() =>
+        namespaces.length === 0 ? (
+          <NothingRecorded />
+        ) : (
+          <div class="home">
+            <h1>Datasets</h1>
+            {namespaces.map((ns) => (
+              <Namespace key={ns} ns={ns} open={open} />
+            ))}
+            {problem && <ProblemBox problem={problem} retry={more} />}
+            {hasMore && (
+              <Button onClick={() => more?.()} disabled={isLoading}>
+                More namespaces
+              </Button>
+            )}
+          </div>
+        )
+      }
+    </Answered>
+  );
+}
+
+function Namespace({ ns, open }: { ns: string; open: readonly string[] }) {
+  const isOpen = open.includes(ns);
+  const toggle = () => replace({ open: isOpen ? open.filter((other) => other !== ns) : [...open, ns] });
+  return (
+    <section class="namespace card">
+      <h2>
+        <button type="button" aria-expanded={isOpen} onClick={toggle}>
+          <Icon name={isOpen ? "down" : "forth"} />
+          <Name text={ns} />
+        </button>
+      </h2>
+      {isOpen && <DatasetsOf ns={ns} />}
+    </section>
+  );
+}
+
+function NothingRecorded() {
+  return (
+    <Empty title="Nothing is recorded yet">
+      <p>
+        Send OpenLineage events, DataHub proposals, SQL or documents to this server: <a href="docs">the API</a> has the routes.
+      </p>
+      <p>
+        <code>fll sample</code> records 90 days of a bank and a hospital, to look around.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,59 @@
+/** Reports for people who answer for data: consumption, provenance, retention. */
+import type { ScreenProps } from "../app";
+import { Choice, type Option } from "../parts/tabs";
+import { Link } from "../parts/link";
+import { ConsumptionReport } from "../reports/consumption-report";
+import { FieldForm } from "../reports/field-form";
+import { PolicyTable } from "../reports/policy-table";
+import { ProvenanceReport } from "../reports/provenance-report";
+import { RetentionReport } from "../reports/retention-report";
+import type { PageState, Report } from "../url";
+
+const REPORTS: readonly Option<Report>[] = [
+  { key: "consumption", label: "Consumption" },
+  { key: "provenance", label: "Provenance" },
+  { key: "retention", label: "Retention" },
+];
+const EXPLAINED: Record<Report, string> = {
+  consumption: "Who read a field in the window, and every field that was made of it.",
+  provenance: "Where a field comes from, by which operations, and since when in this way.",
+  retention: "Where data is older than a policy allows, in all stored runs.",
+};
+
+export function ReportScreen({ state }: ScreenProps) {
+  const report = state.report ?? "consumption";
+  return (
+    <div class="report-screen">
+      {state.ns === undefined && <h1>Reports</h1>}
+      <div class="screen-bar">
+        <Choice
+          label="Report"
+          options={REPORTS}
+          current={report}
+          to={(key) => ({ report: key === "consumption" ? undefined : key, policy: undefined })}
+        />
+        <p class="quiet">{EXPLAINED[report]}</p>
+      </div>
+      {report === "retention" ? <Retention state={state} /> : <OfField report={report} state={state} />}
+    </div>
+  );
+}
+
+function Retention({ state }: ScreenProps) {
+  if (state.policy === undefined) return <PolicyTable />;
+  return (
+    <>
+      <p class="report-back">
+        <Link to={{ policy: undefined }}>All policies</Link>
+      </p>
+      <RetentionReport policy={state.policy} state={state} />
+    </>
+  );
+}
+
+function OfField({ report, state }: { report: "consumption" | "provenance"; state: PageState }) {
+  const { ns, name, field } = state;
+  if (ns === undefined || name === undefined || field === undefined) return <FieldForm state={state} />;
+  const Component = report === "consumption" ? ConsumptionReport : ProvenanceReport;
+  return <Component field={{ namespace: ns, name, field }} state={state} />;
+}

@@ -1,0 +1,27 @@
+/** Tags of fields, and the retention policies that use them. */
+import type { ScreenProps } from "../app";
+import { Link } from "../parts/link";
+import { Name } from "../parts/field-name";
+import { Section } from "../parts/section";
+import { PolicyTable } from "../reports/policy-table";
+import { AllTags, TaggedFields } from "../tags/all-tags";
+import { DatasetTags } from "../tags/dataset-tags";
+import { FieldTagsView } from "../tags/field-tags";
+
+export function TagsScreen({ state }: ScreenProps) {
+  const { ns, name, field, tag } = state;
+  if (ns !== undefined && name !== undefined && field !== undefined) {
+    return <FieldTagsView key={field} field={{ namespace: ns, name, field }} state={state} />;
+  }
+  if (ns !== undefined && name !== undefined) return <DatasetTags dataset={{ namespace: ns, name }} />;
+  return (
+    <div class="tags-screen">
+      <h1>{tag === undefined ? "Tags" : <>Fields tagged <Name text={tag} whole /></>}</h1>
+      {tag === undefined ? <AllTags /> : <TaggedFields key={tag} tag={tag} />}
+      {tag !== undefined && <p><Link to={{ tag: undefined }}>All tags</Link></p>}
+      <Section title="Retention policies">
+        <PolicyTable />
+      </Section>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** The tags of a field: its own, to set and remove, and those of fields that its values come from. */
+import { useState } from "preact/hooks";
+import type { FieldName } from "../answers";
+import { paths } from "../api";
+import type { FieldTag, FieldTags } from "../report-answers";
+import { FieldLink } from "../parts/dataset-link";
+import { PagedTable } from "../parts/more";
+import { Path } from "../parts/path";
+import { Section } from "../parts/section";
+import type { Column } from "../parts/table";
+import type { PageState } from "../url";
+import { TagLink } from "./all-tags";
+import { DESCRIPTION, SET } from "./columns";
+import { RemoveTag } from "./remove-tag";
+import { SetTag } from "./set-tag";
+
+const TAG: Column<FieldTag> = { head: "Tag", names: true, cell: ({ tag }) => <TagLink tag={tag} /> };
+const INHERITED: readonly Column<FieldTag>[] = [
+  TAG,
+  { head: "From", cell: (tag) => <FieldLink of={tag} to={{ view: "tags" }} /> },
+  { head: "By way of", cell: ({ path = [] }) => <Path steps={path} /> },
+  SET,
+  DESCRIPTION,
+];
+
+export function FieldTagsView({ field: { namespace, name, field }, state: { start, end } }: { field: FieldName; state: PageState }) {
+  const path = paths.fieldTags(namespace, name, field);
+  const pathOf = (tag: string) => paths.fieldTag(namespace, name, field, tag);
+  const [changes, setChanges] = useState(0);
+  const changed = () => setChanges((before) => before + 1);
+  const remove: Column<FieldTag> = { head: "Remove", cell: ({ tag }) => <RemoveTag tag={tag} path={pathOf(tag)} changed={changed} /> };
+  return (
+    <div class="tags-screen">
+      <Section title="Tags of this field">
+        <PagedTable<FieldTags, FieldTag>
+          version={changes}
+          rowKey={({ tag }) => tag}
+          request={{ path, params: { limit: 200 } }}
+          rowsOf={({ tags }) => tags}
+          what="tags"
+          empty={<p class="quiet">It has none of its own.</p>}
+          caption="Tags of this field"
+          columns={[TAG, SET, DESCRIPTION, remove]}
+        />
+        <SetTag pathOf={pathOf} changed={changed} />
+      </Section>
+      <Section title="Inherited" note="from fields that its values come from, in the runs of the window">
+        <PagedTable<FieldTags, FieldTag>
+          version={changes}
+          request={{ path, params: { inherited: true, start, end, limit: 200 } }}
+          rowsOf={({ tags }) => tags.filter((tag) => (tag.path?.length ?? 0) > 1)}
+          what="inherited tags"
+          empty={<p class="quiet">No such field has a tag.</p>}
+          caption="Inherited tags"
+          columns={INHERITED}
+        />
+      </Section>
+    </div>
+  );
+}

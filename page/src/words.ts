@@ -1,0 +1,7 @@
+/** Numbers with their nouns. */
+import { formatCount } from "./parts/field-name";
+
+/** Write a number with its noun, in the plural unless the number is 1: by default with an `s`. */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${formatCount(number)} ${number === 1 ? one : many}`;
+}
