@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-import flask_smorest
 from flask import Flask
 
-from api import problems, responses
+from api import responses
 from api.allowed_hosts import register_host_check
 from api.budget import RequestBudget
 from api.direct_routes import DirectRoutes
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
+from api.openapi import question_batch as question_shapes
+from api.openapi import tags as tag_shapes
+from api.openapi.described_api import DescribedApi
 from api.path_params import (
     ChecksumConverter,
     FieldConverter,
     NameConverter,
     NamespaceConverter,
+    PolicyConverter,
     RawPath,
     RunConverter,
+    TagConverter,
     UrnConverter,
 )
 from api.readiness import Readiness
-from api.routes import datahub, documentation, health, lineage, openlineage, recording, runs
+from api.routes import (
+    ancestor,
+    changes,
+    datahub,
+    documentation,
+    health,
+    namespace_runs,
+    openlineage,
+    page,
+    policies,
+    questions,
+    reach,
+    recording,
+    reports,
+    tags,
+)
 from fll_hbase.config import Settings
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
@@ -37,33 +56,29 @@ _CONVERTERS = {
     "field": FieldConverter,
     "run": RunConverter,
     "checksum": ChecksumConverter,
+    "tag": TagConverter,
+    "policy": PolicyConverter,
     "urn": UrnConverter,
 }
 _BLUEPRINTS = (
     *recording.BLUEPRINTS,
     openlineage.blueprint,
     datahub.blueprint,
-    lineage.blueprint,
-    runs.blueprint,  # with the routes of the catalogue
+    questions.blueprint,  # with the routes of lineage
+    reach.blueprint,
+    changes.blueprint,
+    reports.blueprint,
+    namespace_runs.blueprint,  # with the routes of the catalogue and of datasets' runs
+    tags.blueprint,
+    policies.blueprint,
+    ancestor.blueprint,
     health.blueprint,
 )
 _COMPONENTS = {
     name: schema
-    for shapes in (documents, answers, datahub_shapes, pipeline_shapes)
+    for shapes in (documents, answers, datahub_shapes, pipeline_shapes, tag_shapes, question_shapes)
     for name, schema in shapes.COMPONENTS.items()
 }
-
-
-class _Api(flask_smorest.Api):  # type: ignore[misc]
-    """The routes and their OpenAPI document, with the error handlers of `problems`."""
-
-    ERROR_SCHEMA = answers.ProblemSchema
-    # flask-smorest would add a default error to every route; each route lists the problems it can have.
-    DEFAULT_ERROR_RESPONSE_NAME = None
-
-    def _register_error_handlers(self) -> None:
-        # flask-smorest's own handler covers HTTP errors alone, and its JSON is not a problem of RFC 9457.
-        problems.register_error_handlers(self._app)
 
 
 def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
@@ -98,20 +113,18 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
+    app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), store, app.extensions["fll-reader"], settings)
     app.wsgi_app = RequestBudget(direct, seconds=settings.request_seconds)  # type: ignore[method-assign]
     return app
 
 
-def _create_api(app: Flask) -> _Api:
-    api = _Api(app)
+def _create_api(app: Flask) -> DescribedApi:
+    api = DescribedApi(app, components=_COMPONENTS)
     for converter in _CONVERTERS.values():
         # The default argument binds this converter; a closure would see the last one.
         api.register_converter(converter, lambda _, converter=converter: converter.schema())
-    # Before the routes: apispec names a schema that it first meets in a route after its class.
-    for name, schema in _COMPONENTS.items():
-        api.spec.components.schema(name, schema=schema)
     for blueprint in _BLUEPRINTS:
         api.register_blueprint(blueprint)
     return api

@@ -15,9 +15,17 @@ RECEIVED, CLIENT_LEFT = "fll.received", "fll.client_left"
 """Set by our server in the WSGI environment: when the request was complete, in monotonic seconds, and a
 function that returns whether its client has closed the connection. Other servers need not set them."""
 
-_READS = ("GET", "HEAD")
+QUESTIONS_PATH = "/v3/questions"
+"""A POST that changes nothing."""
+
+_READS = ("GET", "HEAD", "OPTIONS")
 # Preferences are separated by commas, and a value may be quoted. Nine digits are 30 years.
 _WAIT = re.compile(r'(?:^|,)\s*wait\s*=\s*"?([1-9][0-9]{0,8})"?\s*(?=$|[,;])', re.ASCII | re.IGNORECASE)
+
+
+def is_read(method: str, path: str) -> bool:
+    """Return whether a request changes nothing; `path` is decoded."""
+    return method in _READS or (method == "POST" and path == QUESTIONS_PATH)
 
 
 def preferred_seconds(prefer: str) -> int | None:
@@ -46,8 +54,10 @@ class RequestBudget:
         prefer = environ.get("HTTP_PREFER", "")
         seconds = request_seconds(prefer, longest=self._seconds)
         # Only questions: a client may send a document and leave, and expects it to be recorded.
-        is_read = environ["REQUEST_METHOD"] in _READS
-        left = {"is_cancelled": environ[CLIENT_LEFT]} if is_read and CLIENT_LEFT in environ else {}
+        can_leave = CLIENT_LEFT in environ and is_read(
+            environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
+        )
+        left = {"is_cancelled": environ[CLIENT_LEFT]} if can_leave else {}
         with deadline.limited(seconds, began=environ.get(RECEIVED), **left):
             if preferred_seconds(prefer) is None:
                 return self._app(environ, start_response)

@@ -8,6 +8,7 @@ from fll_hbase import config
 from fll_hbase.cli import main
 from fll_hbase.cli.options import STORE_HELP
 from fll_hbase.cli.render.console import print_err
+from fll_hbase.errors import ConfigurationError
 
 __all__ = ["main"]
 
@@ -29,9 +30,15 @@ Example:
 )
 def serve(*, store: str | None, host: str | None, port: int | None, workers: int | None) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
-    # Imported on demand: Flask and gunicorn would slow the start of every other command.
-    from api import server
+    # Imported on demand: Flask and gunicorn would slow the start of every other command, and are an extra.
+    try:
+        from api import server
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"the server needs {error.name}, which is not installed: pip install '.[server]' in the source"
+            " tree, or the wheel with [server] behind its name"
+        ) from error
 
     settings = config.from_environment(store=store, host=host, port=port, workers=workers)
-    message = f"Serving {settings.store} at http://{settings.address}/docs"
+    message = f"Serving {settings.store} at http://{settings.address}/ (the API: /docs)"
     server.serve(settings, on_ready=lambda: print_err(message))

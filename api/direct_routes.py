@@ -24,8 +24,8 @@ from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
 from fll_hbase.ingest import DocumentReader, ParsedDocument, format_named
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import Direction
-from fll_hbase.store.lineage_store import BOTH, LineageStore
+from fll_hbase.model.window import BOTH, Direction
+from fll_hbase.store.lineage_store import LineageStore
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -125,6 +125,20 @@ class FieldConverter(NameConverter):
     label = "field"
 
 
+class TagConverter(NameConverter):
+    """The path segment of a tag."""
+
+    label = "tag"
+    bytes_max = ID_BYTES_MAX
+
+
+class PolicyConverter(NameConverter):
+    """The path segment of a policy."""
+
+    label = "policy"
+    bytes_max = ID_BYTES_MAX
+
+
 class ChecksumConverter(NameConverter):
     """The path segment of a checksum."""
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from typing import Any
 from urllib.parse import quote
 
 import marshmallow as ma
-import msgspec
 from flask import Request, g
 from marshmallow import ValidationError, validate
 from webargs.flaskparser import FlaskParser
 
 from api.path_params import decode_percent
 from api.responses import epoch_seconds
-from fll_hbase import clock, time_window
+from fll_hbase import clock, cursors, time_window
+from fll_hbase.cursors import encode_cursor as encode_cursor
 from fll_hbase.errors import ErrorList, FieldError, InvalidQuery
-from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.lineage_store import BOTH
+from fll_hbase.model.runs import State
+from fll_hbase.model.window import BOTH, Direction, Window
+from fll_hbase.store.read.search import SearchKind
 
 # int() also accepts `1_0`, `+1` and digits of other scripts, and refuses more than 4,300 digits.
 _DIGITS = re.compile(r"[0-9]{1,1000}", re.ASCII)
 _INDIRECT = {"description": "Include indirect dependencies"}
+_PART_OF_NAME = {"description": "Part of a name, in any case"}
+_FIELD = {"description": "Only runs that read or wrote this field"}
 
 
 class TimeParam(ma.fields.String):
@@ -114,8 +115,7 @@ class LineageParams(WindowWithFailedParams):
 
     @ma.post_load
     def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        direction = data.pop("direction")
-        return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
+        return _with_directions(data)
 
 
 class FieldLineageParams(WindowWithFailedParams):
@@ -124,6 +124,35 @@ class FieldLineageParams(WindowWithFailedParams):
     direction = ma.fields.Enum(Direction, by_value=True, load_default=Direction.BACKWARD)
     view = ma.fields.String(load_default="detailed", validate=validate.OneOf(["detailed", "simple"]))
     indirect = FlagParam(load_default=True, metadata=_INDIRECT)
+
+
+class ReachParams(WindowWithFailedParams):
+    """Fields within reach of one field; without `level` as many hops as the server allows.
+
+    The direction is loaded as a tuple `directions`.
+    """
+
+    level = CountParam(
+        load_default=None,
+        validate=validate.Range(min=1),
+        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
+    )
+    direction = ma.fields.String(
+        load_default=Direction.BACKWARD.value,
+        validate=validate.OneOf([*(direction.value for direction in Direction), "both"]),
+    )
+    indirect = FlagParam(load_default=True, metadata=_INDIRECT)
+    causal = FlagParam(
+        load_default=False,
+        metadata={"description": "Only what a value can have taken, by the starts of the runs on its way"},
+    )
+    counts = FlagParam(
+        load_default=True, metadata={"description": "Count the runs of each edge, which reads all of them"}
+    )
+
+    @ma.post_load
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return _with_directions(data)
 
 
 class PageParams(NoParams):
@@ -139,18 +168,80 @@ class NamesParams(PageParams):
     prefix = ma.fields.String(load_default="", metadata={"description": "Prefix of the names"})
 
 
+class FieldNamesParams(NamesParams):
+    """A page of field names with a prefix that contain a text."""
+
+    q = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_PART_OF_NAME)
+
+
 class SearchParams(PageParams):
-    """A page of names that contain a text."""
+    """A page of names that contain a text; `kind` is None for both kinds."""
+
+    kind = ma.fields.Enum(
+        SearchKind,
+        by_value=True,
+        load_default=None,
+        metadata={"description": "Only datasets (`endpoint`), or only fields; default both"},
+    )
 
     q = ma.fields.String(
         required=True,
         validate=validate.Length(min=1),
-        metadata={"description": "Part of a name, in any case"},
+        metadata=_PART_OF_NAME,
     )
 
 
 class RunsParams(WindowParams, PageParams):
     """A page of the runs of a window."""
+
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
+    program = ma.fields.String(
+        load_default="",
+        validate=validate.Length(min=1),
+        metadata={"description": "Only runs of programs of this name"},
+    )
+    state = ma.fields.String(
+        load_default="",
+        validate=validate.OneOf([state.value for state in State]),
+        metadata={"description": "Only runs in this state"},
+    )
+
+
+class NamespaceRunsParams(WindowParams, PageParams):
+    """A page of the runs of a window, of programs of a namespace."""
+
+    program = ma.fields.String(
+        load_default="",
+        validate=validate.Length(min=1),
+        metadata={"description": "Only runs of programs of this name"},
+    )
+    state = ma.fields.Enum(
+        State, by_value=True, load_default=None, metadata={"description": "Only runs in this state"}
+    )
+
+
+class ProgramsParams(WindowWithFailedParams):
+    """The programs of the runs of a window; `direction` is loaded as a tuple `directions`."""
+
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
+    direction = ma.fields.String(
+        load_default="both", validate=validate.OneOf(["both", *(direction.value for direction in Direction)])
+    )
+
+    @ma.post_load
+    def _load_directions(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return _with_directions(data)
+
+
+class RunCountsParams(WindowParams):
+    """Counts of the runs of a window in buckets of equal length."""
+
+    buckets = CountParam(
+        load_default=30,
+        validate=validate.Range(min=1, max=1_000),
+        metadata={"description": "Parts of the window", "minimum": 1, "maximum": 1_000},
+    )
+    field = ma.fields.String(load_default="", validate=validate.Length(min=1), metadata=_FIELD)
 
 
 class RecordParams(NoParams):
@@ -159,6 +250,42 @@ class RecordParams(NoParams):
     dry_run = FlagParam(
         data_key="dryRun", load_default=False, metadata={"description": "Store nothing; report the result"}
     )
+
+
+class RecordRunParams(RecordParams):
+    """Whether to record, and whether runs may replace those of another program with the same id."""
+
+    replace = FlagParam(
+        load_default=False,
+        metadata={"description": "Replace a run that another program recorded under the same id"},
+    )
+
+
+class FieldTagsParams(WindowParams, PageParams):
+    """A page of the tags of a field, with `inherited` also those of fields that it is derived from."""
+
+    inherited = FlagParam(
+        load_default=False,
+        metadata={"description": "Include the tags of fields upstream, over direct edges, in the window"},
+    )
+    level = CountParam(
+        load_default=None,
+        validate=validate.Range(min=1),
+        metadata={"description": "Hops; default `FLL_LEVEL_MAX` of the server", "minimum": 1},
+    )
+
+
+class RetentionParams(WindowWithFailedParams):
+    """A policy and the window of its report; without `start` it begins with the oldest run."""
+
+    policy = ma.fields.String(
+        required=True, validate=validate.Length(min=1), metadata={"description": "Name of the policy"}
+    )
+    start = TimeParam(
+        load_default=0,
+        metadata={"description": "A time as for `end`; default 0, for old data is what the report is about"},
+    )
+    indirect = FlagParam(load_default=False, metadata=_INDIRECT)
 
 
 class QueryParser(FlaskParser):
@@ -187,6 +314,12 @@ class QueryParser(FlaskParser):
     def handle_error(self, error: ValidationError, *_: Any, **__: Any) -> Any:
         """Raise InvalidQuery with the errors of the schema."""
         raise InvalidQuery(_field_errors(error.messages_dict.get("query", {}))) from error
+
+
+def _with_directions(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with `directions` in place of `direction`."""
+    direction = data.pop("direction")
+    return {**data, "directions": BOTH if direction == "both" else (Direction(direction),)}
 
 
 def parse_query_string(raw: str, names: set[str]) -> tuple[dict[str, str], ErrorList]:
@@ -220,33 +353,9 @@ def _field_errors(messages: dict[Any, Any]) -> list[FieldError]:
     return [FieldError(str(name), " ".join(map(str, texts))) for name, texts in sorted(messages.items())]
 
 
-def encode_cursor(*parts: str) -> str:
-    """Return the last item of a page as opaque text; the next page starts after it."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
-
-
 def decode_cursor(text: str | None, count: int) -> list[str] | None:
-    """Return the parts of a cursor that `encode_cursor` made of `count` parts; None for None.
-
-    Raises InvalidQuery for any other text, also the empty one.
-    """
-    if text is None:
-        return None
-    try:
-        # Cursors have no padding, since `=` would be escaped in links. Without `validate` b64decode skips
-        # characters that are not base64, and many texts would be one cursor.
-        padded = text + "=" * (-len(text) % 4)
-        parts = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=list[str])
-    except (binascii.Error, ValueError) as error:
-        raise invalid_cursor() from error
-    if len(parts) != count:
-        raise invalid_cursor()
-    return parts
-
-
-def invalid_cursor() -> InvalidQuery:
-    """Return the error for a cursor that does not come from a link to a next page."""
-    return InvalidQuery([FieldError("cursor", "invalid cursor; omit it to start at the first page")])
+    """Return the parts of a cursor as `cursors.decode_cursor`, None for None. Raises InvalidQuery."""
+    return None if text is None else cursors.decode_cursor(text, count)
 
 
 def window_params(window: Window) -> dict[str, str]:

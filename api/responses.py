@@ -36,9 +36,14 @@ def json_response(body: Any, status: int = 200) -> Response:
     return Response(to_json(body), status=status, mimetype="application/json")
 
 
-def windowed_response(body: Any, window: Window) -> Response:
-    """Return a response with a value as JSON, and the window that it is about in its headers."""
+def windowed_response(body: Any, window: Window, *, retained_from_ms: int | None = None) -> Response:
+    """Return a response with a value as JSON, and the window that it is about in its headers.
+
+    `retained_from_ms` is the retention horizon, if the window begins before it.
+    """
     response = json_response(body)
+    if retained_from_ms is not None:
+        response.headers["Retained-From"] = epoch_seconds(retained_from_ms)
     response.headers["Window-Start"] = epoch_seconds(window.start_ms)
     response.headers["Window-End"] = epoch_seconds(window.stop_ms)
     return response

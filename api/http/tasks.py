@@ -13,7 +13,7 @@ from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from api import problems, responses
-from api.budget import CLIENT_LEFT, RECEIVED
+from api.budget import CLIENT_LEFT, RECEIVED, is_read
 from fll_hbase.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
 from fll_hbase.json_types import Json
 
@@ -76,7 +76,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
     @property
     def is_read(self) -> bool:
         """Return whether the request changes nothing."""
-        return getattr(self, "command", "") in ("GET", "HEAD", "OPTIONS")
+        return is_read(getattr(self, "command", ""), getattr(self, "path", ""))
 
     def received(self, data: bytes) -> int:
         """Take the bytes of this request from `data` and return how many they are."""

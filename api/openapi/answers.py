@@ -11,6 +11,7 @@ from fll_hbase.model.window import Direction
 
 # Not executed, as an answer may have 250,000 pairs; tests compare real answers with these shapes.
 
+FAILED = {"description": "With `failed=true`: true if failed and aborted runs alone have it"}
 _DIRECTIONS = [direction.value for direction in Direction]
 
 
@@ -105,6 +106,7 @@ class PairSchema(ma.Schema):
     to = fields.String(required=True, allow_none=True)
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
     scope = fields.String(validate=validate.OneOf(["dataset"]))
+    failed = fields.Boolean(metadata=FAILED)
 
 
 class EntrySchema(ma.Schema):
@@ -134,6 +136,8 @@ class NodeSchema(ma.Schema):
 
     id = fields.String(required=True)
     label = fields.String(required=True)
+    origin = fields.String(required=True, metadata={"description": "Name of the operation"})
+    failed = fields.Boolean(metadata=FAILED)
     type = fields.String()
     sourceEndPoint = fields.Nested(EndPointSchema)
     destinationEndPoint = fields.Nested(EndPointSchema)
@@ -147,6 +151,7 @@ class OperationSchema(ma.Schema):
     description = fields.String(required=True)
     type = fields.String(required=True, validate=validate.OneOf(sorted(OPERATIONS)))
     endPoint = fields.Nested(EndPointSchema)
+    failed = fields.Boolean(metadata=FAILED)
 
 
 class ConnectionSchema(ma.Schema):
@@ -157,6 +162,7 @@ class ConnectionSchema(ma.Schema):
     operation = fields.String(required=True)
     operations = fields.List(fields.String())
     influence = fields.String(validate=validate.OneOf(INFLUENCES))
+    failed = fields.Boolean(metadata=FAILED)
 
 
 class _Bounded(ma.Schema):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from api.openapi.answers import RecordedSchema
+from api.openapi.answers import DryRunsSchema, EntrySchema, RecordedSchema
 from api.query_params import CountParam, FlagParam, NoParams, RecordParams
 from fll_hbase.sources.datahub import AspectOutcome, MessageFormat
 from fll_hbase.sources.datahub.aspect_responses import KEY, SCHEMA
@@ -70,6 +70,16 @@ class IngestedSchema(ma.Schema):
     entities = fields.List(fields.Nested(IngestedEntitySchema), required=True)
 
 
+class MessageDryRunSchema(DryRunsSchema):
+    """The dry runs of a message; the members of a single one are members of the answer, too."""
+
+    operations = fields.List(fields.Dict())
+    checksum = fields.String()
+    lineage = fields.List(fields.Nested(EntrySchema))
+    truncated = fields.Boolean()
+    truncatedBy = fields.List(fields.String())
+
+
 class ConfigSchema(ma.Schema):
     """The configuration of a DataHub server, of which only the important members are described."""
 
@@ -88,5 +98,5 @@ class AspectSchema(ma.Schema):
     aspect = fields.Dict(required=True)
 
 
-COMPONENTS = {"Ingested": IngestedSchema}
+COMPONENTS = {"Ingested": IngestedSchema, "MessageDryRun": MessageDryRunSchema}
 """Schemas that are referred to by name."""

@@ -25,7 +25,10 @@ from fll_hbase.sources.validation import NAME_BYTES_MAX
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": NAME_BYTES_MAX}
 # CDAP stores the schema of a record as JSON text within JSON.
-_SCHEMA_TEXT = {"type": ["string", "object", "null"], "description": "A record's, as JSON text or JSON"}
+_SCHEMA_TEXT = {
+    "anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}],
+    "description": "A record's, as JSON text or JSON",
+}
 _NAMED_SCHEMAS = {
     "type": "array",
     "items": {"type": "object", "properties": {"name": {"type": "string"}, "schema": _SCHEMA_TEXT}},
@@ -72,7 +75,7 @@ class MutatedFieldSchema(Document):
     """A field with its type, as schemas write types."""
 
     name = Text(required=True, bytes_max=NAME_BYTES_MAX)
-    type = Shape({"type": ["string", "object", "array"]})
+    type = Shape({"type": "string"}, {"type": "object"}, {"type": "array", "items": {}})
 
 
 class MutatedField(OneOf):

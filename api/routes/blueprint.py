@@ -27,7 +27,7 @@ _PROBLEMS = {
     400: "The query or document is invalid",
     403: "A page of another origin asks for a change",
     404: "No recorded run mentions it",
-    409: "Two contents have the same checksum",
+    409: "Another program recorded the run id, or two contents have the same checksum",
     413: "Too large",
     415: "Unsupported media type",
     421: "The server does not answer for this host; see FLL_ALLOWED_HOSTS",
@@ -86,7 +86,7 @@ def body() -> bytes:
 
 
 def ingest_batch(
-    documents: Sequence[ParsedDocument | LineageError],
+    documents: Sequence[ParsedDocument | LineageError], *, take_over: bool = False
 ) -> list[RecordResult | LineageError]:
     """Record documents; return one result each, in order.
 
@@ -97,14 +97,16 @@ def ingest_batch(
     results: list[RecordResult | LineageError] = []
     for start in range(0, len(documents), PART_DOCUMENTS):
         part = documents[start : start + PART_DOCUMENTS]
-        results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part)
+        results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part, take_over)
     return results
 
 
-def _ingest_part(documents: Sequence[ParsedDocument | LineageError]) -> list[RecordResult | LineageError]:
+def _ingest_part(
+    documents: Sequence[ParsedDocument | LineageError], take_over: bool
+) -> list[RecordResult | LineageError]:
     try:
         with deadline.renewed():
-            return ingest(store(), documents)
+            return ingest(store(), documents, take_over=take_over)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
         if isinstance(error, DeadlineExceeded):

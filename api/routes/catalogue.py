@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -10,12 +10,22 @@ from flask import Response
 
 from api import responses
 from api.openapi.answers import EndPointsSchema, FieldsSchema, NamespacesSchema, ResultsSchema
-from api.query_params import NamesParams, PageParams, SearchParams, decode_cursor, encode_cursor
+from api.openapi.catalogue_answers import EndPointDetailsSchema
+from api.query_params import (
+    FieldNamesParams,
+    NamesParams,
+    NoParams,
+    PageParams,
+    SearchParams,
+    decode_cursor,
+    encode_cursor,
+)
 from api.routes.blueprint import Blueprint, settings, store
-from fll_hbase import rest_json
+from fll_hbase import dataset_json, rest_json
+from fll_hbase.cursors import invalid_cursor
 from fll_hbase.errors import NotFound
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.store.read.catalogue import SearchHit
+from fll_hbase.store.read.search import MatchRank, SearchHit, SearchPosition
 
 T = TypeVar("T")
 
@@ -30,7 +40,7 @@ def namespaces(query: dict[str, Any]) -> Response:
     """List all namespaces that have datasets."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     names = store().catalogue.namespaces(start_after=start_after)
-    return _page(names, query, "namespaces", to_json=str, name_of=str)
+    return list_page(names, query, "namespaces", to_json=str, cursor_of=lambda name: (name,))
 
 
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints")
@@ -41,13 +51,25 @@ def datasets(query: dict[str, Any], namespace: str) -> Response:
     """List the datasets of a namespace."""
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
     entries = store().catalogue.datasets(namespace, prefix=query["prefix"], start_after=start_after)
-    return _page(
-        entries, query, "endpoints", to_json=rest_json.dataset, name_of=lambda entry: entry.dataset.name
+    return list_page(
+        entries, query, "endpoints", to_json=rest_json.dataset, cursor_of=lambda entry: (entry.dataset.name,)
     )
 
 
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>")
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.response(200, EndPointDetailsSchema, description="Everything ever recorded counts")
+@blueprint.problems(400, 404, 503)
+def endpoint(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Return the description of a dataset, the number of its fields, and its first and last start.
+
+    Failed runs count. 404 if no recorded run read or wrote it.
+    """
+    return responses.json_response(dataset_json.dataset(*store().dataset(Dataset(namespace, name))))
+
+
 @blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields")
-@blueprint.arguments(NamesParams(), location="query")
+@blueprint.arguments(FieldNamesParams(), location="query")
 @blueprint.response(200, FieldsSchema, description="By code point")
 @blueprint.problems(400, 404, 503)
 def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
@@ -58,25 +80,30 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
     if entries is None:
         raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
     # All fields are in one catalogue row, which is read whole: only the answer is paged.
+    text = query["q"].casefold()
     matches = (
-        entry for entry in entries if entry.name.startswith(query["prefix"]) and entry.name > start_after
+        entry
+        for entry in entries
+        if entry.name.startswith(query["prefix"])
+        and text in entry.name.casefold()
+        and entry.name > start_after
     )
-    return _page(matches, query, "fields", to_json=rest_json.field, name_of=lambda entry: entry.name)
+    return list_page(matches, query, "fields", to_json=rest_json.field, cursor_of=lambda entry: (entry.name,))
 
 
 @blueprint.route("/v3/search")
 @blueprint.arguments(SearchParams(), location="query")
-@blueprint.response(200, ResultsSchema, description="By namespace, dataset and field")
+@blueprint.response(200, ResultsSchema, description="Whole names, prefixes, other parts of names")
 @blueprint.problems(400, 503)
 def search(query: dict[str, Any]) -> Response:
-    """List the datasets and fields whose names contain a text, in any case.
+    """List the datasets and fields whose names contain a text, in any case, the best match first.
 
     A page may have fewer results than its limit and still a next page.
     """
-    cursor = decode_cursor(query["cursor"], 3)
     page = store().catalogue.search(
         query["q"],
-        start_after=SearchHit(Dataset(cursor[0], cursor[1]), cursor[2]) if cursor else None,
+        kind=query["kind"],
+        start_after=_search_position(query["cursor"]),
         limit=page_limit(query),
         # A rare text may be found only after millions of names: the bound ends the page, not the search.
         datasets_max=settings().search_end_points_max,
@@ -84,21 +111,34 @@ def search(query: dict[str, Any]) -> Response:
     response = responses.json_response({"results": [rest_json.search_hit(hit) for hit in page.results]})
     if page.next_after is None:
         return response
-    last = page.next_after.dataset
-    return responses.with_next_link(
-        response, cursor=encode_cursor(last.namespace, last.name, page.next_after.field)
-    )
+    rank, last = page.next_after
+    cursor = encode_cursor(str(rank.value), last.dataset.namespace, last.dataset.name, last.field)
+    return responses.with_next_link(response, cursor=cursor)
 
 
-def _page(
+def _search_position(cursor: str | None) -> SearchPosition | None:
+    """Return the position of a cursor of the search, None without one. Raises InvalidQuery."""
+    parts = decode_cursor(cursor, 4)
+    if parts is None:
+        return None
+    rank, namespace, name, field = parts
+    if rank not in [str(match.value) for match in MatchRank]:
+        raise invalid_cursor()
+    return SearchPosition(MatchRank(int(rank)), SearchHit(Dataset(namespace, name), field))
+
+
+def list_page(
     items: Iterator[T],
     query: dict[str, Any],
     member: str,
     *,
     to_json: Callable[[T], Any],
-    name_of: Callable[[T], str],
+    cursor_of: Callable[[T], Sequence[str]],
 ) -> Response:
-    """Return the first items as a page, with a link to the next page if there are more."""
+    """Return the first items as a page, with a link to the next page if there are more.
+
+    `cursor_of` returns the names of an item by which the next page finds its place.
+    """
     limit = page_limit(query)
     # One more than shown: it decides whether there is a next page, so that no last page is empty.
     page = list(islice(items, limit + 1))
@@ -106,7 +146,7 @@ def _page(
     if len(page) <= limit:
         return response
     # A name and not an offset: names that are added meanwhile shift no page.
-    return responses.with_next_link(response, cursor=encode_cursor(name_of(page[limit - 1])))
+    return responses.with_next_link(response, cursor=encode_cursor(*cursor_of(page[limit - 1])))
 
 
 def page_limit(query: dict[str, Any]) -> int:

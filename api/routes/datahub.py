@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 VERSION = "v1.0.1"
 """The version from which on DataHub's SDK uses the newer protocol, `/openapi/v3`."""
 
-_DRY_RUNS = {"$ref": "#/components/schemas/DryRuns"}
-_INGESTED = {"oneOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
+_DRY_RUNS = {"$ref": "#/components/schemas/MessageDryRun"}
+_INGESTED = {"anyOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
 _ENTITIES = {
-    "oneOf": [{"type": "array", "items": {"$ref": "#/components/schemas/IngestedEntity"}}, _DRY_RUNS]
+    "anyOf": [{"type": "array", "items": {"$ref": "#/components/schemas/IngestedEntity"}}, _DRY_RUNS]
 }
 _JSON = {"required": True, "content": {"application/json": {"schema": {}}}}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from importlib.resources import files
 
-from flask import Blueprint, Response, current_app, redirect, send_from_directory
-from werkzeug.wrappers import Response as AnyResponse
+from flask import Blueprint, Response, current_app, send_from_directory
 
 from api import responses
+from api.openapi.completion import complete
 
 # Flask's own class: these routes are not part of the OpenAPI document.
 blueprint = Blueprint("documentation", __name__)
@@ -15,33 +16,28 @@ blueprint = Blueprint("documentation", __name__)
 # Served from here, so that the page needs no other server; Swagger UI reads OpenAPI 3.1 from version 5 on.
 _DIST = str(files("flask_swagger_ui") / "dist")
 
+# Relative addresses: a proxy may serve everything behind a path prefix.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8"><title>Field lineage: the API</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" href="docs/favicon-32x32.png">
 </head>
 <body>
 <div id="ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
 </body>
 </html>
 """
-_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", docExpansion: "list", deepLinking: true});\n'
-
-
-@blueprint.route("/")
-def root() -> AnyResponse:
-    """Redirect to the documentation page."""
-    return redirect("/docs")
+_START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#ui", docExpansion: "list", deepLinking: true});\n'
 
 
 @blueprint.route("/openapi.json")
 def openapi() -> Response:
     """Return the OpenAPI document."""
-    return responses.json_response(current_app.extensions["fll-api"].spec.to_dict())
+    return responses.json_response(complete(deepcopy(current_app.extensions["fll-api"].document())))
 
 
 @blueprint.route("/docs")

@@ -35,8 +35,11 @@ def dataset_lineage(
     lineage_store: LineageStore, dataset: Dataset, *, window: Window, **query: Any
 ) -> Response:
     """Return the answer to a query of dataset lineage, whose `query` are the arguments of the store."""
+    # First: the answer may be what was found until the deadline, after which nothing can be read.
+    retained_from_ms = lineage_store.retained_from_ms(dataset, window)
     result = lineage_store.lineage(dataset, window, **query)
-    response = responses.windowed_response(rest_json.dataset_lineage(result), window)
+    body = rest_json.dataset_lineage(result)
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
     # In headers, because the body is an array; an answer must not look complete when it is not (decision 8).
     if result.truncated_by:
         response.headers["Truncated"] = "true"
@@ -52,8 +55,10 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
     """Return the operations that produced a field, or those that use it: one hop."""
     simple = query.pop("view") == "simple"
     dataset_field = DatasetField(Dataset(namespace, name), field)
-    result = store().field_lineage(dataset_field, simple=simple, **query)
-    return responses.windowed_response(rest_json.field_lineage(result), query["window"])
+    window = query["window"]
+    retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
+    body = rest_json.field_lineage(store().field_lineage(dataset_field, simple=simple, **query))
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 
 @blueprint.route(f"{_DATASET_PATH}/fields/<field:field>/lineage")
@@ -63,6 +68,8 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
 def field_derivations(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
     """Return each distinct derivation of a field with its runs, in the shape of the first design."""
     dataset_field = DatasetField(Dataset(namespace, name), field)
+    window = query["window"]
+    retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
     derivations = store().field_derivations(dataset_field, **query)
-    body = rest_json.field_derivations(field, query["window"], derivations)
-    return responses.windowed_response(body, query["window"])
+    body = rest_json.field_derivations(field, window, derivations)
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)

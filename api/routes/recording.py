@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from flask import Response, request
@@ -11,16 +12,17 @@ from api import problems, request_body, responses
 from api.batch_answer import NDJSON, BatchAnswer
 from api.openapi.answers import RecordedRunsSchema, RecordedSchema
 from api.openapi.documents import REQUESTS, RequestShape
-from api.query_params import RecordParams, now_ms
+from api.query_params import RecordRunParams, now_ms
 from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
-from fll_hbase.errors import BatchStopped, LineageError
+from fll_hbase.errors import BatchStopped, ConfigurationError, FieldError, LineageError, StoreUnavailable
 from fll_hbase.ingest import (
     FORMATS,
     DocumentFormat,
     ParsedDocument,
     RecordOutcome,
     RecordResult,
+    find_conflicts,
     format_named,
     ingest,
     preview,
@@ -37,13 +39,17 @@ NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
 _TEXT = {"type": "string"}
-_DRY_RUN = "With `dryRun=true` nothing is stored, and the answer is what would be recorded."
+_DRY_RUN = (
+    "A run id that another program recorded is 409, unless `replace=true`. "
+    "With `dryRun=true` nothing is stored, and the answer is what would be recorded."
+)
+_NOT_COMPARED = FieldError("run.run", "not compared with recorded runs: the store does not answer")
 
 blueprint = Blueprint("recording", __name__, description="Record the lineage of runs")
 
 
 @blueprint.route(f"{_NAMESPACE_PATH}/lineage/batch", methods=["POST"])
-@blueprint.arguments(RecordParams(), location="query")
+@blueprint.arguments(RecordRunParams(), location="query")
 @blueprint.doc(requestBody={"required": True, "content": {NDJSON: {"schema": _TEXT}}})
 @blueprint.alt_response(
     200, schema=_TEXT, content_type=NDJSON, description="One line for each document: an answer or a problem"
@@ -53,6 +59,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
     """Record many runs, one document per line; an invalid line does not stop the others.
 
     A run whose line is answered with 201 or 200 is durable. The answer begins after the last line was read.
+    A run id that another program recorded, also on an earlier line, is a problem 409 unless `replace=true`.
     After too many errors (`FLL_BATCH_ERRORS_MAX`) the rest is not read: the last line of the answer is then a
     problem of type `batch-stopped`, which names the line to go on with.
     """
@@ -64,7 +71,7 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
         ratio_max=limits.gzip_ratio_max,
     )
     answer = BatchAnswer(bytes_max=limits.batch_bytes_max)
-    stopped = _answer_lines(lines, answer, namespace, dry_run=query["dry_run"])
+    stopped = _answer_lines(lines, answer, namespace, query)
     if stopped is not None:
         answer.write(problems.problem_body(stopped))
         request_body.discard_rest(request, bytes_max=limits.batch_bytes_max)
@@ -72,13 +79,16 @@ def record_batch(query: dict[str, Any], namespace: str) -> Response:
 
 
 def _answer_lines(
-    lines: Iterator[InputLine], answer: BatchAnswer, namespace: str, *, dry_run: bool
+    lines: Iterator[InputLine], answer: BatchAnswer, namespace: str, query: Mapping[str, Any]
 ) -> BatchStopped | None:
     """Write an answer for each line; return the error if a bound leaves lines without an answer."""
     budget = ErrorBudget(settings().batch_errors_max)
     for batch in split_batches(lines, items_max=BATCH_DOCUMENTS, size_bytes=lambda line: len(line.raw)):
         documents = list(budget.take(_read_line(line, namespace) for line in batch))
-        answers = _preview_batch(documents) if dry_run else _record_batch(documents, budget)
+        if query["dry_run"]:
+            answers = _preview_batch(documents, take_over=query["replace"])
+        else:
+            answers = _record_batch(documents, budget, take_over=query["replace"])
         for line, line_answer in zip(batch, answers, strict=False):
             if answer.is_full:
                 return answer.stopped(line.number)
@@ -94,8 +104,10 @@ def _read_line(line: InputLine, namespace: str) -> ParsedDocument | LineageError
     return reader().try_read(line.raw, NATIVE, namespace=namespace, now_ms=now_ms())
 
 
-def _record_batch(documents: list[ParsedDocument | LineageError], budget: ErrorBudget) -> Iterator[Json]:
-    results = ingest_batch(documents)
+def _record_batch(
+    documents: list[ParsedDocument | LineageError], budget: ErrorBudget, *, take_over: bool
+) -> Iterator[Json]:
+    results = ingest_batch(documents, take_over=take_over)
     budget.count_new(documents, results)
     for result in results:
         if isinstance(result, LineageError):
@@ -104,19 +116,46 @@ def _record_batch(documents: list[ParsedDocument | LineageError], budget: ErrorB
             yield {"status": _status(result), **_recorded(result, NATIVE)}
 
 
-def _preview_batch(documents: Iterable[ParsedDocument | LineageError]) -> Iterator[Json]:
-    for document in documents:
+def _preview_batch(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> Iterator[Json]:
+    for document in _with_conflicts(documents, take_over=take_over):
         if isinstance(document, LineageError):
             yield problems.problem_body(document)
         else:
             yield {"status": 200, **_preview(document, NATIVE)}
 
 
+def _with_conflicts(
+    documents: Sequence[ParsedDocument | LineageError], *, take_over: bool
+) -> list[ParsedDocument | LineageError]:
+    """Return the documents, in place of each whose run id is that of another program its RunIdConflict.
+
+    If the store does not answer or has no table, a warning of each document says that its run id was not
+    compared.
+    """
+    try:
+        conflicts = find_conflicts(store(), documents, take_over=take_over)
+    except (ConfigurationError, StoreUnavailable):
+        return [_with_warning(document, _NOT_COMPARED) for document in documents]
+    return [conflict or document for conflict, document in zip(conflicts, documents, strict=True)]
+
+
+def _with_warning(
+    document: ParsedDocument | LineageError, warning: FieldError
+) -> ParsedDocument | LineageError:
+    if isinstance(document, LineageError):
+        return document
+    return replace(document, warnings=(*document.warnings, warning))
+
+
 def record(
-    lineage_store: LineageStore, document: ParsedDocument, document_format: DocumentFormat
+    lineage_store: LineageStore,
+    document: ParsedDocument,
+    document_format: DocumentFormat,
+    *,
+    take_over: bool = False,
 ) -> Response:
     """Record one document and return the answer. Raises the error of a refused document."""
-    (result,) = ingest(lineage_store, [document])
+    (result,) = ingest(lineage_store, [document], take_over=take_over)
     if isinstance(result, LineageError):
         raise result
     return responses.json_response(_recorded(result, document_format), _status(result))
@@ -150,7 +189,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
         routes.problems(400, 409, 413, 415, 422, 503),
         routes.alt_response(
             200,
-            schema={"oneOf": [_reference(recorded), _reference(dry_run)]},
+            schema={"anyOf": [_reference(recorded), _reference(dry_run)]},
             description="Repeated or replaced, or a dry run",
         ),
         routes.response(
@@ -159,7 +198,7 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
             description="Recorded, durably",
         ),
         routes.doc(requestBody=_request(shape)),
-        routes.arguments(RecordParams(), location="query"),
+        routes.arguments(RecordRunParams(), location="query"),
         routes.route(f"{_NAMESPACE_PATH}/{document_format.route}", methods=["POST"]),
     ):
         view = decorate(view)
@@ -168,9 +207,12 @@ def _add_route(routes: Blueprint, document_format: DocumentFormat) -> None:
 def _view(document_format: DocumentFormat, shape: RequestShape) -> Callable[..., Response]:
     def view(query: dict[str, Any], namespace: str) -> Response:
         document = reader().read(body(), document_format, namespace=namespace, now_ms=now_ms())
-        if query["dry_run"]:
-            return responses.json_response(_preview(document, document_format))
-        return record(store(), document, document_format)
+        if not query["dry_run"]:
+            return record(store(), document, document_format, take_over=query["replace"])
+        (checked,) = _with_conflicts([document], take_over=query["replace"])
+        if isinstance(checked, LineageError):
+            raise checked
+        return responses.json_response(_preview(checked, document_format))
 
     # flask-smorest takes summary and description of a route from the docstring of its view.
     view.__doc__ = f"Record {document_format.title}.\n\n{shape.notes} {_DRY_RUN}"

@@ -7,21 +7,26 @@ from typing import Any
 from flask import Response
 
 from api import responses
-from api.openapi.answers import ContentSchema, OpenLineageEventSchema, RunDetailsSchema, RunsSchema
+from api.openapi.answers import (
+    ContentSchema,
+    OpenLineageEventSchema,
+    RunDetailsSchema,
+    RunsSchema,
+)
+from api.openapi.run_answers import ProgramsSchema, RunCountsSchema
 from api.query_params import (
     NoParams,
+    ProgramsParams,
+    RunCountsParams,
     RunsParams,
-    decode_cursor,
     encode_cursor,
-    invalid_cursor,
     now_ms,
     window_params,
 )
 from api.routes.blueprint import store
 from api.routes.catalogue import blueprint, page_limit
 from fll_hbase import content_json, openlineage_export, rest_json
-from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout
+from fll_hbase.cursors import decode_runs_cursor
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.results import RunsPage
 
@@ -38,7 +43,39 @@ def runs(query: dict[str, Any], namespace: str, name: str) -> Response:
     """List the runs of the window that read or wrote a dataset, including failed and aborted ones."""
     page = _read_page(query, namespace, name)
     body = {"runs": [rest_json.run(run, now_ms=now_ms()) for run in page.runs]}
-    return _page_response(body, page, query)
+    return page_response(body, page, query, Dataset(namespace, name))
+
+
+@blueprint.route(f"{_DATASET_PATH}/runs/counts")
+@blueprint.arguments(RunCountsParams(), location="query")
+@blueprint.response(200, RunCountsSchema, description="The oldest bucket first")
+@blueprint.problems(400, 404, 503)
+def run_counts(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Count the runs that read or wrote a dataset, over the window.
+
+    The buckets divide the window evenly; there are fewer than `buckets` if it has fewer milliseconds. Every
+    run of the window is read.
+    """
+    dataset, window = Dataset(namespace, name), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset, window)
+    body = rest_json.run_counts(store().run_counts(dataset, **query))
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+
+
+@blueprint.route(f"{_DATASET_PATH}/programs")
+@blueprint.arguments(ProgramsParams(), location="query")
+@blueprint.response(200, ProgramsSchema, description="The program of the newest run first")
+@blueprint.problems(400, 404, 503)
+def programs(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """List the programs that read or wrote a dataset, or one field of it.
+
+    `runs`, `firstStart`, `lastStart` and `lastRun` leave out failed and aborted runs unless `failed=true`;
+    `failed` counts them in any case. Every run of the window is read.
+    """
+    dataset, window = Dataset(namespace, name), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset, window)
+    body = rest_json.programs(store().programs(dataset, **query))
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 
 @blueprint.route(f"{_DATASET_PATH}/openlineage")
@@ -53,7 +90,8 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     page = _read_page(query, namespace, name)
     details = store().run_details(page)
     aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(details))
-    return _page_response(openlineage_export.run_events(details, aliases), page, query)
+    body = openlineage_export.run_events(details, aliases)
+    return page_response(body, page, query, Dataset(namespace, name))
 
 
 @blueprint.route("/v3/runs/<run:run>")
@@ -82,21 +120,27 @@ def content(query: dict[str, Any], checksum: str) -> Response:
 
 def _read_page(query: dict[str, Any], namespace: str, name: str) -> RunsPage:
     """Return the page of runs after the cursor. Raises InvalidQuery for an invalid cursor."""
-    # The cursor is the tail of the last reference key (start and run): it stays valid if that run is purged.
-    (tail,) = decode_cursor(query["cursor"], 1) or [""]
-    try:
-        if tail:
-            # Text of a client: a tail that no key can have is a 400, not an arbitrary page.
-            layout.parse_reference_tail(tail.encode())
-    except CorruptRow as error:
-        raise invalid_cursor() from error
     return store().runs(
-        Dataset(namespace, name), query["window"], limit=page_limit(query), start_after=tail.encode()
+        Dataset(namespace, name),
+        query["window"],
+        limit=page_limit(query),
+        start_after=decode_runs_cursor(query["cursor"]),
+        field=query["field"],
+        program=query["program"],
+        state=query["state"],
     )
 
 
-def _page_response(body: Any, page: RunsPage, query: dict[str, Any]) -> Response:
-    response = responses.windowed_response(body, query["window"])
+def page_response(
+    body: Any, page: RunsPage, query: dict[str, Any], dataset: Dataset | None = None
+) -> Response:
+    """Return a page of runs with its window, and a link to the next page if there is one.
+
+    Runs of a dataset are retained from its horizon.
+    """
+    window = query["window"]
+    retained_from_ms = None if dataset is None else store().retained_from_ms(dataset, window)
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
     if not page.next_after:
         return response
     # With the window as it was resolved: a relative one would move between pages.

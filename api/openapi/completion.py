@@ -1,0 +1,221 @@
+"""The OpenAPI document in full: what its routes have in common is added to what each of them declares.
+
+Operation ids, examples, headers of answers, descriptions of common parameters, an introduction, and the order
+of the groups, questions before recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from api.openapi import examples
+from fll_hbase.json_types import Json
+
+INTRODUCTION = """\
+Field-level lineage: who made each field, from what, by which operations and in which runs, in exactly the
+window of the question.
+
+**Start.** `GET /v3/search?q=uid` finds datasets and fields by a part of their name. `GET
+/v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage` returns the operations that made a field.
+`POST /v3/namespaces/{namespace}/lineage` records a run. The examples are of the sample, which `fll sample`
+loads, and of documents to record.
+
+**Windows** are `start` (included) to `end` (excluded), the last 30 days by default. A truncated answer says
+so: `truncated` and `truncatedBy`, or the headers `Truncated` and `Truncated-By`. Lists continue at the
+`Link` with `rel="next"`. Errors are problems of RFC 9457.
+"""
+
+TAGS_FIRST = ("questions", "reach", "changes", "reports", "catalogue", "tags", "policies", "ancestor")
+"""Groups of routes that ask, in the order of the page; the others follow as they are registered."""
+
+_FIELD = "get /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}"
+_ANCESTOR = "get /v3/namespaces/{namespace}/datasets/{name}/lineage"
+
+OPERATION_IDS = {
+    "get /v3/namespaces/{namespace}/endpoints/{name}/fields/lineage": "get_dataset_lineage",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/fields/{field}/lineage": "get_field_lineage",
+    "get /v3/namespaces/{namespace}/datasets/{name}/fields/{field}/lineage": "get_field_derivations",
+    "post /v3/questions": "ask_questions",
+    "get /v3/namespaces": "list_namespaces",
+    "get /v3/namespaces/{namespace}/endpoints": "list_datasets",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/fields": "list_fields",
+    "get /v3/search": "search_names",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/runs": "list_runs",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/runs/counts": "count_runs",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/programs": "list_programs",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/openlineage": "list_openlineage_events",
+    f"{_FIELD}/reach": "get_field_reach",
+    f"{_FIELD}/history": "get_field_history",
+    f"{_FIELD}/diff": "get_field_diff",
+    f"{_FIELD}/tags": "list_field_tags",
+    f"{_FIELD}/tags/{{tag}}": "get_field_tag",
+    f"{_FIELD.replace('get', 'put')}/tags/{{tag}}": "put_field_tag",
+    f"{_FIELD.replace('get', 'delete')}/tags/{{tag}}": "delete_field_tag",
+    "get /v3/namespaces/{namespace}/endpoints/{name}": "get_dataset",
+    "get /v3/namespaces/{namespace}/endpoints/{name}/tags": "list_dataset_tags",
+    "get /v3/tags": "list_tags",
+    "get /v3/tags/{tag}": "list_tagged_fields",
+    "get /v3/policies": "list_policies",
+    "get /v3/policies/{policy}": "get_policy",
+    "put /v3/policies/{policy}": "put_policy",
+    "delete /v3/policies/{policy}": "delete_policy",
+    "get /v3/namespaces/{namespace}/runs": "list_namespace_runs",
+    "get /v3/namespaces/{namespace}/openlineage": "list_namespace_openlineage_events",
+    "get /v3/runs": "list_all_runs",
+    "get /v3/openlineage": "list_all_openlineage_events",
+    "get /v3/reports/consumption": "get_consumption_report",
+    "get /v3/reports/provenance": "get_provenance_report",
+    "get /v3/reports/retention": "get_retention_report",
+    "get /v3/runs/{run}": "get_run",
+    "get /v3/contents/{checksum}": "get_content",
+    f"{_ANCESTOR}/fields": "list_ancestor_fields",
+    f"{_ANCESTOR}/fields/{{field}}": "get_ancestor_field_summary",
+    f"{_ANCESTOR}/fields/{{field}}/operations": "get_ancestor_operations",
+    f"{_ANCESTOR}/allfieldlineage": "get_ancestor_dataset_summary",
+    "post /v3/namespaces/{namespace}/lineage": "record_run",
+    "post /v3/namespaces/{namespace}/lineage/batch": "record_runs",
+    "post /v3/namespaces/{namespace}/sql": "record_sql",
+    "post /v3/namespaces/{namespace}/pipelines": "record_pipeline",
+    "post /v3/namespaces/{namespace}/dbt": "record_dbt",
+    "post /": "explain_paths",
+    "post /api/v1/lineage": "record_openlineage_event",
+    "post /api/v1/lineage/batch": "record_openlineage_events",
+    "get /config": "get_datahub_config",
+    "post /aspects": "record_datahub_proposals",
+    "post /entities": "record_datahub_snapshots",
+    "post /openapi/v3/entity/{entity}": "record_datahub_entities",
+    "patch /openapi/v3/entity/{entity}": "patch_datahub_entities",
+    "delete /openapi/v3/entity/{entity}/{urn}": "delete_datahub_entity",
+    "get /aspects/{urn}": "get_datahub_aspect",
+    "get /healthz": "check_health",
+    "get /readyz": "check_readiness",
+}
+"""Names of functions in generated clients, by method and path: they stay as published."""
+
+_PATH_PARAMETERS = {
+    "namespace": "Namespace of a dataset, or of a program where it records",
+    "name": "Name of a dataset, percent-encoded: `s3:%2F%2Fbucket%2Fa`",
+    "field": "Name of a field; the full path of a nested one, `employees%2Fname`",
+    "run": "Id of a run; the example is that of the run that `POST …/lineage` records",
+    "checksum": "Checksum of a content: 32 hex digits",
+    "tag": "Name of a tag, such as `PII`",
+    "policy": "Name of a policy",
+    "entity": "Type of the entities",
+    "urn": "Urn of an entity",
+}
+_QUERY_PARAMETERS = {
+    "limit": "Items of a page at most",
+    "direction": "Upstream (`backward`), downstream (`forward`)",
+    "view": "`simple` leaves out fields between the sources and the field",
+    "indirect": "Include indirect dependencies",
+    "action": "Kind of the message, as DataHub's clients send it",
+    "version": "Ignored: there is one version of an aspect",
+    "createEntityIfNotExists": "Ignored, as DataHub's clients send it",
+    "createIfNotExists": "Ignored, as DataHub's clients send it",
+    "systemMetadata": "Ignored, as DataHub's clients send it",
+}
+_HEADERS = {
+    "Window-Start": "Start of the window, included, in epoch seconds",
+    "Window-End": "End of the window, excluded, in epoch seconds",
+    "Retained-From": "If the window reaches before it: the horizon of the retention, in epoch seconds",
+    "Link": 'If there is a next page: its path, as `<…>; rel="next"`',
+    "Truncated": "`true` if a limit cut the answer",
+    "Truncated-By": "If a limit cut the answer: these limits, such as `pairs_max=250000`",
+    "Retry-After": "Seconds to wait before the request is sent again",
+}
+
+
+def complete(document: Json) -> Json:
+    """Add to a document what all routes have in common; return it."""
+    document["info"]["description"] = INTRODUCTION
+    document["tags"] = sorted(document["tags"], key=_tag_rank)
+    for path, item in document["paths"].items():
+        for parameter in item.get("parameters", ()):
+            _describe(parameter, _PATH_PARAMETERS)
+        for route, operation in _operations(path, item):
+            operation["operationId"] = OPERATION_IDS.get(route) or _derived_id(route)
+            _add_examples(route, operation, item.get("parameters", []))
+            _add_headers(operation)
+    return document
+
+
+def _operations(path: str, item: Json) -> Iterator[tuple[str, Json]]:
+    for method, operation in item.items():
+        if method != "parameters":
+            yield f"{method} {path}", operation
+
+
+def _tag_rank(tag: Json) -> int:
+    # sorted() is stable: the other groups stay in their order.
+    return TAGS_FIRST.index(tag["name"]) if tag["name"] in TAGS_FIRST else len(TAGS_FIRST)
+
+
+def _derived_id(route: str) -> str:
+    """Return an id for a route without a name of its own: its method and the fixed parts of its path."""
+    method, _, path = route.partition(" ")
+    words = [word for word in path.split("/") if word and word != "v3" and not word.startswith("{")]
+    return "_".join([method, *words]).lower()
+
+
+def _describe(parameter: Json, descriptions: dict[str, str]) -> None:
+    if parameter["name"] in descriptions:
+        parameter.setdefault("description", descriptions[parameter["name"]])
+
+
+def _add_examples(route: str, operation: Json, path_parameters: list[Json]) -> None:
+    """Add examples of required parameters and of the body; those of the path are of the operation."""
+    copies = [
+        {**parameter, "example": example}
+        for parameter in path_parameters
+        if (example := examples.parameter_example(route, parameter["name"])) is not None
+    ]
+    for parameter in operation.get("parameters", ()):
+        _describe(parameter, _QUERY_PARAMETERS)
+        parameter["schema"] = _query_schema(parameter["schema"])
+        example = examples.parameter_example(route, parameter["name"])
+        if example is not None and parameter["in"] == "query":
+            parameter["example"] = example
+    if copies:
+        # Parameters of an operation replace those of its path that have their name.
+        operation["parameters"] = [*copies, *operation.get("parameters", [])]
+    if route in examples.BODIES:
+        for media in operation["requestBody"]["content"].values():
+            media["example"] = examples.BODIES[route]
+
+
+def _query_schema(schema: Json) -> Json:
+    """Return the schema of a query parameter without null, and without a default that means absent.
+
+    Generated clients send defaults, and an empty value is an error.
+    """
+    types = schema.get("type")
+    if isinstance(types, list):
+        (schema["type"],) = (name for name in types if name != "null")
+    if schema.get("default", "") in (None, ""):
+        schema.pop("default", None)
+    return schema
+
+
+def _add_headers(operation: Json) -> None:
+    for status, response in operation["responses"].items():
+        names = _header_names(operation, response) if status == "200" else ()
+        names = ("Retry-After",) if status == "503" else names
+        if names:
+            headers = response.setdefault("headers", {})
+            headers |= {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in names}
+
+
+def _header_names(operation: Json, response: Json) -> tuple[str, ...]:
+    """Return the headers of a successful answer, by the parameters of its route and the shape of its body."""
+    parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
+    windowed = ("Window-Start", "Window-End", "Retained-From") if "start" in parameters else ()
+    paged = ("Link",) if "cursor" in parameters else ()
+    # A bare array has no member `truncated`; of a paged one the next page has the rest.
+    truncated = ("Truncated", "Truncated-By") if _is_array(response) and windowed and not paged else ()
+    return (*windowed, *paged, *truncated)
+
+
+def _is_array(response: Json) -> bool:
+    schemas: list[Any] = [media.get("schema", {}) for media in response.get("content", {}).values()]
+    return any(schema.get("type") == "array" for schema in schemas)

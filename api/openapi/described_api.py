@@ -1,0 +1,57 @@
+"""The routes of an app and their OpenAPI document, which is built when it is needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import flask_smorest
+from flask import Flask
+from marshmallow import Schema
+
+from api import problems
+from api.openapi import answers
+
+
+class DescribedApi(flask_smorest.Api):  # type: ignore[misc]
+    """The routes of an app, the error handlers of `problems`, and the OpenAPI document."""
+
+    ERROR_SCHEMA = answers.ProblemSchema
+    # flask-smorest would add a default error to every route; each route lists the problems it can have.
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def __init__(self, app: Flask, *, components: Mapping[str, type[Schema] | dict[str, Any]]) -> None:
+        """`components` are the schemas by name that routes refer to."""
+        self._components = dict(components)
+        self._undescribed: list[flask_smorest.Blueprint] = []
+        self._lock = threading.Lock()
+        super().__init__(app)
+
+    def register_blueprint(self, blueprint: flask_smorest.Blueprint) -> None:
+        """Register the routes of a blueprint; `document` describes them."""
+        self._app.extensions["flask-smorest"]["blp_name_to_api"][blueprint.name] = self
+        self._app.register_blueprint(blueprint)
+        self._undescribed.append(blueprint)
+
+    def document(self) -> dict[str, Any]:
+        """Return the OpenAPI document of all registered routes. Threads may call it at once."""
+        # Not when the app is created: that would take several times as long, in every process.
+        with self._lock:
+            self._describe()
+            document: dict[str, Any] = self.spec.to_dict()
+            return document
+
+    def _describe(self) -> None:
+        # Before the routes: apispec names a schema that it first meets in a route after its class.
+        for name, schema in self._components.items():
+            self.spec.components.schema(name, schema=schema)
+        self._components.clear()
+        for blueprint in self._undescribed:
+            blueprint.register_views_in_doc(self, self._app, self.spec, name=blueprint.name, parameters=None)
+            self.spec.tag({"name": blueprint.name, "description": blueprint.description})
+        self._undescribed.clear()
+
+    def _register_error_handlers(self) -> None:
+        # flask-smorest's own handler covers HTTP errors alone, and its JSON is not a problem of RFC 9457.
+        problems.register_error_handlers(self._app)

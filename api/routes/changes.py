@@ -1,0 +1,68 @@
+"""Changes of a field: the history of how it was derived, and the diff of two windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, request
+
+from api import csv_response, responses
+from api.change_params import DiffParams, HistoryParams
+from api.openapi.change_answers import DIFF_EXAMPLE, HISTORY_CSV, HISTORY_EXAMPLE, DiffSchema, HistorySchema
+from api.routes.blueprint import Blueprint, store
+from fll_hbase import change_json
+from fll_hbase.base_window import base_window
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import Window
+
+blueprint = Blueprint("changes", __name__, description="When and how the derivation of a field changed")
+
+_FIELD_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>/fields/<field:field>"
+
+
+@blueprint.route(f"{_FIELD_PATH}/history")
+@blueprint.arguments(HistoryParams(), location="query")
+@blueprint.response(200, HistorySchema, description="The newest stretch first", example=HISTORY_EXAMPLE)
+@blueprint.alt_response(
+    200, schema={"type": "string"}, content_type=csv_response.CSV, example=HISTORY_CSV, success=True
+)
+@blueprint.problems(400, 404, 503)
+def history(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
+    """Return the stretches of runs that derived a field in the same way.
+
+    Runs are read one by one, the newest first. With `Accept: text/csv` the answer is a line for each stretch.
+    """
+    dataset, window = Dataset(namespace, name), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset, window)
+    result = store().history(DatasetField(dataset, field), **query)
+    body = change_json.history(result)
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+    # Caches must not give one form to a client that asks for the other.
+    response.vary.add("Accept")
+    if not csv_response.prefers_csv(request):
+        return response
+    csv_response.add_limits(response, result.truncated_by)
+    return csv_response.as_csv(response, change_json.STRETCH_MEMBERS, change_json.history_rows(result))
+
+
+@blueprint.route(f"{_FIELD_PATH}/diff")
+@blueprint.arguments(DiffParams(), location="query")
+@blueprint.response(200, DiffSchema, description="Parts by name", example=DIFF_EXAMPLE)
+@blueprint.problems(400, 404, 503)
+def diff(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
+    """Return what the derivations of a field gained and lost since a base window.
+
+    The base window is by default as long as the window, and just before it.
+    """
+    window = query["window"]
+    base = base_window(window, query.pop("base_start"), query.pop("base_end"))
+    dataset = Dataset(namespace, name)
+    # Of both windows: a base window before the horizon has lost runs, too.
+    both = Window(min(window.start_ms, base.start_ms), max(window.stop_ms, base.stop_ms))
+    retained_from_ms = store().retained_from_ms(dataset, both)
+    result = store().diff(DatasetField(dataset, field), base=base, **query)
+    body = change_json.diff(result)
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
+    response.headers["Base-Start"] = responses.epoch_seconds(base.start_ms)
+    response.headers["Base-End"] = responses.epoch_seconds(base.stop_ms)
+    return response

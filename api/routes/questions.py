@@ -1,0 +1,37 @@
+"""Batches of questions: up to 100 GET requests in one, answered together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, current_app
+
+from api import responses
+from api.budget import QUESTIONS_PATH
+from api.openapi.question_batch import AnswersSchema
+from api.query_params import NoParams
+from api.question_batch import answer_questions, parse_questions
+from api.routes.blueprint import body, store
+from api.routes.lineage import blueprint
+
+__all__ = ["blueprint"]
+
+_REQUEST = {
+    "required": True,
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Questions"}}},
+}
+
+
+@blueprint.route(QUESTIONS_PATH, methods=["POST"])
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.doc(requestBody=_REQUEST)
+@blueprint.response(200, AnswersSchema, description="In the order of the questions, each with its own status")
+@blueprint.problems(400, 413, 415)
+def questions(query: dict[str, Any]) -> Response:
+    """Answer up to 100 questions together.
+
+    A question is the path of a GET request. An invalid one does not stop the others. They share what they
+    read and the time of one request: those that it does not reach are answered 503.
+    """
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    return responses.json_response(answer_questions(app, store(), parse_questions(body())))
