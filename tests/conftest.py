@@ -17,6 +17,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 TESTS = Path(__file__).parent
 
+collect_ignore = ["spark35"]
+"""Needs another Spark: `make spark35` runs it, without this file."""
+
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
 JAVA_FOLDERS = frozenset({"spark", "spark_agent"})
 

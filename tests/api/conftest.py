@@ -12,6 +12,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from api_client import record_new
+from documents import copying, run
 from engines import ENGINES, Hbase
 from flask.testing import FlaskClient
 from raw_http import Server
@@ -82,6 +84,14 @@ def make_client(make_table: MakeTable) -> MakeClient:
 def client(make_client: MakeClient) -> FlaskClient:
     """A client of an app over an empty store, with all defaults."""
     return make_client()
+
+
+@pytest.fixture
+def thousands(client: FlaskClient) -> FlaskClient:
+    """Runs that start at 1, 1.001, 2 and 3 seconds after 1970 began."""
+    starts = (1_000, 1_001, 2_000, 3_000)
+    record_new(client, *(copying("a", "b", "x", run=run(f"r{ms}", start_ms=ms)) for ms in starts))
+    return client
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,13 @@ documents = lineage_documents() | first_design_documents()
 @st.composite
 def mutated(draw: st.DrawFn) -> Any:
     """A valid document after a few changes, or none."""
-    document: Any = copy.deepcopy(draw(documents))
+    return draw(mutations(draw(documents)))
+
+
+@st.composite
+def mutations(draw: st.DrawFn, document: Any) -> Any:
+    """A copy of a document after a few changes, or none."""
+    document = copy.deepcopy(document)
     for _ in range(draw(st.sampled_from([1, 0, 1, 2, 3]))):
         document = _changed(draw, document)
     return document

@@ -28,6 +28,13 @@ from raw_http import Server, answer, chunk, head
 
 MIB = 2**20
 
+
+@pytest.fixture(scope="session")
+def engine() -> str:
+    """SQLite alone: what is wrong here is refused before the store is read."""
+    return "sqlite"
+
+
 OPERATIONS = json.dumps(worked()["operations"])
 RUN = json.dumps(worked()["run"])
 BODY_READERS = json.dumps(worked())

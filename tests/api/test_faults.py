@@ -30,6 +30,13 @@ from fll_hbase.tables import Put, Table
 
 ABSENT: Any = object()
 
+
+@pytest.fixture(scope="session")
+def engine() -> str:
+    """SQLite alone: what is wrong here is refused before the store is read."""
+    return "sqlite"
+
+
 WRONG: list[tuple[str, Any]] = [
     ("run", ABSENT),
     *((f"run.{name}", ABSENT) for name in ("application", "type", "program", "run", "startTime")),

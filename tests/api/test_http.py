@@ -74,7 +74,7 @@ class TestProblems:
         [
             ("GET", "/v3/nothing", 404),
             ("GET", "/v3/namespaces/", 404),
-            ("GET", "/v3/namespaces/ns1/endpoints/", 404),
+            ("GET", "/v3/namespaces/ns1/endpoints/", 400),
             ("GET", "/favicon.ico", 404),
             ("POST", "/nothing", 404),
             ("BREW", "/nothing", 404),
@@ -447,8 +447,9 @@ class TestThePage:
         assets = re.findall(r'(?:src|href)="([^"]*)"', page.text)
         assert any(asset.endswith(".js") for asset in assets)
         for asset in assets:
-            assert asset.startswith("/docs/")
-            payload = client.get(asset)
+            # Relative to /docs, so that the page works behind a path prefix.
+            assert asset.startswith("docs/")
+            payload = client.get(f"/{asset}")
             assert payload.status_code == 200
             assert payload.data
             payload.close()
@@ -461,12 +462,8 @@ class TestThePage:
             payload.close()
 
     def test_it_asks_for_the_document_that_is_there(self, client: FlaskClient) -> None:
-        assert "/openapi.json" in client.get("/docs/start.js").text
+        assert '"openapi.json"' in client.get("/docs/start.js").text
         assert client.get("/openapi.json").status_code == 200
-
-    def test_the_root_leads_to_it(self, client: FlaskClient) -> None:
-        payload = client.get("/", follow_redirects=True)
-        assert (payload.status_code, payload.request.path) == (200, "/docs")
 
     @pytest.mark.parametrize(
         "name",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import marshmallow as ma
+import pytest
 from documents import first_design, worked
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from mutations import damaged, documents, mutated, written
+from mutations import damaged, documents, mutated, mutations, written
 from strategies import names
 
 from api.openapi.documents import FirstDesignDocumentSchema, LineageDocumentSchema
@@ -20,6 +21,9 @@ from fll_hbase.sources.native.document import Reading
 
 READER = CachedDocumentReader()
 """One for all examples, so that it remembers operations of earlier ones."""
+
+MUTATIONS, DAMAGES = 12, 15
+"""Changes of one document: of its members, and of its bytes."""
 
 Outcome = tuple[type[Any], Any]
 
@@ -49,17 +53,33 @@ def test_documents_of_the_right_shape_are_accepted_by_both(payload: Any) -> None
     assert shape_accepted(payload)
 
 
-@settings(max_examples=600)
-@given(mutated())
-@example({**worked(), "namespace": "a" * 1_024})
-@example({**worked(), "namespace": "a" * 1_025})
-@example({**first_design(), "namespace": "é" * 513})
-@example(worked(startTime=True))
-@example(worked(startTime=1.0))
-@example([])
-@example(None)
-@example({"destination": {"name": "x", "fields": None}})
-def test_a_schema_accepts_what_the_strict_reading_accepts(payload: Any) -> None:
+@settings(max_examples=50)
+@given(st.data(), documents)
+def test_a_schema_accepts_what_the_strict_reading_accepts(data: st.DataObject, payload: Any) -> None:
+    # Several changes of one document: a document takes far longer to draw than a change of it.
+    for _ in range(MUTATIONS):
+        assert_accepted_alike(data.draw(mutations(payload)))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {**worked(), "namespace": "a" * 1_024},
+        {**worked(), "namespace": "a" * 1_025},
+        {**first_design(), "namespace": "é" * 513},
+        worked(startTime=True),
+        worked(startTime=1.0),
+        [],
+        None,
+        {"destination": {"name": "x", "fields": None}},
+    ],
+    ids=["longest", "too long", "too many bytes", "true", "decimal", "list", "null", "no fields"],
+)
+def test_likewise_at_the_limits(payload: Any) -> None:
+    assert_accepted_alike(payload)
+
+
+def assert_accepted_alike(payload: Any) -> None:
     assert (schema_of(payload).validate(payload) == {}) is shape_accepted(payload)
 
 
@@ -96,7 +116,7 @@ def test_the_fast_reading_is_the_strict_one(data: st.DataObject, payload: Any, n
     assert_alike(data.draw(written(payload)), namespace)
 
 
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(st.data(), documents, st.sampled_from(["ns1", None]))
 def test_likewise_of_damaged_bytes_of_remembered_operations(
     data: st.DataObject, payload: Any, namespace: str | None
@@ -104,7 +124,7 @@ def test_likewise_of_damaged_bytes_of_remembered_operations(
     payload.pop("namespace", None)
     raw = data.draw(written(payload))
     assert_alike(raw, namespace)
-    for _ in range(3):
+    for _ in range(DAMAGES):
         assert_alike(data.draw(damaged(raw)), namespace)
 
 
@@ -122,6 +142,7 @@ def test_any_bytes_are_a_reading_or_one_of_three_errors(raw: bytes) -> None:
     assert_alike(raw, "ns1")
 
 
+@settings(max_examples=50)
 @given(st.data(), documents)
 def test_another_run_of_remembered_operations(data: st.DataObject, payload: Any) -> None:
     payload.pop("namespace", None)

@@ -9,7 +9,7 @@ from fll_hbase.sources.validation import Validator
 
 from .ancestor import NO_NAMESPACE
 
-RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 0}
+RUN = {"application": "etl", "type": "spark", "program": "pipeline", "run": "r1", "startTime": 10**12}
 
 
 def stage_operations_of(items: list[dict[str, Any]]) -> tuple[StageOperation, ...]:

@@ -42,7 +42,13 @@ def read(case: dict[str, Any]) -> Reading:
     writes = case["kind"] == "write"
     query = case["query_sql"] if writes else f"CREATE TABLE out AS {case['query_sql']}"
     document = {
-        "run": {"application": "cases", "type": "spark", "program": case["id"], "run": "1", "startTime": 1},
+        "run": {
+            "application": "cases",
+            "type": "spark",
+            "program": case["id"],
+            "run": "1",
+            "startTime": 10**12,
+        },
         "sql": ";\n".join([*views, query]),
         "schema": {match[1]: _columns(match[2]) for match in tables},
     }

@@ -25,7 +25,10 @@ from .ancestor import ALL, DROPPED, case_id, cases, end_point_of, generated, ope
 Summary: TypeAlias = dict[str, set[str]]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ancestor-cases.md"
-LITERAL_MEMBERS = {"info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"}
+LITERAL_MEMBERS = {
+    *("info", "info_generated", "topology", "store", "time", "stage_validate", "flatten"),
+    *("api_fields", "api_field_summary", "api_dataset_summary", "api_operations"),
+}
 """Kinds that tests in this folder run; all others stand on the page."""
 
 FAULTS = {

@@ -22,17 +22,56 @@ QUESTIONS = [
     ("field", "hospital", "PatientRecords", "patient_medical_score", "--start", "0", "--view", "simple"),
     ("field", "myns", "mytableds", "id", *WINDOW),
     ("field", "bank", "CustomerAccounts", "turnover_30d", *WINDOW, "--no-indirect"),
+    ("history", "hospital", "PatientRecords", "patient_medical_score", "--start", "0", "--failed"),
+    ("history", "myns", "mytableds", "id", "--start", "1", "--end", "1"),
+    ("diff", "hospital", "PatientRecords", "patient_medical_score", *WINDOW, "--base-start", "0"),
+    ("diff", "hospital", "PatientRecords", "patient_medical_score", *WINDOW, "--no-indirect"),
     ("runs", "myns", "mytableds", *WINDOW),
     ("runs", "bank", "DailyTransactions", "--start", "0", "--limit", "10000"),
+    ("runs", *WINDOW, "--limit", "30"),
+    ("runs", "bank", *WINDOW, "--program", "features", "--state", "FAIL"),
+    ("runs", "bank", "--start", "1", "--end", "2"),
+    ("programs", "bank", "DailyTransactions", *WINDOW, "--field", "UID", "--direction", "forward"),
+    ("programs", "bank", "DailyTransactions", "--start", "0", "--failed"),
+    ("reach", "bank", "DailyTransactions", "UID", *WINDOW, "--direction", "forward", "--causal"),
+    ("reach", "bank", "CustomerAccounts", "UID", *WINDOW, "--direction", "both"),
+    ("reach", "myns", "mytableds", "id", *WINDOW, "--direction", "both"),
+    (
+        "reach",
+        "hospital",
+        "PatientRecords",
+        "patient_medical_score",
+        *WINDOW,
+        "--no-indirect",
+        "--level",
+        "2",
+    ),
+    *(
+        ("report", kind, "bank", "RiskScores", "risk_band", *WINDOW, *form)
+        for kind in ("consumption", "provenance")
+        for form in ((), ("--format", "json"))
+    ),
     ("find", "uid"),
     ("find", "a", "--limit", "7"),
     *(("lineage", "shop", name, "--start", "0") for name in NAMES),
     *(("field", "shop", name, name, "--start", "0") for name in NAMES),
 ]
 
+FORMATTED = [
+    ("reach", "bank", "CustomerAccounts", "UID", *WINDOW, "--direction", "both", "--format", "csv"),
+    ("reach", "bank", "CustomerAccounts", "UID", *WINDOW, "--direction", "both", "--format", "graphml"),
+    ("report", "consumption", "bank", "RiskScores", "risk_band", *WINDOW, "--format", "csv"),
+    ("report", "provenance", "bank", "RiskScores", "risk_band", *WINDOW, "--format", "csv"),
+    ("history", "hospital", "PatientRecords", "patient_medical_score", "--start", "0", "--format", "csv"),
+]
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("form", [(), ("--json",)])
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [*((question, form) for form in ((), ("--json",)) for question in QUESTIONS)]
+    + [(question, ()) for question in FORMATTED],
+    ids=map(str, range(2 * len(QUESTIONS) + len(FORMATTED))),
+)
 def test_a_server_prints_what_its_store_prints(
     sampled: str, server: str, question: tuple[str, ...], form: tuple[str, ...]
 ) -> None:
@@ -57,7 +96,23 @@ def test_a_server_prints_what_its_store_prints(
             "endpoints/RiskScores/fields/risk_band/lineage",
             {"view": "simple", "indirect": "false"},
         ),
+        (
+            ("history", "bank", "RiskScores", "risk_band", "--failed"),
+            "endpoints/RiskScores/fields/risk_band/history",
+            {"failed": "true"},
+        ),
+        (
+            ("diff", "bank", "RiskScores", "risk_band", "--base-start", "1755000000", "--no-indirect"),
+            "endpoints/RiskScores/fields/risk_band/diff",
+            {"baseStart": "1755000000", "indirect": "false"},
+        ),
         (("runs", "bank", "RiskScores"), "endpoints/RiskScores/runs", {}),
+        (("runs", "bank", "--state", "FAIL"), "runs", {"state": "FAIL"}),
+        (
+            ("programs", "bank", "RiskScores", "--field", "risk_band", "--failed"),
+            "endpoints/RiskScores/programs",
+            {"field": "risk_band", "failed": "true"},
+        ),
     ],
 )
 def test_json_is_the_body_of_the_api(
@@ -86,9 +141,14 @@ def test_pages_of_a_server_are_put_together(sampled: str, server: str) -> None:
     ("question", "code"),
     [
         (("lineage", "bank", "nowhere"), 1),
+        (("runs", "missing"), 1),
         (("field", "bank", "RiskScores", "nothing"), 1),
         (("lineage", "bank", "RiskScores", "--start", "soon", "--end", "-1"), 2),
         (("runs", "bank", "RiskScores", "--start", "9", "--end", "8"), 2),
+        (("history", "bank", "RiskScores", "nothing"), 1),
+        (("diff", "bank", "nowhere", "x"), 1),
+        (("diff", "bank", "RiskScores", "risk_band", "--base-start", "soon", "--base-end", ""), 2),
+        (("diff", "bank", "RiskScores", "risk_band", "--base-start", "9", "--base-end", "8"), 2),
     ],
 )
 def test_a_server_complains_as_its_store_does(

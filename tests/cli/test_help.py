@@ -16,17 +16,29 @@ COMMANDS = sorted(main.commands)
 
 def test_the_commands_are_these() -> None:
     assert COMMANDS == [
+        "consumers",
+        "dataset",
+        "diff",
         "export",
         "field",
         "find",
+        "history",
         "lineage",
+        "ls",
+        "policy",
+        "programs",
+        "questions",
+        "reach",
         "record",
         "replay",
+        "report",
+        "run",
         "runs",
         "sample",
         "serve",
         "spark",
         "table",
+        "tag",
     ]
 
 
@@ -39,7 +51,7 @@ def test_every_option_says_what_it_is_for(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_example_is_a_command(command: str, tmp_path: Path) -> None:
-    for file in ("run.json", "runs.ndjson.gz", "nightly.sql", "etl.json"):
+    for file in ("run.json", "runs.ndjson.gz", "nightly.sql", "etl.json", "questions.txt"):
         (tmp_path / file).touch()
     text = fll(*command.split(), "--help").stdout
     examples = [line.strip() for line in text.partition("Example")[2].splitlines() if "  fll " in line]

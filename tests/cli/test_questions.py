@@ -158,13 +158,18 @@ def test_find_is_for_names_in_any_case(sampled: str) -> None:
 )
 def test_an_empty_window_is_reported_with_what_to_do(sampled: str, question: tuple[str, ...]) -> None:
     output = printed(*question, "--start", "5", "--end", "5", "--store", sampled)
-    assert output == "Nothing from 5 to 5; --start and --end ask another window.\n"
+    second = "1970-01-01 00:00:05 UTC"
+    last = "the last run of bank/DailyTransactions started 2025-10-09 08:25:13.036 UTC"
+    expected = f"Nothing from {second} to {second}; {last}; --start and --end ask another window.\n"
+    assert output == expected
 
 
 def test_a_limit_that_left_some_out_is_reported(sampled: str) -> None:
     result = fll("runs", "bank", "DailyTransactions", "--limit", "2", "--store", sampled)
     assert len(result.stdout.splitlines()) == 4
-    assert result.stderr == "fll: not complete: a greater --limit shows more.\n"
+    assert result.stderr.startswith(
+        "fll: not complete: a greater limit shows more.\nfll: more: the same with"
+    )
     assert result.exit_code == 0
 
 
@@ -218,3 +223,15 @@ def test_names_of_any_length_are_not_cut(tmp_path: Any) -> None:
 )
 def test_what_was_never_seen_is_a_failure(sampled: str, question: tuple[str, ...], output: str) -> None:
     assert output in complaint(*question, "--store", sampled, code=1)
+
+
+def test_runs_without_a_dataset_are_those_of_programs(sampled: str) -> None:
+    lines = printed("runs", "bank", "--state", "FAIL", "--store", sampled).splitlines()
+    assert lines[0].split()[2:] == ["state", "namespace", "application", "program", "run"]
+    assert all(line.split()[2:4] == ["FAIL", "bank"] for line in lines[2:])
+    assert "Nothing from" in printed("runs", "--program", "nothing", "--store", sampled)
+
+
+@pytest.mark.parametrize("option", ["--field", "--cursor"])
+def test_a_field_and_a_cursor_are_those_of_a_dataset(sampled: str, option: str) -> None:
+    assert "need NAME" in complaint("runs", "bank", option, "x", "--store", sampled, code=2)

@@ -133,7 +133,19 @@ def test_a_namespace_that_is_none_is_refused(target: tuple[str, str], namespace:
 
 def test_one_run_of_several_namespaces_keeps_its_order(target: tuple[str, str], name: str) -> None:
     same = [document(name, namespace=namespace) for namespace in ("shop", "mall", "shop", "mall")]
-    assert record(ndjson(*same), *target).stdout == COUNTS.format(1, 3, 0, 0)
+    assert record(ndjson(*same), "--replace", *target).stdout == COUNTS.format(1, 3, 0, 0)
+
+
+def test_a_run_id_of_another_program_is_refused_by_its_name(target: tuple[str, str], name: str) -> None:
+    """It names the program that it would replace and exits 1; another document of the file is recorded."""
+    assert record(ndjson(document(name, namespace="shop")), *target).exit_code == 0
+    both = ndjson(document(name, namespace="mall"), document(f"{name} 2", namespace="mall"))
+    result = record(both, *target)
+    assert (result.exit_code, result.stdout) == (1, COUNTS.format(1, 0, 0, 1))
+    assert "line 1: refused: run " in result.stderr
+    assert "in namespace 'shop'" in result.stderr
+    result = record(both, "--replace", *target)
+    assert (result.exit_code, result.stdout) == (0, COUNTS.format(0, 1, 1, 0))
 
 
 def test_an_array_is_refused_with_what_to_do(target: tuple[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from cli.commands import fll
 from fll_hbase.cli.commands.spark.retention import _compaction_hint, _policy, _read_policy
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.tables import Put, open_table
 
 RETENTION = ("spark", "retention")
 
@@ -51,7 +53,7 @@ def test_options_are_a_policy_of_one_rule() -> None:
     [
         ([], "not a policy"),
         ({"befor": "now"}, "unknown members ['befor']"),
-        ({"before": "yesterday"}, "is not a time"),
+        ({"before": "soon"}, "is not a time"),
         ({"namespaces": ["hr"]}, "not a policy"),
         ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
     ],
@@ -76,6 +78,20 @@ def test_options_that_do_not_go_together_are_reported(options: tuple[str, ...], 
     result = fll(*RETENTION, *options)
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_a_short_grace_period_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLL_GRACE_MS", "60000")
+    url = f"sqlite:///{tmp_path}/lineage.db"
+    with closing(open_table(url)) as opened:
+        opened.write([[Put(b"a", b"d:x", b"1")]])
+        for options in ([], ["--dry-run"]):
+            result = fll(*RETENTION, "--store", url, *options)
+            assert result.exit_code == 2
+            assert "FLL_GRACE_MS=60000 is below an hour" in result.output
+            assert result.output.count("\n") == 1
 
 
 def test_a_compaction_is_suggested_for_hbase_alone() -> None:

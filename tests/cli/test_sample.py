@@ -6,6 +6,7 @@ import json
 import shlex
 
 from cli.commands import END_MS, fll, printed
+from cli.documents import document
 from fll_hbase.sample import documents
 
 
@@ -30,3 +31,23 @@ def test_its_documents_can_be_recorded_elsewhere() -> None:
     assert printed("sample", "--end", "1700000000", "--store", "sqlite:///own.db").startswith(
         f"{len(payloads)} runs in sqlite:///own.db, {len(payloads)} of them there already."
     )
+
+
+def test_a_sample_that_has_aged_is_renewed_beside_the_runs_of_others() -> None:
+    payload = document(run="ours")
+    for operation in payload["operations"]:
+        for member in {"source", "destination"} & operation.keys():
+            operation[member] = {"namespace": "bank", "name": "DailyTransactions"}
+    assert (
+        fll("record", "-", "--store", "sqlite:///own.db", stdin=json.dumps(payload).encode()).exit_code == 0
+    )
+    store = ("--store", "sqlite:///own.db")
+    ours = ("export", "bank/DailyTransactions", "--start", "2025-10-09 08:36:40", *store, "--end")
+    exported = printed(*ours, "2025-10-09 08:36:41")
+    assert printed("sample", "--if-empty", *store) == ""
+    assert printed("sample", "--end", "now-3d", *store) != ""
+    assert printed("sample", "--if-empty", "--end", "now-3d+1h", *store) == ""
+    assert printed("sample", "--if-empty", *store).endswith("fll serve --store sqlite:///own.db\n")
+    assert printed("sample", "--if-empty", *store) == ""
+    assert "FraudWatch" in printed("runs", "bank/DailyTransactions", "--start", "now-1h", *store)
+    assert printed(*ours, "2025-10-09 08:36:41") == exported

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -24,12 +26,27 @@ PARTS = [
 ]
 
 
+_NO_FLASK = """
+import sys
+sys.modules["flask"] = None
+from api.command import main
+main(["serve"])
+"""
+"""The command line where the extra `server` was not installed."""
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    done = subprocess.run([sys.executable, "-c", _NO_FLASK], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the server needs flask, which is not installed: pip install '.[server]'" in done.stderr
+
+
 def test_an_ipv6_address_serves_and_is_printed_as_a_url(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", tmp_path, host="::1") as url:
         assert url.startswith("http://[::1]:")
         assert requests.get(f"{url}/readyz", timeout=5).json() == {"status": "ready"}
         assert "No dataset or field has 'x'" in printed("find", "x", "--server", url)
-    assert f"at {url}/docs" in (tmp_path / "server.log").read_text()
+    assert f"at {url}/ (the API: /docs)" in (tmp_path / "server.log").read_text()
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from engines import Hbase
 
 from api.command import main
 
@@ -93,9 +94,10 @@ def test_what_is_not_there_is_reported(load_command: list[str], tmp_path: Path) 
 
 @pytest.mark.java
 def test_rejects_that_cannot_be_written_are_reported(load_command: list[str], tmp_path: Path) -> None:
-    below = str(tmp_path / "in" / "rejects")
+    (tmp_path / "file").touch()
+    below = str(tmp_path / "file" / "rejects")
     line = failed([FLL, *LOAD, load_command[2], "--rejects", below, *load_command[5:]], code=2)
-    assert "rejected lines cannot be written" in line
+    assert "cannot be written" in line
     assert below in line
 
 
@@ -113,6 +115,10 @@ def test_parquet_without_the_column_is_reported(load_command: list[str], tmp_pat
         (["--store", "mysql://x"], "mysql"),
         (["--namespace", "x" * 2_000], "--namespace"),
         (["--format", "csv"], "--format"),
+        (["--max-rejects", "half"], "such as 5%"),
+        (["--max-rejects", "-1"], "such as 5%"),
+        (["--max-rejects", "101%"], "such as 5%"),
+        (["--max-rejects", "nan%"], "such as 5%"),
     ],
     ids=str,
 )
@@ -120,6 +126,25 @@ def test_invalid_options_are_reported_before_anything_starts(
     load_command: list[str], options: list[str], message: str
 ) -> None:
     assert message in complaint(*load_command[:5], *options, code=2)
+
+
+@pytest.mark.parametrize("job", [["check"], ["check", "--repair"], ["retention"], ["export", "out"]], ids=str)
+def test_only_a_load_or_a_stream_makes_a_store(job: list[str], tmp_path: Path) -> None:
+    line = complaint("spark", *job, "--store", f"sqlite:///{tmp_path}/mistyped.db", code=2)
+    assert "there is no store at" in line
+    assert "--store names another" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_of_hbase_that_is_not_there_is_reported_before_spark_starts(
+    hbase: Hbase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a JDK: Spark could not start.
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    for job in (["check"], ["retention"], ["export", "out"]):
+        line = complaint("spark", *job, "--store", hbase.unused(), code=2)
+        assert "HBase has no table" in line
+        assert "fll table create" in line
 
 
 def test_an_input_must_be_named() -> None:

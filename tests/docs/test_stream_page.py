@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from docs.test_platform_page import SHARED, option_names
 from fll_hbase.cli.commands.spark.stream import stream
 from fll_hbase.spark.stats import BatchReport, LineCounts, StreamReport
 
@@ -13,7 +14,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark" / "stream.md").re
 
 def test_every_option_is_documented() -> None:
     documented = set(re.findall(r"^\| `(--[a-z-]+)` \|", PAGE, re.MULTILINE))
-    assert documented == {option for parameter in stream.params for option in parameter.opts if "-" in option}
+    assert documented | SHARED == option_names(stream)
 
 
 def test_commands_shown_have_options_that_are() -> None:

@@ -89,6 +89,34 @@ def test_the_sample_comes_back_as_it_was() -> None:
         assert all_answers(again, end_point) == all_answers(store, end_point)
 
 
+def test_column_lineage_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facet of the run is complete, so that another store of this kind loses nothing."""
+    monkeypatch.setattr(openlineage_export, "PAIRS_MAX", 2)
+    store, reader = empty(), CachedDocumentReader()
+    source, destination = Dataset("ns", "a"), Dataset("ns", "b")
+    fields = ["x", "y", "z"]
+    document = {
+        "run": {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1},
+        "operations": [
+            {"type": "READ", "name": "r", "source": {"name": "a"}, "outputs": fields},
+            {
+                "type": "WRITE",
+                "name": "w",
+                "destination": {"name": "b"},
+                "inputs": [{"origin": "r", "name": field} for field in fields],
+            },
+        ],
+    }
+    store.record([reader.read(json.dumps(document).encode(), namespace="ns").recorded])
+    (event,) = exported(store, destination)
+    facets = event["outputs"][0]["facets"]
+    assert facets["fll_truncated"]["truncatedBy"] == ["pairs_max=2"]
+    assert len(facets["columnLineage"]["fields"]) == 2
+    again = entered([event])
+    for dataset in (source, destination):
+        assert all_answers(again, dataset) == all_answers(store, dataset)
+
+
 @pytest.fixture(scope="module")
 def recorded_events() -> FlaskClient:
     """A store with every event that a real agent sent."""

@@ -116,7 +116,9 @@ def values(row: Row) -> dict[bytes, bytes]:
 
 
 def masked(scanned: Rows) -> Rows:
-    return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in scanned.items()}
+    return {
+        key: dict.fromkeys(row, b"") if key[:2] in (b"i|", b"j|") else row for key, row in scanned.items()
+    }
 
 
 def rejected(folder: Path) -> list[dict[str, Any]]:

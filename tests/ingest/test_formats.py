@@ -54,6 +54,15 @@ class TestFormat:
     def test_is_detected_whatever_its_run_and_namespace_are(self, name: str) -> None:
         assert detect(encode({**DOCUMENTS[name], "run": 1, "namespace": 2})).format.name == name
 
+    @pytest.mark.parametrize("member", ["namespace", "run"])
+    def test_names_that_are_not_utf_8_are_errors(self, name: str, member: str, store: LineageStore) -> None:
+        raw = encode({**DOCUMENTS[name], member: {"run": "@"} if member == "run" else "@"}).replace(
+            b"@", b"\xff"
+        )
+        reader = DocumentReader(columns=store.catalogue.field_names)
+        result = reader.try_read(raw, detect(raw), namespace="shop", now_ms=NOW_MS)
+        assert isinstance(result, InputError)
+
     def test_is_recorded_and_then_repeated(self, name: str, store: LineageStore) -> None:
         document = read(store, DOCUMENTS[name])
         assert document.runs

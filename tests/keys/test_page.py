@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from fll_hbase.keys import layout
+from fll_hbase.keys import layout, periods
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
-from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import Direction, Window
@@ -33,6 +33,18 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "index_row": lambda way, ns, name, start, checksum: _key(
         layout.index_prefix(Direction(way), Dataset(ns, name)), layout.index_tail(day_of(start), checksum)
     ),
+    "period_row": lambda way, ns, name, start, checksum: _key(
+        periods.period_prefix(Direction(way), Dataset(ns, name)),
+        periods.period_tail(periods.period_of(day_of(start)), checksum),
+    ),
+    "period_window": lambda way, ns, name, start, stop: periods.period_range(
+        Direction(way), Dataset(ns, name), Window(start, stop)
+    ),
+    "complete_row": lambda: _key(periods.COMPLETE_ROW),
+    "run_index_row": lambda ns, start, run: _key(
+        layout.run_index_prefix(ns), layout.run_index_tail(start, run)
+    ),
+    "run_index_column": lambda program: _key(layout.run_index_column(program)),
     "end_point_row": lambda ns, name: _key(layout.dataset_row(Dataset(ns, name))),
     "end_points": lambda ns: _key(layout.dataset_prefix(ns)),
     "window": lambda way, ns, name, start, stop: layout.window_range(
@@ -51,6 +63,14 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "part_row": lambda digest: _key(layout.event_body_row(digest)),
     "alias_row": lambda ns, name: _key(layout.alias_row(Dataset(ns, name))),
     "alias_column": lambda ns, name: _key(layout.alias_column(Dataset(ns, name))),
+    "tags_row": lambda ns, name, field: _key(layout.tags_row(DatasetField(Dataset(ns, name), field))),
+    "tags_of_dataset": lambda ns, name: _key(layout.tags_prefix(Dataset(ns, name))),
+    "tag_column": lambda tag: _key(layout.tag_column(tag)),
+    "tag_index_row": lambda tag, ns, name, field: _key(
+        layout.tag_index_row(tag, DatasetField(Dataset(ns, name), field))
+    ),
+    "fields_of_tag": lambda *names: _key(layout.tag_index_prefix(*names)),
+    "policy_row": lambda name: _key(layout.policy_row(name)),
     "stated_column": lambda field: _key(layout.declared_field_column(field)),
     "truth_column": lambda count, digest: _key(layout.commit_column(count, digest)),
     "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
@@ -71,7 +91,22 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
     vectors = page.vectors()
     assert {vector.name for vector in vectors} == MAKES.keys()
     rows_of_keys = {vector.keys[0][:1] for vector in vectors if vector.keys[0][1:2] == b"|"}
-    assert rows_of_keys == {b"c", b"r", b"b", b"f", b"i", b"e", b"a", b"p"}
+    assert rows_of_keys == {
+        b"c",
+        b"r",
+        b"b",
+        b"f",
+        b"i",
+        b"e",
+        b"a",
+        b"p",
+        b"n",
+        b"t",
+        b"g",
+        b"y",
+        b"j",
+        b"v",
+    }
 
 
 def test_the_worked_example_is_what_recording_puts() -> None:
@@ -99,7 +134,9 @@ def test_the_worked_example_is_what_recording_puts() -> None:
         *content.data,
         run_rows.document_put(key, 1, value),
         *run_rows.index_puts(committed, content.endpoints),
+        *run_rows.period_puts(committed, content.endpoints),
         *run_rows.reference_puts(committed, content.endpoints, program=run_rows.encode_program(run)),
+        run_rows.run_index_put(committed),
         run_rows.commit_put(key, 1, value),
     ]
     assert {tuple(put) for put in puts} == page.example()

@@ -27,18 +27,29 @@ def contents(count: int) -> list[DatasetLineageSet]:
 
 
 def merge_counting(lineages: list[DatasetLineageSet]) -> list[int]:
-    """Merge as a query does, which compares the size with a limit after each content."""
+    """Merge as a query does, which compares the cost with a limit after each content."""
     union = LineageUnion()
-    sizes = []
+    costs = []
     for lineages_of_content in lineages:
         union.add(lineages_of_content)
-        sizes.append(union.size)
+        costs.append(union.cost)
     assert union.build() == merge_lineages(lineages)
-    return sizes
+    return costs
 
 
-def test_the_size_is_that_of_the_union() -> None:
+def test_the_cost_is_that_of_the_union() -> None:
     assert merge_counting(contents(3)) == [2, 3, 4]
+
+
+def test_a_relation_without_known_fields_costs_as_much_as_a_pair() -> None:
+    """Or an answer about datasets alone would have no bound."""
+    unknown = [
+        DatasetLineageSet({(source, B): DatasetLineage(source, B, unknown=True)})
+        for source in (Dataset("ns", f"source {number}") for number in range(3))
+    ]
+    assert merge_counting([*unknown, *unknown]) == [1, 2, 3, 3, 3, 3]
+    direct = DatasetLineage(Dataset("ns", "source 0"), B, direct=frozenset([("x", "x"), ("y", "y")]))
+    assert merge_counting([unknown[0], DatasetLineageSet({(direct.source, B): direct})]) == [1, 2]
 
 
 @pytest.mark.parametrize("count", [1_000, 50_000])

@@ -115,7 +115,7 @@ def _nodes(question: Question, parts: list[Part], chosen: Any) -> list[Json]:
 
 
 def _node(part: Part, node: Node, name: str) -> Json:
-    answer: Json = {"id": name, "label": node[1]}
+    answer: Json = {"id": name, "label": node[1], "origin": name.rpartition(".")[0]}
     kind = type_of(part.content, node)
     if kind is not None:
         answer["type"] = kind

@@ -87,11 +87,19 @@ def test_worked_example_high_level() -> None:
 
 
 def test_worked_example_detailed() -> None:
-    written = {"id": "parse.first_name", "label": "first_name", "destinationEndPoint": end("people")}
+    written = {
+        "id": "parse.first_name",
+        "label": "first_name",
+        "origin": "parse",
+        "destinationEndPoint": end("people"),
+    }
     status, body = oracle_of(*WORKED).detailed("ns1", "people", "first_name", *ALL)
     assert status == 200
     assert body == {
-        "nodes": [written, {"id": "read.body", "label": "body", "sourceEndPoint": end("user_data")}],
+        "nodes": [
+            written,
+            {"id": "read.body", "label": "body", "origin": "read", "sourceEndPoint": end("user_data")},
+        ],
         "operations": [
             {"name": "parse", "description": "…", "type": "TRANSFORM"},
             {"name": "read", "description": "Reading the file", "type": "READ"},

@@ -16,7 +16,7 @@ from api.command import main
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
-from sample.tour import END_MS, Shown, shown
+from sample.tour import END_MS, Shown, shown, shown_requests
 
 
 def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,6 +24,9 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("FLL_STORE", raising=False)
     for item in shown():
         assert _printed(item) == item.output, f"line {item.line}: {item.source}"
+    # The page of the REST API has examples on the same sample.
+    for url, body in shown_requests():
+        assert json.loads(_get(url)) == json.loads(body), url
 
 
 def test_the_page_shows_commands_of_each_kind() -> None:
@@ -52,6 +55,11 @@ def _curl(words: list[str]) -> str:
     """The answer as `json.tool` prints it."""
     curl, silent, url, pipe, *tool = words
     assert [curl, silent, pipe, *tool] == ["curl", "-s", "|", "python3", "-m", "json.tool", "--indent", "2"]
+    return json.dumps(json.loads(_get(url)), indent=2)
+
+
+def _get(url: str) -> str:
+    """The body of an answer of the server."""
     parts = urlsplit(url)
     store = LineageStore(open_table(Settings().store))
     try:
@@ -59,4 +67,4 @@ def _curl(words: list[str]) -> str:
     finally:
         store.close()
     assert response.status_code == 200
-    return json.dumps(response.get_json(), indent=2)
+    return response.text

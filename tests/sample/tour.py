@@ -10,6 +10,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "tour.md"
 END_MS = 1_760_000_000_000
 """Where the clock of the tour stands."""
 
+REST_PAGE = PAGE.with_name("rest.md")
+_REQUEST = re.compile(r"^\$ curl -s '([^']*)'\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,3 +36,11 @@ def shown() -> list[Shown]:
             source, _, output = part.partition("\n")
             examples.append(Shown(line, source, output.rstrip("\n")))
     return examples
+
+
+def shown_requests() -> list[tuple[str, str]]:
+    """URLs of docs/rest.md with a window of the tour's sample, and the JSON of the answers below them.
+
+    The others are about the last 30 days (test_openapi_examples).
+    """
+    return [request for request in _REQUEST.findall(REST_PAGE.read_text()) if "start=20" in request[0]]

@@ -8,8 +8,9 @@ from dataclasses import replace
 from fll_hbase.errors import CorruptRow, NotFound, StoreUnavailable
 from fll_hbase.model.run_events import IncomingEvent
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.window import Direction
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.results import ListedRun
 from fll_hbase.store.write.pending_run import CommitResult
 
@@ -17,7 +18,7 @@ from . import checks
 from .checks import Violation
 from .history import History, Possible, Statement
 from .scheduler import Crash, Scheduler
-from .world import COMMON, Question
+from .world import BY_CHECKSUM, COMMON, Question
 
 ATTEMPTS_MAX = 5
 PAGE_RUNS = (1, 2, 100)
@@ -56,7 +57,13 @@ class Client:
 
     def _record(self, statements: Sequence[Statement]) -> None:
         documents = [statement.document for statement in statements]
-        answers = self._store.record(documents)
+        # A run may change its program here; that ids belong to programs is tested on its own.
+        answers = self._store.record(
+            [
+                replace(item, replaces_others=True) if isinstance(item, RecordedRun) else item
+                for item in documents
+            ]
+        )
         shown = [(a.run, a.checksum) if isinstance(a, CommitResult) else a for a in answers]
         if shown != [(document.run.run, document.info.checksum) for document in documents]:
             raise Violation("refused", f"{documents} were answered by {answers}")
@@ -100,6 +107,19 @@ class Reader:
         listed = all_runs(self.store, question, self._scheduler.random.choice(PAGE_RUNS))
         checks.listed(listed, question, self._possible(began))
         return listed
+
+    def namespace_runs(self, window: Window) -> list[RecordedRun]:
+        """Return the runs of all namespaces in a window, page by page."""
+        query = RunsQuery("", window)
+        limit = self._scheduler.random.choice(PAGE_RUNS)
+        listed: list[RecordedRun] = []
+        start_after = b""
+        while True:
+            page = self.store.namespace_runs(query, limit=limit, start_after=start_after)
+            listed += [RecordedRun(item.run, BY_CHECKSUM[item.checksum]) for item in page.runs]
+            start_after = page.next_after
+            if not start_after:
+                return listed
 
     def _possible(self, began: int) -> dict[str, Possible]:
         return self._history.possible(began, self._scheduler.note("answered"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fll_hbase.keys import layout
 from fll_hbase.model.runs import RecordedRun
-from fll_hbase.model.window import Direction
+from fll_hbase.model.window import Direction, Window
 from fll_hbase.store.results import ListedRun
 
 from .actors import Reader
@@ -36,6 +36,13 @@ def check_all(reader: Reader, question: Question, expected: Sequence[RecordedRun
     _check_equal(question, reader.runs(question), _listed(question, expected))
 
 
+def check_namespace_runs(reader: Reader, window: Window, expected: Sequence[RecordedRun]) -> None:
+    """Check the list of all namespaces against the documents."""
+    in_window = [document for document in expected if document.run.start_ms in window]
+    in_window.sort(key=lambda document: layout.run_index_tail(document.run.start_ms, document.run.run))
+    _check_equal(window, reader.namespace_runs(window), in_window)
+
+
 def check_lineage(reader: Reader, question: Question, expected: Sequence[RecordedRun]) -> None:
     """Check the lineage answer against the documents."""
     question = replace(question, field=COMMON)
@@ -44,7 +51,7 @@ def check_lineage(reader: Reader, question: Question, expected: Sequence[Recorde
     )
 
 
-def _check_equal(question: Question, answer: object, wanted: object) -> None:
+def _check_equal(question: Question | Window, answer: object, wanted: object) -> None:
     if answer != wanted:
         raise Violation("wrong", f"{question}: answered {answer}, brute force gives {wanted}")
 

@@ -37,8 +37,8 @@ KINDS = (
     EventType.FAIL,
     EventType.ABORT,
 )
-EVENTS_OF_RUN_MAX = 7
-"""Their subsets are all looked at."""
+EVENTS_OF_RUN_MAX = 8
+"""Different events of one run; later ones repeat these, since every subset of them is a state to compare."""
 
 
 def _part(number: int) -> EventLineage:
@@ -96,12 +96,18 @@ class EventWorld(World):
         self._contents = list(INFOS.values())
         self._event_runs = RUNS[: random.randint(1, 2)]
         self._times = random.sample(STARTS_MS, random.randint(2, 4))
+        self._sent: dict[str, list[IncomingEvent]] = {run: [] for run in self._event_runs}
 
     def document(self) -> IncomingEvent:
         pick = self._random.choice
-        return run_events.make_event(
-            pick(self._event_runs), pick(self._times), pick(KINDS), pick(PARTS), EventRunFacts()
-        )
+        run = pick(self._event_runs)
+        sent = self._sent[run]
+        if len(sent) == EVENTS_OF_RUN_MAX:
+            return pick(sent)
+        event = run_events.make_event(run, pick(self._times), pick(KINDS), pick(PARTS), EventRunFacts())
+        if event not in sent:
+            sent.append(event)
+        return event
 
 
 class EventHistory(History):

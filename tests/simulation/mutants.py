@@ -14,18 +14,21 @@ from fll_hbase.errors import LineageError
 from fll_hbase.keys import layout
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Window
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.read.batched_reads import Reads
+from fll_hbase.store.read.index_rows import Index
 from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.store.write.pending_run import CommitResult
+from fll_hbase.store.write.period_index import PeriodIndexWriter
 from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table
 from fll_hbase.tables.base import Columns
 
-from .simulation import Make, Sweep, open_store
+from .simulation import GRACE_MS, Make, Sweep, open_store
 
 REFERENCES = (b"b|", b"f|")
 
@@ -132,6 +135,30 @@ class IndexRowsOnce(Through):
         return put.row.startswith(b"i|") and put.column in self._table.get(put.row)
 
 
+class PeriodIndexLast(Through):
+    """A reader finds no row in the period index of a run that is committed."""
+
+    def changed(self, batches: Sequence[Batch]) -> Sequence[Batch]:
+        late = [put for batch in batches for put in batch if put.row.startswith(layout.PERIOD_INDEX)]
+        return [[put for put in batch if put not in late] for batch in batches] + [late]
+
+
+class PeriodsForever(PeriodIndexWriter):
+    """Relies on rows of the period index of any age, though a sweep may have deleted them."""
+
+    def note_put(self, runs: Iterable[CommittedRun], began_ms: int) -> None:
+        super().note_put(runs, began_ms + 1_000 * GRACE_MS)
+
+
+class PeriodsAlone(WindowReader):
+    """A reader that gives up on a row of the period index with its sample run, and reads no days."""
+
+    def _days(self, query: WindowQuery, window: Window) -> Reads[Index]:
+        if self._periods.covers(query.window):
+            return {}
+        return (yield from super()._days(query, window))
+
+
 class RunRowsOnce(Through):
     """A reader that caches run rows, as if they were immutable."""
 
@@ -224,6 +251,18 @@ def over(table_class: Callable[[Table], Table]) -> Make:
     return lambda table, clock: open_store(table_class(table), clock)
 
 
+def relying_on_periods(table: Table, clock: Callable[[], int]) -> LineageStore:
+    store = open_store(table, clock)
+    store._components.committer._periods.__class__ = PeriodsForever
+    return store
+
+
+def reading_periods_alone(table: Table, clock: Callable[[], int]) -> LineageStore:
+    store = open_store(table, clock)
+    store._windows.__class__ = PeriodsAlone
+    return store
+
+
 def trusting_references(table: Table, clock: Callable[[], int]) -> LineageStore:
     store = open_store(table, clock)
     store._windows.__class__ = UnconfirmedReferences
@@ -249,6 +288,8 @@ WRITERS: dict[str, Make] = {
     "one commit cell": over(OneCommitCell),
     "documents without numbers": over(NumberlessDocuments),
     "index rows put once": over(IndexRowsOnce),
+    "period index last": over(PeriodIndexLast),
+    "periods relied on forever": relying_on_periods,
     "resends answered at once": answering_resends,
     "no deadline": recording(NoDeadline),
 }
@@ -258,8 +299,9 @@ SWEEPERS: dict[str, Sweep] = {
 READERS: dict[str, Make] = {
     "run rows cached": over(RunRowsOnce),
     "sample runs alone": over(SampleRunsAlone),
+    "periods without days": reading_periods_alone,
     "uncommitted documents": over(UncommittedDocuments),
     "unconfirmed references": trusting_references,
 }
-TIMED = frozenset(("index rows put once", "no deadline"))
+TIMED = frozenset(("index rows put once", "periods relied on forever", "no deadline"))
 """Mutants that show only where much time passes."""

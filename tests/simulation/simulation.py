@@ -13,6 +13,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.read.index_rows import PeriodIndexMark
 from fll_hbase.tables import Put, Table
 
 from . import brute_force, checks, faults
@@ -22,7 +23,7 @@ from .faults import CALM, Faults
 from .history import History
 from .scheduler import Crash, Scheduler
 from .simtable import SimTable
-from .world import World
+from .world import ALWAYS, World
 
 GRACE_MS = 3_600_000
 QUESTIONS_MEANWHILE = 20
@@ -55,8 +56,10 @@ class Failure(AssertionError):
 def open_store(
     table: Table, clock: Callable[[], int], kind: type[LineageStore] = LineageStore
 ) -> LineageStore:
-    """Open the real store."""
-    return kind(table, settings=Settings(grace_ms=GRACE_MS), clock=clock)
+    """Open the real store, which reads windows of all three days from the period index."""
+    store = kind(table, settings=Settings(grace_ms=GRACE_MS), clock=clock)
+    store._windows._periods = PeriodIndexMark(table, clock=clock, long_days=2)
+    return store
 
 
 def sweep_once(table: Table, clock: Callable[[], int], horizon_ms: int) -> None:
@@ -189,6 +192,8 @@ class Simulation:
             brute_force.check_all(fresh, question, documents)
             for reader in self._readers:
                 brute_force.check_lineage(reader, question, documents)
+        for window in (ALWAYS, self._world.window()):
+            brute_force.check_namespace_runs(fresh, window, documents)
         for question in [self._world.question() for _ in range(QUESTIONS_AT_END)]:
             for reader in (fresh, *self._readers):
                 brute_force.check_all(reader, question, documents)

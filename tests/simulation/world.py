@@ -15,7 +15,9 @@ from fll_hbase.model.window import DAY_MS, Direction, Window
 A, B, C = Dataset("n", "a"), Dataset("n", "b"), Dataset("n|a", "a|b")
 DATASETS = (A, B, C)
 
-DAY = 19_675
+DAY = 19_680
+"""The first day of a period of the index, so that starts are in two periods."""
+
 MIDNIGHT_MS = DAY * DAY_MS
 STARTS_MS = tuple(
     MIDNIGHT_MS + offset
@@ -26,6 +28,9 @@ STARTS_MS = tuple(
 EDGES_MS = tuple(sorted({start + more for start in STARTS_MS for more in (0, 1)}))
 ALWAYS = Window(MIDNIGHT_MS - DAY_MS, MIDNIGHT_MS + 2 * DAY_MS)
 RUNS = ("run-0", "run-1", "run/2|", "run-3", "run-4")
+NAMESPACES = {"1": "n", "2": "n|2"}
+"""The namespace of a program, by its version."""
+
 COMMON = "x"
 """A field that every content reads from every source and writes to every destination."""
 
@@ -126,7 +131,9 @@ class World:
     def document(self) -> RecordedRun:
         pick = self._random.choice
         run, start, state = pick(self._runs), pick(self._starts), pick(self._states)
-        program_run = ProgramRun("n", "app", pick(self._versions), "t", "p", run, start, state)
+        version = pick(self._versions)
+        # No draw of its own: the schedules of seeds stay as they are.
+        program_run = ProgramRun(NAMESPACES[version], "app", version, "t", "p", run, start, state)
         return RecordedRun(program_run, pick(self._contents))
 
     def question(self) -> Question:

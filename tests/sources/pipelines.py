@@ -13,7 +13,7 @@ Json = dict[str, Any]
 Fields = dict[str, frozenset[tuple[str, str]]]
 """Source fields by field name, each with the name of the stage that reads it."""
 
-RUN: Json = {"application": "etl", "type": "spark", "program": "p", "run": "r1", "startTime": 0}
+RUN: Json = {"application": "etl", "type": "spark", "program": "p", "run": "r1", "startTime": 10**12}
 SINK: Json = {"name": "out", "plugin": {"type": "batchsink"}}
 NAMES = ("x", "y", "z", "a.b", "s0.x", "p/q")
 

@@ -19,7 +19,7 @@ Edges = dict[str, set[str]]
 
 
 def document(text: Any, **members: Any) -> dict[str, Any]:
-    run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 1}
+    run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 10**12}
     return {"run": run, "sql": text, **members}
 
 

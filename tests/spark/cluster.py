@@ -9,7 +9,10 @@ import subprocess
 import sys
 import tarfile
 import time
+import zipfile
 from collections.abc import Sequence
+from configparser import RawConfigParser
+from fnmatch import fnmatch
 from importlib.metadata import distribution
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +25,10 @@ from fll_hbase import spark
 SPARK = Path(pyspark.__file__).parent
 BARE_PYTHON = str(Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"))
 """A Python without any of our packages, as on unprepared machines."""
+
+ROOT = Path(spark.__file__).parents[2]
+PACKAGE = ROOT / "fll_hbase"
+EXCLUDED = (ROOT / "tools" / "worker-archive.exclude").read_text(encoding="utf-8").split()
 
 SECONDS_MAX = 120.0
 
@@ -93,39 +100,64 @@ class StandaloneCluster:
         return log
 
 
-def write_archive(path: Path) -> Path:
-    """Write the package and its dependencies to a tar file, laid out as by `pip install --target`."""
-    with tarfile.open(path, "w") as tar:
-        tar.add(Path(spark.__file__).parents[1], "fll_hbase", filter=_without_extras)
-        for name in sorted(_dependencies("fll-hbase") | _dependencies("pyarrow") | _dependencies("pandas")):
-            package = distribution(name)
-            for file in package.files or ():
+def write_archive(path: Path, *, package: bool = True) -> Path:
+    """Write what workers need to a compressed tar file, as the commands of docs/spark/load.md do.
+
+    Without `package` it has the dependencies alone.
+    """
+    # The fastest level: it adds a tenth to the size.
+    with tarfile.open(path, "w:gz", compresslevel=1) as tar:
+        if package:
+            tar.add(PACKAGE, "fll_hbase", filter=_is_needed)
+        for name in sorted(_dependencies(_requirements())):
+            files = distribution(name).files or ()
+            for file in files:
                 if ".." not in file.parts and not file.is_absolute():
-                    tar.add(package.locate_file(file), str(file), recursive=False, filter=_without_extras)
+                    tar.add(file.locate(), str(file), recursive=False, filter=_is_needed)
     return path
 
 
-def _without_extras(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Leave out files for compilers and tests, which are most of them."""
+def write_package(path: Path) -> Path:
+    """Write the package alone to a zip file, for `--py-files`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(PACKAGE.rglob("*.py")):
+            archive.write(file, file.relative_to(PACKAGE.parent))
+    return path
+
+
+def _is_needed(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Leave out what the page leaves out; as with tar, a pattern matches a path from any directory on."""
     # Bytecode belongs to it, as with pip: compiling takes three times as long as all other work of a worker.
-    return None if set(Path(info.name).parts) & {"tests", "include"} else info
+    parts = info.name.split("/")
+    tails = [
+        "/".join(parts[start:stop])
+        for start in range(len(parts))
+        for stop in range(start + 1, len(parts) + 1)
+    ]
+    return None if any(fnmatch(tail, pattern) for tail in tails for pattern in EXCLUDED) else info
 
 
-def _dependencies(name: str) -> set[str]:
-    """A distribution and all that it requires, without this one, whose files are added from the source."""
+def _requirements() -> list[str]:
+    """The dependencies of the package, and those of the extra `worker`."""
+    setup = RawConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    lines = f"{setup['options']['install_requires']}\n{setup['options.extras_require']['worker']}"
+    return [line for line in lines.split("\n") if line]
+
+
+def _dependencies(queue: list[str]) -> set[str]:
+    """The names of distributions, and of all that they require."""
     names: set[str] = set()
-    queue = [name]
     while queue:
-        required = re.sub(r"[-_.]+", "-", queue.pop()).lower()
-        if required not in names:
-            names.add(required)
-            requirements = map(Requirement, distribution(required).requires or ())
-            queue += [
-                requirement.name
-                for requirement in requirements
-                if not requirement.marker or requirement.marker.evaluate({"extra": ""})
-            ]
-    return names - {"fll-hbase"}
+        requirement = Requirement(queue.pop())
+        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        names.add(name)
+        for line in distribution(name).requires or ():
+            needed = Requirement(line)
+            extras = requirement.extras or {""}
+            if not needed.marker or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                queue.append(line)
+    return names
 
 
 def _wait_for(log: Path, pattern: str) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from kafka.broker import FETCHED
 from pyspark.sql import SparkSession
 
 from fll_hbase.sample import documents
@@ -17,6 +18,8 @@ from fll_hbase.tables import open_table
 SAMPLE_END_MS = 1_760_000_000_000
 
 SETTINGS = {
+    # Needed where a test reads Kafka; without, `make tests` builds them first.
+    "spark.jars": ",".join(map(str, sorted((FETCHED / "connector").glob("*.jar")))),
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",

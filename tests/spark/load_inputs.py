@@ -26,6 +26,7 @@ from fll_hbase.ingest.registry import detect
 from fll_hbase.json_types import Json
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.spark.jobs.load import TEXT, load
+from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit
 from fll_hbase.spark.stats import LoadReport
 from fll_hbase.spark.worker_ingest import Target
 from fll_hbase.store.lineage_store import LineageStore
@@ -57,6 +58,13 @@ _documents = st.builds(
     recorded_runs,
     st.sampled_from(RUNS),
 )
+documents_of_namespace = st.lists(
+    _documents.map(lambda document: {name: document[name] for name in ("run", "operations")}),
+    min_size=4,
+    max_size=12,
+)
+"""Documents without a namespace, of few runs, in the order in which they are sent."""
+
 _events = st.sampled_from(RUNS).flatmap(openlineage_events.run_events)
 _proposals = datahub_messages.aspects.map(datahub_messages.proposal)
 
@@ -71,11 +79,12 @@ def encode_lines(documents: Sequence[Json]) -> list[bytes]:
 
 
 def rows_of_one_call(lines: Sequence[bytes]) -> Rows:
-    """The rows of a store that records all lines in one call."""
+    """The rows of a store that records all lines in one call, whatever program recorded a run before."""
     reader = DocumentReader(columns=lambda _: None)
     table = open_table("sqlite:///:memory:")
     with closing(LineageStore(table)) as store:
-        ingest(store, [reader.read(line, detect(line), namespace=None, now_ms=0) for line in lines])
+        documents = [reader.read(line, detect(line), namespace=None, now_ms=0) for line in lines]
+        ingest(store, documents, take_over=True)
         return rows_of(table)
 
 
@@ -121,19 +130,27 @@ def write_parquet(path: Path, values: Sequence[bytes | None], kind: pa.DataType)
 class Loads:
     """Loads into one store, with a directory of rejected lines."""
 
-    def __init__(self, spark: SparkSession, home: Path) -> None:
+    def __init__(self, spark: SparkSession, home: Path, url: str = "") -> None:
         self._spark = spark
-        self.url = f"sqlite:///{home}/lineage.db"
+        self.url = url or f"sqlite:///{home}/lineage.db"
         self.rejects = home / "rejects"
 
-    def load(self, *paths: Path | str, form: str = TEXT, namespace: str = "", **settings: Any) -> LoadReport:
-        target = Target(Settings(store=self.url, **settings), namespace)
+    def load(
+        self,
+        *paths: Path | str,
+        form: str = TEXT,
+        namespace: str = "",
+        rejects_max: RejectLimit = NO_LIMIT,
+        take_over: bool = True,
+        **settings: Any,
+    ) -> LoadReport:
+        target = Target(Settings(store=self.url, **settings), namespace, rejects_max, take_over)
         return load(self._spark, [str(path) for path in paths], target, rejects=str(self.rejects), form=form)
 
     def rows(self) -> Rows:
         return rows(self.url)
 
     def rejected(self) -> list[Json]:
-        """The rejected lines, in the order of the only file."""
-        (file,) = self.rejects.glob("*.json")
-        return [json.loads(line) for line in file.read_bytes().splitlines()]
+        """The rejected lines, in the order of the files."""
+        files = sorted(self.rejects.glob("*.json"))
+        return [json.loads(line) for file in files for line in file.read_bytes().splitlines()]

@@ -59,7 +59,7 @@ def rows(url: str) -> Rows:
 def rows_of(table: Table) -> Rows:
     """As `rows`, of an open table."""
     cells = {key: {name: cell.value for name, cell in row.items()} for key, row in table.scan(b"", b"\xff")}
-    return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in cells.items()}
+    return {key: dict.fromkeys(row, b"") if key[:2] in (b"i|", b"j|") else row for key, row in cells.items()}
 
 
 def rejected_lines(folder: Path) -> list[Json]:

@@ -19,11 +19,14 @@ from store.test_events import NOW_MS, part
 
 from fll_hbase.cli.commands.spark import spark as group
 from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import run_events
 from fll_hbase.model.run_events import EventRunFacts, EventType
+from fll_hbase.spark import hash_filter
 from fll_hbase.spark.jobs import check as job
 from fll_hbase.spark.jobs import check_report
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import Put, open_table
 
@@ -41,10 +44,24 @@ def _path(url: str) -> str:
     return url.removeprefix("sqlite:///")
 
 
-def run_sql(url: str, statement: str) -> None:
-    """Change cells without the store."""
+def run_sql(url: str, statement: str) -> int:
+    """Change cells without the store; returns how many."""
     with closing(sqlite3.connect(_path(url), isolation_level=None)) as connection:
-        assert connection.execute(statement).rowcount > 0
+        count = connection.execute(statement).rowcount
+    assert count > 0
+    return count
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[str]:
+    """Record the calls of a function of a module, which are executed as always."""
+    function, calls = getattr(module, name), []
+
+    def call(*arguments: object) -> object:
+        calls.append(name)
+        return function(*arguments)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
 
 
 def first_cell(prefix: str, column: str = "") -> str:
@@ -69,10 +86,19 @@ def test_the_sample_is_clean_and_every_row_is_counted(spark: SparkSession, url: 
     report = job.check(spark, Settings(store=url), repair=False)
     with closing(open_table(url)) as table:
         rows = sum(1 for _ in table.scan(b"", b"\xff"))
-    assert report.first_audit.findings == ()
+    assert report.first_audit.counts == {}
     assert report.first_audit.total == rows
-    assert set(report.first_audit.rows) == set("bcefir")
+    assert set(report.first_audit.rows) == set("bcefijnrv")
     assert str(report).endswith("no errors")
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_store_that_does_not_exist_is_not_created(
+    spark: SparkSession, tmp_path: Path, repair: bool
+) -> None:
+    with pytest.raises(ConfigurationError, match="there is no store at"):
+        job.check(spark, Settings(store=f"sqlite:///{tmp_path}/mistyped.db"), repair=repair)
+    assert list(tmp_path.iterdir()) == []
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,6 +116,10 @@ DAMAGE = [
     (f"DELETE FROM cells WHERE {first_cell('b|')}", "missing reference"),
     (f"UPDATE cells SET value = x'78' WHERE {first_cell('f|')}", "missing reference"),
     (f"DELETE FROM cells WHERE {first_cell('i|f')}", "missing index"),
+    (f"DELETE FROM cells WHERE {first_cell('j|f')}", "missing in the period index"),
+    # Without errors left, the repair puts the mark again.
+    (f"DELETE FROM cells WHERE {first_cell('v|')}", "missing in the period index"),
+    (f"DELETE FROM cells WHERE {first_cell('n|')}", "missing in the run index"),
     (f"UPDATE cells SET value = x'78' WHERE {first_cell('i|b')}", "unreadable"),
     (f"DELETE FROM cells WHERE {first_cell('e|', 'd:b|')}", "missing in the catalogue"),
     (f"UPDATE cells SET value = x'5b5d' WHERE {first_cell('c|', 'd:t')}", "wrong cells of a content"),
@@ -119,6 +149,8 @@ LOSSES = [
 def test_losses_are_reported_and_left_alone(spark: SparkSession, url: str) -> None:
     for statement, _ in LOSSES:
         run_sql(url, statement)
+    # A repair that leaves errors does not put the mark of the period index again.
+    run_sql(url, f"DELETE FROM cells WHERE {first_cell('v|')}")
     cells = essential_cells(url)
     report = job.check(spark, Settings(store=url), repair=True)
     assert report.last_audit.count_errors() == {kind: 1 for _, kind in LOSSES}
@@ -150,17 +182,31 @@ def test_a_missing_content_is_reported_once(spark: SparkSession, url: str) -> No
     assert "reference without content" in report.last_audit.count_notes()
 
 
-def test_mismatches_beyond_the_limit_are_counted(
+def test_garbage_may_lack_what_is_collected_before_it(spark: SparkSession, url: str) -> None:
+    contents = job.check(spark, Settings(store=url), repair=False).first_audit.rows["c"]
+    for prefix in "re":
+        run_sql(url, f"DELETE FROM cells WHERE CAST(row AS TEXT) LIKE '{prefix}|%'")
+    report = job.check(spark, Settings(store=url), repair=False)
+    assert report.first_audit.count_errors() == {}
+    assert report.first_audit.counts[Kind.CONTENT_WITHOUT_RUN] == contents
+
+
+def test_every_finding_is_counted_and_repaired_in_one_pass_whatever_their_number(
     spark: SparkSession, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "MISMATCHES_MAX", 600)
-    run_sql(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
-    report = job.check(spark, Settings(store=url), repair=False)
-    assert 0 < report.errors_left < 600
-    assert report.first_audit.unexplained > 0
-    assert all(len(examples) <= check_report.EXAMPLES for examples in report.first_audit.examples().values())
-    assert "were not examined" in str(report)
-    assert job.check(spark, Settings(store=url), repair=True).errors_left == 0
+    cells = essential_cells(url)
+    deleted = run_sql(url, "DELETE FROM cells WHERE row >= CAST('b|' AS BLOB) AND row < CAST('b}' AS BLOB)")
+    # Every other hash passes by chance: what is reported must not depend on it.
+    monkeypatch.setattr(hash_filter, "BITS_MAX", 1_024)
+    monkeypatch.setattr(hash_filter, "SEGMENT_BITS", 256)
+    audits = count_calls(monkeypatch, job, "audit")
+    report = job.check(spark, Settings(store=url), repair=True)
+    assert report.first_audit.counts == {Kind.MISSING_REFERENCE: deleted}
+    assert len(report.first_audit.examples) == check_report.EXAMPLES
+    assert (report.errors_left, report.refused) == (0, 0)
+    assert 0 < report.repaired <= deleted
+    assert len(audits) == 2
+    assert essential_cells(url) == cells
 
 
 @pytest.fixture
@@ -182,6 +228,8 @@ def busy_url(tmp_path: Path) -> Iterator[str]:
                 store.record(list(events))
                 number += 5
 
+    # A check creates no store.
+    open_table(url).close()
     writer = threading.Thread(target=write)
     writer.start()
     yield url

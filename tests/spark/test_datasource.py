@@ -241,6 +241,45 @@ def test_nothing_is_overwritten(fll: SparkSession, tmp_path: Path) -> None:
         ).save()
 
 
+def test_the_argument_of_save_and_load_is_the_store(
+    fll: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLL_STORE", f"sqlite:///{tmp_path}/default.db")
+    url, source = f"sqlite:///{tmp_path}/a b.db", tmp_path / "in"
+    rows = fll.createDataFrame([(line,) for line in lines(3)], "VALUE string")
+    rows.write.format("fll").mode("append").save(url)
+    expected = {json.loads(line)["run"]["run"] for line in lines(3)}
+    assert runs_of(url).keys() == expected
+    assert {row["run"] for row in fll.read.format("fll").load(url).collect()} == expected
+    source.mkdir()
+    (source / "a.txt").write_text(lines(4)[0])
+    query = (
+        fll.readStream.format("text")
+        .load(str(source))
+        .writeStream.format("fll")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(url)
+    )
+    query.awaitTermination()
+    assert len(runs_of(url)) == 4
+    with pytest.raises(PySparkException, match="several paths"):
+        fll.read.format("fll").load([url, url]).count()
+    with pytest.raises(PySparkException, match="two stores"):
+        rows.write.format("fll").option("store", "sqlite:///b.db").mode("append").save(url)
+    with pytest.raises(PySparkException, match="is not the URL of a store"):
+        fll.read.format("fll").load(f"{tmp_path}/a b.db").count()
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["a b.db"]
+
+
+def test_spark_refuses_a_write_without_a_mode(fll: SparkSession, tmp_path: Path) -> None:
+    """Before it calls the data source, so that only Spark could change it; the page says what to do."""
+    rows = fll.createDataFrame([(line,) for line in lines(1)], "value string")
+    with pytest.raises(PySparkException, match=r'"ErrorIfExists" mode.*"Append"'):
+        rows.write.format("fll").save(f"sqlite:///{tmp_path}/lineage.db")
+
+
 def test_a_stream_with_repeated_lines_is_written_once(fll: SparkSession, tmp_path: Path) -> None:
     url, source = f"sqlite:///{tmp_path}/lineage.db", tmp_path / "in"
     source.mkdir()

@@ -42,13 +42,14 @@ def test_every_option_is_documented() -> None:
 
 def test_every_option_of_the_export_is_documented() -> None:
     page = (DOCS / "export.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^\$ fll spark (export .*)$", page, re.M)
-    options = {
-        option for parameter in main.commands["spark"].commands["export"].params for option in parameter.opts
-    }
-    assert set(re.findall(r"--\w+", command)) <= options
-    documented = set(re.findall(r"`(--\w+)`", page))
-    assert documented == {option for option in options if option.startswith("--")} - {"--store", "--master"}
+    command, *_ = re.findall(r"^\$ fll spark (export .*)$", page, re.M)
+    options, shared = (
+        {option for parameter in main.commands["spark"].commands[name].params for option in parameter.opts}
+        for name in ("export", "check")
+    )
+    assert set(re.findall(r"--[\w-]+", command)) <= options
+    documented = set(re.findall(r"`(--[\w-]+)`", page))
+    assert documented == {option for option in options - shared if option.startswith("--")}
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
     StringContains,
 )
+from pyspark.sql.types import StringType, StructField, StructType
 from strategies import FEW_END_POINTS, chain, infos, names, program_runs
 
 from fll_hbase.config import Settings
@@ -44,6 +45,7 @@ from fll_hbase.spark.datasource.options import (
     parse_options,
 )
 from fll_hbase.spark.datasource.pushdown import push_down
+from fll_hbase.spark.datasource.writer import write_target
 from fll_hbase.store.components import build_components
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Cell, CellKey, Put, Row, Table, open_table
@@ -54,7 +56,7 @@ FEW_STARTS = (0, 1, 999, 1_000, 86_400_000, schemas.LAST_MS, schemas.LAST_MS + 1
 few_starts = st.sampled_from(FEW_STARTS)
 histories = st.lists(
     st.builds(
-        lambda run, info, start_ms: RecordedRun(replace(run, start_ms=start_ms), info),
+        lambda run, info, start_ms: RecordedRun(replace(run, start_ms=start_ms), info, replaces_others=True),
         program_runs,
         infos(transforms_max=2),
         few_starts,
@@ -229,6 +231,25 @@ def test_operations_are_those_of_every_content(history: list[RecordedRun]) -> No
 
 NOON = datetime(2025, 10, 1, 12, tzinfo=UTC)
 NOON_MS = 1_759_320_000_000
+
+
+@given(histories, dataset_filters, st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_operations_of_a_dataset_are_those_of_its_contents(
+    history: list[RecordedRun], either_end: DatasetFilter, partition_count: int
+) -> None:
+    table = record_history(history)
+    bounds = ScanBounds(either_end=either_end)
+    rows = unique_rows(read(table, TableName.OPERATIONS, bounds, partition_count=partition_count))
+    contents = {
+        run.info.checksum
+        for run in history
+        if either_end.matches_all
+        or any(either_end.matches(dataset) for dataset in (*run.info.sources, *run.info.destinations))
+    }
+    assert rows == {row for row in read(table, TableName.OPERATIONS) if row[0] in contents}
+
+
 FILTERS: list[tuple[TableName, list[Filter], ScanBounds]] = [
     (TableName.RUNS, [EqualTo(("run",), "a")], ScanBounds(ids=frozenset("a"))),
     (TableName.RUNS, [In(("run",), ("a", "b"))], ScanBounds(ids=frozenset("ab"))),
@@ -411,6 +432,12 @@ def test_an_uncommitted_run_is_no_row() -> None:
         ({"nmespace": "a"}, ConfigurationError),
         ({"start": "yesterday"}, InvalidQuery),
         ({"start": "5", "end": "4"}, InvalidQuery),
+        ({"table": "fields", "start": "5"}, ConfigurationError),
+        ({"table": "operations", "end": "now"}, ConfigurationError),
+        ({"path": "lineage.db"}, ConfigurationError),
+        ({"path": "sqlite:/tmp/lineage.db"}, ConfigurationError),
+        ({"path": "sqlite:///a.db", "store": "sqlite:///b.db"}, ConfigurationError),
+        ({"paths": '["sqlite:///a.db","sqlite:///b.db"]'}, ConfigurationError),
     ],
 )
 def test_unreadable_options_are_refused(options: dict[str, str], error: type[Exception]) -> None:
@@ -437,6 +464,35 @@ def test_options_are_bounds() -> None:
     assert parse_options({"store": "sqlite:///a.db"}).bounds == ScanBounds()
 
 
+HBASE = "hbase://gateway1:9090,gateway2:9090/field_level_lineage"
+
+
+@pytest.mark.parametrize("url", ["sqlite:///a.db", "sqlite:////tmp/a b%20c.db", HBASE])
+def test_the_path_is_the_store(url: str) -> None:
+    assert parse_options({"path": url}).settings.store == url
+    assert parse_options({"path": url, "STORE": url}).settings.store == url
+    schema = StructType([StructField("value", StringType())])
+    assert write_target({"path": url}, schema).target.settings.store == url
+    with pytest.raises(ConfigurationError, match="two stores"):
+        write_target({"path": url, "store": "sqlite:///other.db"}, schema)
+
+
+@pytest.mark.parametrize(
+    ("names", "column"), [(["a", "VALUE"], "VALUE"), (["Value", "value"], "value"), (["vALUE"], "vALUE")]
+)
+def test_the_column_of_documents_is_found_in_any_case(names: list[str], column: str) -> None:
+    schema = StructType([StructField(name, StringType()) for name in names])
+    target = write_target({"store": "sqlite:///a.db"}, schema)
+    assert target.column == column
+
+
+@pytest.mark.parametrize("names", [["Value", "VALUE"], ["line"]])
+def test_a_frame_without_a_single_column_of_documents_is_refused(names: list[str]) -> None:
+    schema = StructType([StructField(name, StringType()) for name in names])
+    with pytest.raises(ConfigurationError, match="`value`"):
+        write_target({"store": "sqlite:///a.db"}, schema)
+
+
 def test_a_missing_content_is_named() -> None:
     run = example_run()
     table = record_history([run])
@@ -450,11 +506,11 @@ def test_a_missing_content_is_named() -> None:
 class PurgedTable(SqliteTable):
     """A table whose run and content are purged right before the content is read."""
 
-    def get(self, row: bytes, *, columns: Any = ()) -> Row:
-        if row.startswith(layout.CONTENTS):
+    def rows(self, keys: Sequence[bytes], *, columns: Any = ()) -> dict[bytes, Row]:
+        if any(key.startswith(layout.CONTENTS) for key in keys):
             cells = [CellKey(key, column) for key, row in self.scan(b"", b"\x7f") for column in row]
             self.delete([cell for cell in cells if cell.row[:2] in (b"r|", b"c|")], until_ms=2**60)
-        return super().get(row, columns=columns)
+        return super().rows(keys, columns=columns)
 
 
 @pytest.mark.parametrize("name", [TableName.RUNS, TableName.EDGES, TableName.OPERATIONS])

@@ -21,7 +21,6 @@ from strategies import AWKWARD
 from fll_hbase import rest_json
 from fll_hbase.cli import main
 from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.operations import InputField, Read, Write
@@ -29,7 +28,8 @@ from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sources import openlineage
 from fll_hbase.spark.datasource import schemas
-from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, Format, export
+from fll_hbase.spark.export_files import Format
+from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 from spark.conftest import SAMPLE_END_MS
@@ -185,7 +185,7 @@ def test_events_recorded_again_give_the_same_answers(
     elif kind == "awkward":
         record_awkward_names(url)
     else:
-        dataset = Dataset("ns", "seen by nobody")
+        dataset = Dataset("ns", "without runs")
         fields = (Field("a", "int"), Field("b/c"))
         open_sqlite(url).put_metadata(
             [DatasetMetadata(dataset, fields, "a table", (Dataset("hive", "x.y"),))]
@@ -219,18 +219,6 @@ def test_an_empty_store_is_an_export_of_nothing(spark: SparkSession, tmp_path: P
     open_sqlite(url).close()
     done = run_export(spark, url, tmp_path / "out", Format.PARQUET)
     assert done.rows == {"runs": 0, "edges": 0, "catalogue": 0}
-
-
-def test_nothing_is_replaced_without_overwrite(spark: SparkSession, sample_url: str, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "mine.txt").write_text("mine")
-    spec = ExportSpec(Settings(store=sample_url), Window(0, 1))
-    with pytest.raises(ConfigurationError, match="--overwrite"):
-        export(spark, spec, str(out), form=Format.CSV)
-    export(spark, spec, str(out), form=Format.CSV, overwrite=True)
-    export(spark, spec, str(out), form=Format.OPENLINEAGE, overwrite=True)
-    assert sorted(path.name for path in out.iterdir()) == ["events", "mine.txt"]
 
 
 def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> None:

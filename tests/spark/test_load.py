@@ -16,7 +16,7 @@ from cases.openlineage.recorded import events
 from cli.commands import END_MS, fll, serving
 from cli.documents import AWKWARD, document
 from hypothesis import HealthCheck, Phase, given, settings
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from sources import datahub_messages
 
@@ -24,7 +24,10 @@ from api import create_app
 from api.routes import blueprint
 from fll_hbase import sample
 from fll_hbase.errors import ConfigurationError
+from fll_hbase.spark import rejects
 from fll_hbase.spark.jobs.load import PARQUET
+from fll_hbase.spark.long_lines import FIRST_BYTES
+from fll_hbase.spark.reject_limit import RejectLimit
 from fll_hbase.spark.stats import LineCounts
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -175,16 +178,22 @@ def test_every_line_is_accounted_for(
     ]
     last = {"a.ndjson": len(lines), "c.ndjson.gz": len(lines)}
     assert rejected == [
-        (name, number, line + (b"" if number == last.get(name) else rest))
+        (name, number, (line + (b"" if number == last.get(name) else rest))[: shown(line)])
         for name, numbered in bad_lines.items()
         for number, line in numbered
     ]
     for reject in loads.rejected():
-        reasons = (reason for line, reason in BAD.items() if reason and line_of(reject).rstrip() == line)
+        text = line_of(reject).rstrip()
+        reasons = (reason for line, reason in BAD.items() if reason and text == line[: shown(line)])
         reason = next(reasons, "")
         assert any(reason in error for error in reject["faults"]), reject
     assert loaded.counts == LineCounts(recorded=60, repeated=60 + 2 + 1, rejected=len(rejected))
     assert loads.rows() == rows_of_one_call(good)
+
+
+def shown(line: bytes) -> int | None:
+    """How much of a rejected line is written: the first bytes of one above the limit of 50,000, else all."""
+    return FIRST_BYTES if len(line) > 50_001 else None
 
 
 def line_of(rejected: dict[str, Any]) -> bytes:
@@ -230,26 +239,126 @@ def test_lines_are_in_the_order_of_files_whatever_was_there_before(loads: Loads,
     assert loads.rows() == rows_of_one_call(lines) == online
 
 
+@pytest.mark.parametrize("name", ["in.ndjson", "in.ndjson.gz"])
+def test_a_line_above_the_limit_is_rejected_alone(loads: Loads, tmp_path: Path, name: str) -> None:
+    """In the default memory of a driver, which such a line fills when every step copies it."""
+    sizes = [60_000_000, 100_000_000]
+    long = [b'{"run": {"run": "long"}, "x": "%b"}' % (b"x" * (size - 33)) for size in sizes]
+    lines = documents(0, 4)
+    content = plain([*lines[:2], long[0], lines[2], long[1], lines[3]])
+    (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith("gz") else content)
+    assert loads.load(tmp_path / name).counts == LineCounts(recorded=4, rejected=2)
+    assert loads.rows() == rows_of_one_call(lines)
+    rejected = loads.rejected()
+    assert [line["line"] for line in rejected] == [3, 5]
+    for line, size, text in zip(rejected, sizes, long, strict=True):
+        assert line["faults"] == [
+            f"{size} bytes, longer than 16777216; split it, or raise FLL_DOCUMENT_BYTES_MAX"
+        ]
+        assert line["value"].encode() == text[:FIRST_BYTES]
+
+
+def test_the_limit_of_a_line_is_that_of_a_document(loads: Loads, tmp_path: Path) -> None:
+    line, last = documents(0, 2)
+    content = b"\r\n".join([line, line + b" ", line + b"  ", b" " * len(line) * 2, last])
+    (tmp_path / "in").write_bytes(content)
+    counts = loads.load(tmp_path / "in", document_bytes_max=len(line)).counts
+    assert (counts.read, counts.rejected) == (5, 3)
+    assert [line["line"] for line in loads.rejected()] == [2, 3, 4]
+
+
 def test_an_empty_input_is_a_load_of_nothing(loads: Loads, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"\n \n")
     assert loads.load(tmp_path / "in").counts == LineCounts()
 
 
-def test_a_directory_with_other_files_is_refused_for_rejects(loads: Loads, tmp_path: Path) -> None:
-    file = tmp_path / "part-1.ndjson"
-    file.write_bytes(plain(documents(0, 1)))
-    loads.rejects = tmp_path
-    with pytest.raises(ConfigurationError, match="contains input files"):
-        loads.load(file)
-    (tmp_path / "mine").touch()
-    with pytest.raises(ConfigurationError, match="'mine'"):
-        loads.load(file)
-    loads.rejects = file / "below"
+def test_a_directory_of_somebody_is_refused_for_rejects(
+    loads: Loads, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also if all names in it are such as Spark writes: it may be a data set."""
+    (tmp_path / "in").write_bytes(plain(documents(0, 1)))
+    spark.range(3).write.parquet(str(tmp_path / "dataset"))
+    (tmp_path / "dataset" / "_delta_log").mkdir()
+    (tmp_path / "dataset" / "_delta_log" / "0.json").touch()
+    files = sorted((tmp_path / "dataset").rglob("*"))
+    loads.rejects = tmp_path / "dataset"
+    with pytest.raises(ConfigurationError, match="no _FLL_REJECTS"):
+        loads.load(tmp_path / "in")
+    assert sorted((tmp_path / "dataset").rglob("*")) == files
+    loads.rejects = tmp_path / "dataset" / "_SUCCESS" / "below"
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        loads.load(file)
-    assert file.exists()
+        loads.load(tmp_path / "in")
+    assert not (tmp_path / "lineage.db").exists()
+
+
+def test_folders_below_are_read_and_files_are_counted(loads: Loads, tmp_path: Path) -> None:
+    """But neither hidden files nor, in the next load, the rejected lines of this one."""
+    lines, folder = [*documents(0, 3), b"{}"], tmp_path / "in"
+    for name, line in zip(("a.json", "b/a.json", "b/c=1/a.json", "b/_hidden.json"), lines, strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(line)
+    (folder / "b" / "other.json").write_bytes(b"{}")
+    report = loads.load(folder)
+    assert (report.counts, report.files) == (LineCounts(recorded=3, rejected=1), 4)
+    assert report.summary()["files"] == 4
+    assert str(report).startswith("4 files: 4 read")
+    assert loads.load(f"{folder}/b*").counts == LineCounts(repeated=2, rejected=1)
+    loads.rejects = folder / "b" / "rejects"
+    for path in (str(folder), f"{folder}/b*"):
+        with pytest.raises(ConfigurationError, match="in a directory that the load reads"):
+            loads.load(path)
+    assert loads.load(folder / "a.json").counts == LineCounts(repeated=1)
+
+
+def test_too_many_rejects_end_the_load_with_examples(loads: Loads, tmp_path: Path) -> None:
+    """And the rejected lines of the load before stay."""
+    (tmp_path / "good").write_bytes(plain([*documents(0, 1), b"[1]"]))
+    (tmp_path / "bad").write_bytes(plain([*documents(0, 3), *[b"{}"] * 10]))
+    assert loads.load(tmp_path / "good", rejects_max=RejectLimit(1)).counts.rejected == 1
+    with pytest.raises(PySparkException) as error:
+        loads.load(tmp_path / "bad", rejects_max=RejectLimit(1))
+    (line,) = {
+        line for line in str(error.value).splitlines() if line.startswith("fll_hbase.errors.TooManyRejects")
+    }
+    assert "more lines are rejected than 1, such as file:" in line
+    assert "/bad: b'{}': namespace: missing" in line
+    assert [reject["value"] for reject in loads.rejected()] == ["[1]"]
+    # Of a share no task decides before it has read many lines.
+    assert loads.load(tmp_path / "bad", rejects_max=RejectLimit(share=0.5)).counts.rejected == 10
+
+
+def test_many_rejected_lines_are_written_by_all_tasks_in_order(
+    loads: Loads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejects, "SORTED_MAX", 10)
+    lines = [b'{"a":%d}' % number for number in range(1, 401)]
+    write_files(tmp_path / "in", lines)
+    assert loads.load(tmp_path / "in").counts == LineCounts(rejected=400)
+    files = sorted(loads.rejects.glob("*.json"))
+    assert len(files) > 1
+    positions = [
+        [(reject["file"], reject["line"]) for reject in map(json.loads, file.read_bytes().splitlines())]
+        for file in files
+    ]
+    assert all(part == sorted(part) for part in positions)
+    assert len({position for part in positions for position in part}) == 400
+    sevenths = [json.loads(reject["value"])["a"] for reject in loads.rejected() if reject["line"] == 7]
+    assert sorted(sevenths) == [7, 87, 167, 247, 327]
 
 
 def test_a_missing_input_is_an_error(loads: Loads, tmp_path: Path) -> None:
     with pytest.raises(AnalysisException, match="PATH_NOT_FOUND"):
         loads.load(tmp_path / "nowhere")
+
+
+def test_a_run_id_of_another_program_is_rejected_unless_replaced(loads: Loads, tmp_path: Path) -> None:
+    first, other = document("shared"), document("shared")
+    other["run"]["application"] = "other"
+    files = [tmp_path / "1.ndjson", tmp_path / "2.ndjson"]
+    for file, line in zip(files, (first, other), strict=True):
+        file.write_text(json.dumps(line))
+    counts = [loads.load(file, take_over=False).counts for file in files]
+    assert [(count.recorded, count.rejected) for count in counts] == [(1, 0), (0, 1)]
+    [rejected] = loads.rejected()
+    assert "application 'a'" in str(rejected)
+    assert loads.load(files[1]).counts.replaced == 1

@@ -17,7 +17,7 @@ from simulation.world import CONTENTS, DATASETS, RUNS, STARTS_MS
 from store.test_garbage_collection import ALWAYS, cells, listed
 
 from fll_hbase.config import Settings
-from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.spark.jobs import retention
@@ -81,14 +81,17 @@ def test_workers_delete_what_one_process_deletes(spark: SparkSession, url: str, 
         assert set(cells(opened)) == expected
     assert report.counts == {
         "runs": purged.rows,
-        "references": sum(not cell.row.startswith(b"i|") for cell in garbage.cells),
+        "references": sum(cell.row.startswith((b"b|", b"f|")) for cell in garbage.cells),
         "index rows": sum(cell.row.startswith(b"i|") for cell in garbage.cells),
+        "period index rows": sum(cell.row.startswith(b"j|") for cell in garbage.cells),
+        "run index rows": sum(cell.row.startswith(b"n|") for cell in garbage.cells),
         "contents": len(garbage.contents),
         "parts": 0,
         "end points": len(garbage.catalogue_rows),
     }
-    assert all(report.counts[kind] for kind in ("runs", "references", "index rows"))
+    assert all(report.counts[kind] for kind in ("runs", "references", "index rows", "run index rows"))
     assert (dry.counts, dry.dry_run) == (report.counts, True)
+    assert not any(dry.waiting.values())
 
 
 def test_a_dry_run_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
@@ -100,6 +103,43 @@ def test_a_dry_run_deletes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     assert report.counts["contents"] == len(CONTENTS)
     with table(url) as opened, table(f"sqlite:///{tmp_path / 'unchanged.db'}") as unchanged:
         assert list(cells(opened)) == list(cells(unchanged))
+
+
+def test_a_dry_run_states_what_only_waits_for_the_grace_period(spark: SparkSession, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    fill_store(url)
+    policy = RetentionPolicy(STARTS_MS[-1] + 1)
+    young = retention.apply_retention(spark, Settings(store=url), policy, dry_run=True)
+    assert not any(young.counts.values())
+    assert "nothing; about 0.0 MiB" in str(young)
+    assert f"in the grace period: {young.waiting['runs']} runs" in str(young)
+    report = retention.apply_retention(spark, settings(url), policy, dry_run=False)
+    assert (report.counts, report.waiting) == (young.waiting, {})
+
+
+def test_workers_write_horizons_and_delete_datasets_with_their_aliases(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    url, local_url = (f"sqlite:///{tmp_path / name}.db" for name in ("a", "alone"))
+    fill_store(url)
+    with table(url) as opened:
+        aliases = (Dataset("n", "another"), Dataset("n", "b"))
+        LineageStore(opened).put_metadata([DatasetMetadata(Dataset("n", "a"), aliases=aliases)])
+    shutil.copy(tmp_path / "a.db", tmp_path / "alone.db")
+    later_ms = STARTS_MS[-1] + 1
+    for policy in (RetentionPolicy(later_ms, {}, {Dataset("n", "b"): 1}), RetentionPolicy(later_ms)):
+        time.sleep(0.01)
+        report = retention.apply_retention(spark, settings(url), policy, dry_run=False)
+        with table(local_url) as alone:
+            until_ms = time.time_ns() // 1_000_000
+            garbage_collection.purge(alone, policy, until_ms=until_ms)
+            garbage = garbage_collection.find_garbage(alone, policy, until_ms=until_ms)
+            garbage_collection.remove(alone, garbage, policy, until_ms=until_ms)
+            expected = set(cells(alone))
+        assert report.counts["end points"] == len(garbage.catalogue_rows)
+        with table(url) as opened:
+            assert set(cells(opened)) == expected
+    assert expected == set()
 
 
 def test_runs_that_are_being_written_are_not_lost(spark: SparkSession, tmp_path: Path) -> None:

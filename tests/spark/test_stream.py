@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -13,49 +13,16 @@ from cli.documents import document
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from fll_hbase.config import Settings
-from fll_hbase.errors import ConfigurationError
-from fll_hbase.spark import stream_sources
-from fll_hbase.spark.jobs import stream
-from fll_hbase.spark.jobs.stream import StreamPaths, Trigger
+from fll_hbase.errors import ConfigurationError, TooManyRejects
+from fll_hbase.spark.reject_limit import parse_limit
 from fll_hbase.spark.shutdown import StopFlag
-from fll_hbase.spark.stats import BatchReport, LineCounts
-from fll_hbase.spark.stream_sources import FolderSource, KafkaSource
-from fll_hbase.spark.worker_ingest import Target
+from fll_hbase.spark.stats import LineCounts
+from fll_hbase.spark.stream_options import parse_source
+from fll_hbase.spark.stream_rejects import Rejection
+from fll_hbase.spark.stream_sources import open_source
 from fll_hbase.tables import open_table
 from spark.stream_process import StreamProcess, documents, move_file, record_online, rejected_lines, rows
-
-
-class StreamSetup:
-    """The folder, store, checkpoint and rejects of one test."""
-
-    def __init__(self, home: Path, spark: SparkSession) -> None:
-        self.home = home
-        self.spark = spark
-        self.folder = home / "incoming"
-        self.url = f"sqlite:///{home}/store.db"
-        self.other_url = f"sqlite:///{home}/online.db"
-        self.rejects = home / "rejects"
-        self.stop = StopFlag()
-
-    def drain(self, *, files_max: int = 1, url: str = "", namespace: str = "") -> list[BatchReport]:
-        """Record all files of the folder."""
-        reports: list[BatchReport] = []
-        stream.stream(
-            self.spark,
-            FolderSource(str(self.folder), files_max),
-            Target(Settings(store=url or self.url), namespace),
-            paths=StreamPaths(str(self.home / "checkpoint"), str(self.rejects)),
-            trigger=Trigger(once=True),
-            report=reports.append,
-            stop=self.stop,
-        )
-        return reports
-
-    def forget_commit(self, number: int) -> None:
-        """Leave the checkpoint as if the stream had died after a batch was recorded, but not committed."""
-        for name in (f"{number}", f".{number}.crc"):
-            (self.home / "checkpoint" / "commits" / name).unlink()
+from spark.stream_setup import StreamSetup
 
 
 @pytest.fixture
@@ -120,8 +87,16 @@ def test_rejects_of_an_earlier_attempt_are_removed_if_there_are_none(setup: Stre
 
 def test_an_unavailable_store_ends_the_stream_and_the_next_start_continues(setup: StreamSetup) -> None:
     files = [move_file(setup.folder, f"{number}", documents(number, 1), time_s=number) for number in (1, 2)]
-    with pytest.raises(PySparkException, match="StoreUnavailable"):
-        setup.drain(url="hbase://127.0.0.1:1/nowhere")
+    store, away = setup.home / "store.db", setup.home / "away.db"
+
+    def lose_store() -> None:
+        store.rename(away)
+        store.mkdir()
+
+    with pytest.raises(PySparkException, match="unable to open"):
+        setup.drain(in_batch=lose_store)
+    store.rmdir()
+    away.rename(store)
     assert [batch.number for batch in setup.drain()] == [0, 1]
     assert rows(setup.url) == record_online(setup.other_url, files)
 
@@ -148,19 +123,10 @@ def test_unusable_directories_are_refused_before_anything_is_recorded(setup: Str
     assert not Path(setup.home / "store.db").exists()
 
 
-def test_sources_are_parsed(setup: StreamSetup) -> None:
-    bounds = {"files_max": None, "offsets_max": None, "options": {}}
-    assert stream_sources.parse_source("/in", **bounds) == FolderSource("/in")
-    assert stream_sources.parse_source("kafka://a:1,b:2/c,d", **bounds) == KafkaSource("a:1,b:2", "c,d")
-    for source in ("kafka://", "kafka://a:1", "kafka:///topic"):
-        with pytest.raises(ConfigurationError, match="should be kafka://"):
-            stream_sources.parse_source(source, **bounds)
-    with pytest.raises(ConfigurationError, match="no offsets"):
-        stream_sources.parse_source("/in", **{**bounds, "offsets_max": 1})
-    with pytest.raises(ConfigurationError, match="no files"):
-        stream_sources.parse_source("kafka://a:1/c", **{**bounds, "files_max": 1})
-    with pytest.raises(ConfigurationError, match=re.escape(stream_sources.CONNECTOR)):
-        KafkaSource("a:1", "c").load(setup.spark)
+def test_sources_that_cannot_be_opened_are_reported(setup: StreamSetup) -> None:
+    kafka = parse_source("kafka://a:1/c", extra={"kafka.auto.offset.reset": "x"})
+    with pytest.raises(ConfigurationError, match=r"auto\.offset\.reset"):
+        open_source(kafka, bytes_max=1).load(setup.spark)
     with pytest.raises(ConfigurationError, match="incoming"):
         setup.drain()
 
@@ -192,7 +158,7 @@ def test_a_stream_killed_in_a_batch_records_the_same_rows(tmp_path: Path) -> Non
     files = [move_file(folder, "many", [*documents(0, 3_000), b"{}"], time_s=1)]
     with StreamProcess(tmp_path, str(folder), url, "--once") as process:
         while not _has_runs(url):
-            pass
+            time.sleep(0.05)
         process.kill()
     assert _committed(tmp_path) == []
 
@@ -202,7 +168,8 @@ def test_a_stream_killed_in_a_batch_records_the_same_rows(tmp_path: Path) -> Non
         assert process.next_report()["recorded"] == 5
         process.signal(signal.SIGINT)
         code, reports = process.wait()
-    assert (code, reports[-1]["batches"]) == (0, 2)
+    # 3, because a line of the first batch was rejected.
+    assert (code, reports[-1]["batches"]) == (3, 2)
     assert rows(url) == record_online(f"sqlite:///{tmp_path}/online.db", files)
     assert [line["line"] for line in rejected_lines(tmp_path / "rejects")] == [3_001]
 
@@ -215,3 +182,15 @@ def _committed(home: Path) -> list[int]:
 def _has_runs(url: str) -> bool:
     with closing(open_table(url)) as table:
         return any(table.scan(b"r|", b"r}", limit=1))
+
+
+def test_a_batch_beyond_the_limit_of_rejected_lines_is_not_committed(setup: StreamSetup) -> None:
+    move_file(setup.folder, "one", [*documents(0, 2), b"{}"], time_s=1)
+    move_file(setup.folder, "two", [*documents(2, 1), b"{}", b"[", *documents(3, 1)], time_s=2)
+    with pytest.raises(TooManyRejects, match=r"2 of the 4 lines .* more than 1: .*two, line 2: .*; .*line 3"):
+        setup.drain(rejection=Rejection(parse_limit("1")))
+    assert _committed(setup.home) == [0]
+    assert len(rejected_lines(setup.rejects)) == 3
+    (again,) = setup.drain(rejection=Rejection(parse_limit("0.2%")))
+    assert again.counts == LineCounts(repeated=2, rejected=2)
+    assert len(rejected_lines(setup.rejects)) == 3

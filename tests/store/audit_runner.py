@@ -16,16 +16,16 @@ from fll_hbase.store.maintenance.audit.expectations import (
     is_mismatch,
     text_hash,
 )
-from fll_hbase.store.maintenance.audit.findings import Finding, Kind, Repair
-from fll_hbase.store.maintenance.audit.recheck import Mismatches, Rechecker
+from fll_hbase.store.maintenance.audit.findings import NO_REPAIR, Finding, Kind, Repair
+from fll_hbase.store.maintenance.audit.recheck import Rechecker
 from fll_hbase.store.maintenance.audit.row_facts import FactCollector, pages
 from fll_hbase.tables import Table
 
 WHOLE_TABLE = b"", b"\xff"
 
 
-def mismatches(table: Table) -> Mismatches:
-    """Return the hashes of a table that mismatch."""
+def mismatches(table: Table) -> dict[int, int]:
+    """Return the hashes of a table that mismatch, and of each what is wrong: EXPECTED, PRESENT or FAULT."""
     collector, facts = FactCollector(table, once=True), RowFacts()
     for page in pages(table.scan(*WHOLE_TABLE)):
         collector.collect(page, facts)
@@ -33,21 +33,27 @@ def mismatches(table: Table) -> Mismatches:
     for flags, texts in facts.texts_by_flag():
         for text in texts:
             flags_by_hash[text_hash(text)] |= flags
-    wrong = {key: flags for key, flags in flags_by_hash.items() if is_mismatch(flags)}
-    return Mismatches(
-        {key for key, flags in wrong.items() if flags & (EXPECTED | PRESENT | FAULT) == EXPECTED},
-        {key for key, flags in wrong.items() if flags == PRESENT},
-        {key for key, flags in wrong.items() if flags & FAULT},
-    )
+    return {
+        number: FAULT if flags & FAULT else flags & (EXPECTED | PRESENT)
+        for number, flags in flags_by_hash.items()
+        if is_mismatch(flags)
+    }
 
 
-def confirm(table: Table, hashes: Mismatches) -> list[Finding]:
+def confirm(table: Table, hashes: dict[int, int]) -> list[Finding]:
     """Return the findings of the hashes, one for each."""
     rechecker = Rechecker(table, hashes)
+    exact = [
+        hashed
+        for page in pages(table.scan(*WHOLE_TABLE))
+        for hashed in rechecker.findings(page)
+        if hashes.get(hashed.number) == hashed.mismatch
+    ]
+    garbage = {hashed.finding.row for hashed in exact if hashed.finding.kind is Kind.CONTENT_WITHOUT_RUN}
     by_hash: dict[int, Finding] = {}
-    for page in pages(table.scan(*WHOLE_TABLE)):
-        for key, finding in rechecker.findings(page):
-            by_hash[key] = max(finding, by_hash.get(key, finding), key=attrgetter("repair"))
+    for number, _, finding in exact:
+        if finding.kind is not Kind.MISSING_CATALOGUE or finding.repair.row not in garbage:
+            by_hash[number] = max(finding, by_hash.get(number, finding), key=attrgetter("repair"))
     return sorted(by_hash.values(), key=lambda finding: (finding.kind.value, finding.row))
 
 
@@ -62,10 +68,11 @@ def kinds(table: Table) -> set[Kind]:
 
 
 def repaired(table: Table) -> list[Finding]:
-    """Repair the table and return the findings that are left."""
+    """Repair the table in two passes, as the job does, and return the findings that are left."""
     tried: set[Repair] = set()
     left = findings(table)
-    while repairs := repair.next_repairs(left, tried):
+    for _ in range(2):
+        repairs = {finding.repair for finding in left if finding.repair != NO_REPAIR} - tried
         repair.apply_repairs(table, LineageStore(table), repairs)
         tried |= repairs
         left = findings(table)

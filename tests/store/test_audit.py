@@ -14,12 +14,17 @@ from strategies import recorded_runs
 
 from fll_hbase.keys import layout
 from fll_hbase.model import run_events
+from fll_hbase.model.checksum import canonical, checksum_of_texts
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Field, Read
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.model.run_events import EventRunFacts, EventType
 from fll_hbase.model.window import DAY_MS, Direction
 from fll_hbase.store import run_rows
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.maintenance.audit.expectations import EXPECTED
 from fll_hbase.store.maintenance.audit.findings import Kind, Repair
+from fll_hbase.store.run_rows import CELL_BYTES_MAX
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.tables import CellKey, Put, Table, open_table
 
@@ -58,7 +63,7 @@ def essential(table: Table) -> dict[CellKey, bytes]:
     for key, row in table.scan(b"", b"\xff"):
         for column, cell in row.items():
             if not column.startswith(layout.COMMIT):
-                cells_left[CellKey(key, column)] = b"" if key.startswith(b"i|") else cell.value
+                cells_left[CellKey(key, column)] = b"" if key.startswith((b"i|", b"j|")) else cell.value
         if key.startswith(b"r|"):
             cells_left[CellKey(key, layout.COMMIT)] = run_rows.commit_value(row) or b""
     return cells_left
@@ -108,7 +113,9 @@ def test_a_deleted_cell_is_repaired_or_reported_as_lost(history: list[RunInput],
     deleted = data.draw(st.sampled_from(sorted(cells_before)))
     delete(table, deleted)
     findings_now = findings(table)
-    if deleted.row.startswith(_ABOUT_SCHEMAS) and not findings_now:
+    if deleted.row.startswith((*_ABOUT_SCHEMAS, layout.RUN_INDEX, layout.PROPERTIES)) and not findings_now:
+        # Of the run index only what a replaced run left: see `test_derived_cells_are_repaired`. Without its
+        # mark the period index is not read.
         return
     assert wrong(findings_now) or Kind.UNFINISHED in {finding.kind for finding in findings_now}
     left = repaired(table)
@@ -118,6 +125,10 @@ def test_a_deleted_cell_is_repaired_or_reported_as_lost(history: list[RunInput],
         assert essential(table) == intact
 
 
+DEEP = b"[" * 100_000
+"""JSON beyond what a parser recurses into."""
+
+
 @given(history=HISTORIES.map(one_input_per_run), data=st.data())
 def test_an_altered_cell_is_reported(history: list[RunInput], data: st.DataObject) -> None:
     table = recorded_table(history)
@@ -125,7 +136,7 @@ def test_an_altered_cell_is_reported(history: list[RunInput], data: st.DataObjec
     altered = data.draw(st.sampled_from(sorted(cells(table))))
     if altered.row.startswith(b"a|"):
         return
-    put(table, altered, data.draw(st.sampled_from([b"", b"x", b"[]", b"{}", b"\xff", b"1|2|3"])))
+    put(table, altered, data.draw(st.sampled_from([b"", b"x", b"[]", b"{}", b"\xff", b"1|2|3", DEEP])))
     if essential(table) == intact:
         return
     kinds = {finding.kind for finding in findings(table)}
@@ -156,6 +167,8 @@ def table() -> Table:
         (b"b|", b"", Kind.MISSING_REFERENCE),
         (b"f|", b"", Kind.MISSING_REFERENCE),
         (b"i|", b"", Kind.MISSING_INDEX),
+        (b"j|", b"", Kind.MISSING_PERIOD_INDEX),
+        (b"n|", b"", Kind.MISSING_RUN_INDEX),
         (b"e|", b"d:e", Kind.MISSING_CATALOGUE),
         (b"a|", b"", Kind.MISSING_ALIAS),
         (b"c|", layout.FIELD_MAP, Kind.WRONG_CELLS),
@@ -210,6 +223,47 @@ def test_an_altered_input_is_never_committed(table: Table) -> None:
     assert cells(table) == cells_before
 
 
+def test_a_content_with_another_key_is_an_error_without_a_run_too(table: Table) -> None:
+    (content, *_) = keys(table, b"c|")
+    for column, cell in table.get(content.row).items():
+        put(table, CellKey(b"c|" + b"5" * 32, column), cell.value)
+    assert {finding.kind for finding in findings(table)} == {Kind.WRONG_CHECKSUM, Kind.CONTENT_WITHOUT_RUN}
+    assert wrong(repaired(table)) == {Kind.WRONG_CHECKSUM}
+
+
+def test_garbage_may_lack_what_is_collected_before_it(table: Table) -> None:
+    delete(table, *keys(table, b"r|"), *keys(table, b"e|"))
+    assert not wrong(findings(table))
+    assert Kind.CONTENT_WITHOUT_RUN in {finding.kind for finding in findings(table)}
+
+
+def test_a_dataset_that_no_content_names_is_noted(table: Table) -> None:
+    stray = layout.dataset_row(Dataset("db", "nobody"))
+    put(table, CellKey(stray, layout.EXISTS), b"")
+    assert findings(table) == []
+    put(table, CellKey(stray, layout.field_column(Direction.BACKWARD, "id")), b"")
+    assert [(finding.kind, finding.row) for finding in findings(table)] == [
+        (Kind.DATASET_WITHOUT_CONTENT, stray)
+    ]
+    put(table, CellKey(stray, layout.declared_field_column("id")), b"")
+    assert findings(table) == []
+
+
+def test_an_operation_beyond_the_limit_of_a_cell_is_reported(table: Table) -> None:
+    text = canonical(Read("x", "long" * CELL_BYTES_MAX, SOURCE, "", (Field("id"),)))
+    content = layout.content_row(checksum_of_texts({"x": text}))
+    put(table, CellKey(content, layout.operation_column("x")), text.encode())
+    assert wrong(findings(table)) == {Kind.UNREADABLE}
+
+
+@pytest.mark.parametrize("column", [layout.SOURCES, layout.DESTINATIONS, layout.FIELD_MAP])
+def test_json_that_is_too_deep_ends_no_audit(table: Table, column: bytes) -> None:
+    (content, *_) = keys(table, b"c|")
+    put(table, CellKey(content.row, column), DEEP)
+    assert wrong(findings(table)) == {Kind.WRONG_CELLS}
+    assert repaired(table) == []
+
+
 def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
     put(table, CellKey(b"zebra", b"d:x"), b"")
     put(table, CellKey(b"\n", b"d:x"), b"")
@@ -227,6 +281,9 @@ def test_rows_with_unknown_prefixes_are_reported(table: Table) -> None:
         (b"e|db|daily", b"d:h|12"),
         (b"i|b|db|daily|00000000", b"d:w"),
         (b"i|q|db|daily|00000000|" + b"0" * 32, b"d:w"),
+        (b"j|b|db|daily|0000000", b"d:w"),
+        (b"j|b|db|daily|fffffff|" + b"0" * 32, b"d:w"),
+        (b"v|another", b"d:v"),
         (b"b|db|daily", b"d:c|" + b"0" * 32),
         (b"b|db|daily|zz|one", b"d:c|" + b"0" * 32),
         (b"f|db|da ily|0000000000000000|one", b"d:c|" + b"0" * 32),
@@ -251,11 +308,13 @@ def test_what_a_replaced_run_leaves_is_noted_by_name() -> None:
     assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_STALE,
         Kind.INDEX_WITHOUT_RUN,
+        Kind.RUN_INDEX_WITHOUT_RUN,
     }
     delete(table, *keys(table, b"r|"))
     assert {finding.kind for finding in findings(table)} == {
         Kind.REFERENCE_WITHOUT_RUN,
         Kind.INDEX_WITHOUT_RUN,
+        Kind.RUN_INDEX_WITHOUT_RUN,
         Kind.CONTENT_WITHOUT_RUN,
         Kind.PART_WITHOUT_EVENT,
     }
@@ -297,7 +356,7 @@ def test_a_fault_that_disappears_meanwhile_is_not_reported(table: Table) -> None
     cells_before = cells(table)
     delete(table, *deleted)
     hashes = mismatches(table)
-    assert hashes.missing
+    assert EXPECTED in hashes.values()
     table.write([[Put(*cell, cells_before[cell]) for cell in deleted]])
     assert confirm(table, hashes) == []
 

@@ -77,7 +77,7 @@ def test_a_malformed_index_key_is_reported(table: Table, tail: bytes) -> None:
     key = layout.index_prefix(Direction.BACKWARD, DESTINATION) + b"fffffffe" + tail
     table.write([[Put(key, layout.SAMPLE_RUN, layout.reference_tail(5, "one"))]])
     with pytest.raises(CorruptRow):
-        store.lineage(DESTINATION, Window(0, 2**60))
+        store.lineage(DESTINATION, Window(0, 5 * DAY_MS))
 
 
 def test_a_replaced_sample_run_hides_no_other_run_of_its_day(table: Table) -> None:

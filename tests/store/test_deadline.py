@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -304,17 +305,32 @@ def test_a_commit_that_was_cut_off_anywhere_can_be_sent_again() -> None:
 
 
 def test_a_member_of_a_group_outlives_the_deadline_of_the_thread_that_commits() -> None:
-    table = open_table("sqlite:///:memory:")
-    store = LineageStore(table)
-    calls = count(1)
+    """The first commit gathers the two others; theirs is over at the deadline of the one that leads it."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    entered, gathered = threading.Event(), threading.Event()
+    group_sizes: list[int] = []
 
     def record(runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
-        if next(calls) == 1:
+        group_sizes.append(len(runs))
+        if len(group_sizes) == 1:
+            entered.set()
+            gathered.wait()
+        if len(group_sizes) == 2:
             raise DeadlineExceeded("that of the thread that commits")
         return store.record(runs)
 
-    result = GroupCommit(record).record(recorded_run("d0"))
-    assert (result.run, next(calls)) == ("d0", 3)
+    group = GroupCommit(record)
+    with ThreadPoolExecutor(3) as threads:
+        results = [threads.submit(group.record, recorded_run("d0"))]
+        entered.wait()
+        results += [threads.submit(group.record, recorded_run(f"d{number}")) for number in (1, 2)]
+        while len(group._queue) < 2:
+            time.sleep(0.001)
+        gathered.set()
+    errors = [result.exception() for result in results]
+    assert errors[0] is None
+    assert sorted(type(error).__name__ for error in errors[1:]) == ["DeadlineExceeded", "NoneType"]
+    assert group_sizes == [1, 2, 1]
     store.close()
 
 

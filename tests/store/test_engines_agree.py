@@ -37,7 +37,7 @@ def bytes_of(table: Table) -> Bytes:
 
 def without_evidence(rows: Bytes) -> Bytes:
     """Leave out which run of its day an index row names: of passes side by side, that of the last to end."""
-    return {key: dict.fromkeys(row, b"") if key.startswith(b"i|") else row for key, row in rows.items()}
+    return {key: dict.fromkeys(row, b"") if key[:2] in (b"i|", b"j|") else row for key, row in rows.items()}
 
 
 def stored(url: str, runs: Sequence[RunInput]) -> tuple[list[str], Bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fll_hbase.config import Settings
@@ -67,6 +69,50 @@ def test_operations_are_read_in_batches(table: Table, size: int, simple: bool) -
     counting.calls.clear()
     assert store.field_lineage(FIELD, WINDOW, simple=simple) == result
     assert counting.calls.total() <= calls_of_references(size), "operations are cached"
+
+
+@pytest.mark.parametrize("size", [10, 1_000])
+def test_derivations_are_read_in_batches(table: Table, size: int) -> None:
+    record(table, [version(number) for number in range(size)])
+    store = LineageStore(counting := CountingTable(table))
+    result = store.field_derivations(FIELD, WINDOW)
+    assert [listed.runs for listed in result.derivations] == [
+        (f"run {number:05}",) for number in reversed(range(size))
+    ]
+    assert [operation.name for operation in result.derivations[0].operations] == [
+        "read",
+        f"v{size - 1}",
+        "write",
+    ]
+    assert not result.truncated_by
+    # A batch of contents costs two calls for the operations of the field and one for all of them.
+    assert counting.calls.total() <= calls_of_loads(size) * 3 // 2 + calls_of_references(size)
+    counting.calls.clear()
+    assert store.field_derivations(FIELD, WINDOW) == result
+    assert counting.calls.total() <= calls_of_references(size), "operations are cached"
+
+
+@pytest.mark.parametrize("size", [10, 1_000])
+def test_contents_of_listed_runs_are_read_once_and_in_batches(table: Table, size: int) -> None:
+    """Half of the runs have a content of their own, the others share one."""
+    half = size // 2
+    shared = [
+        replace(version(0), run=replace(version(0).run, run=f"shared {number:05}")) for number in range(half)
+    ]
+    record(table, [version(number) for number in range(half)] + shared)
+    store = LineageStore(counting := CountingTable(table))
+    page = store.runs(FIELD.dataset, WINDOW, limit=size)
+    counting.calls.clear()
+    counting.items.clear()
+    details = store.run_details(page)
+    assert len(details) == 2 * half
+    assert {run.committed.run.run: content.operations for run, content in details} == {
+        recorded.run.run: recorded.info.operations
+        for recorded in [*(version(number) for number in range(half)), *shared]
+    }
+    assert counting.calls.total() <= calls_of_loads(half) + 4
+    # The row of each run, and of each content its operations and its field map.
+    assert counting.items.total() <= 2 * half + 2 * half
 
 
 def test_operations_beyond_the_bound_are_not_read(table: Table) -> None:

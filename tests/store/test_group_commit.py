@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fll_hbase.errors import CorruptRow, LineageError, StoreUnavailable, TooLarge
+from fll_hbase.errors import CorruptRow, DeadlineExceeded, LineageError, StoreUnavailable, TooLarge
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write import group_commit
@@ -94,6 +94,15 @@ def test_an_unreadable_row_fails_its_run_alone() -> None:
 def test_an_error_of_no_run_goes_to_all(error: BaseException) -> None:
     answers = record_concurrently(Gate(error, failing_run="run2"), 4)
     assert [str(answer) for answer in answers] == ["run0", "away", "away", "away"]
+
+
+def test_a_store_that_exceeds_a_deadline_of_its_own_is_called_once() -> None:
+    """Not again and again until the deadline of the request."""
+    gate = Gate(DeadlineExceeded("late"), "run0")
+    gate.open.set()
+    with pytest.raises(DeadlineExceeded, match="late"):
+        GroupCommit(gate.record).record(copying("run0"))
+    assert gate.group_sizes == [1]
 
 
 def test_where_nothing_moves_those_behind_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

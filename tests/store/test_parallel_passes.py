@@ -76,7 +76,7 @@ def cells(table: SqliteTable) -> dict[bytes, dict[bytes, bytes]]:
     return {
         key: {column: cell.value for column, cell in row.items()}
         for key, row in table.scan(b"", b"\x7f")
-        if not key.startswith(b"i|")
+        if not key.startswith((b"i|", b"j|"))
     }
 
 

@@ -41,7 +41,7 @@ def values(table: Table) -> dict[tuple[bytes, bytes], bytes]:
         (key, column): cell.value
         for key, row in table.scan(b"", b"\x7f")
         for column, cell in row.items()
-        if not key.startswith(b"i|")
+        if not key.startswith((b"i|", b"j|"))
     }
 
 

@@ -32,6 +32,9 @@ PREFIXES = (
     layout.RUNS,
     *layout.REFERENCES,
     layout.INDEX,
+    layout.PERIOD_INDEX,
+    layout.PROPERTIES,
+    layout.RUN_INDEX,
     layout.DATASETS,
     layout.ALIASES,
     layout.EVENT_BODIES,
@@ -133,10 +136,15 @@ def test_damage_beside_unknown_columns_is_found_and_repaired() -> None:
     intact = cells(table)
     damaged = [
         next(cell for cell in known_cells(table) if cell.row.startswith(prefix))
-        for prefix in (*layout.REFERENCES, layout.INDEX)
+        for prefix in (*layout.REFERENCES, layout.INDEX, layout.PERIOD_INDEX, layout.RUN_INDEX)
     ]
     table.delete(damaged, until_ms=LATER_MS)
-    assert {Kind.MISSING_REFERENCE, Kind.MISSING_INDEX} <= wrong(findings(table))
+    assert {
+        Kind.MISSING_REFERENCE,
+        Kind.MISSING_INDEX,
+        Kind.MISSING_PERIOD_INDEX,
+        Kind.MISSING_RUN_INDEX,
+    } <= wrong(findings(table))
     assert not wrong(repaired(table))
     assert cells(table).keys() == intact.keys()
 

@@ -53,7 +53,7 @@ class Gate:
             pairs, self._pairs = self._pairs, []
         for pair in pairs:
             for end in pair:
-                _end(end)
+                _shut(end)
 
     def _accept(self) -> None:
         while True:
@@ -65,27 +65,30 @@ class Gate:
             with self._lock:
                 self._pairs.append(pair)
                 self.accepted += 1
-            for source, target, delayed in ((client, pair[1], False), (pair[1], client, True)):
-                threading.Thread(target=self._pass, args=(pair, source, target, delayed), daemon=True).start()
+            threading.Thread(target=self._pass_both, args=(pair,), daemon=True).start()
 
-    def _pass(
-        self,
-        pair: tuple[socket.socket, socket.socket],
-        source: socket.socket,
-        target: socket.socket,
-        delayed: bool,
-    ) -> None:
+    def _pass_both(self, pair: tuple[socket.socket, socket.socket]) -> None:
+        client, gateway = pair
+        replies = threading.Thread(target=self._pass, args=(gateway, client, True), daemon=True)
+        replies.start()
+        self._pass(client, gateway, False)
+        replies.join()
+        with self._lock:
+            self._pairs = [open_pair for open_pair in self._pairs if open_pair is not pair]
+        # By the thread that has waited for the other: a thread about to read a closed descriptor would read
+        # from the next connection, which gets the same number.
+        client.close()
+        gateway.close()
+
+    def _pass(self, source: socket.socket, target: socket.socket, delayed: bool) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
                 time.sleep(self.delay_seconds if delayed else 0)
                 target.sendall(data)
-        with self._lock:
-            self._pairs = [open_pair for open_pair in self._pairs if open_pair is not pair]
-        for end in pair:
-            _end(end)
+        _shut(source)
+        _shut(target)
 
 
-def _end(end: socket.socket) -> None:
+def _shut(end: socket.socket) -> None:
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
-    end.close()

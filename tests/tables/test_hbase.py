@@ -17,9 +17,9 @@ from Hbase_thrift import IOError as HbaseIOError
 from thrift_calls import count_thrift_calls
 
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable, TooLarge
-from fll_hbase.tables import Put, Scan, hbase_url, open_table
+from fll_hbase.tables import CellKey, Put, Scan, hbase, hbase_url, open_table
 from fll_hbase.tables.base import Table
-from fll_hbase.tables.hbase import SCANS_PER_CALL, translate_error
+from fll_hbase.tables.hbase import SCANS_PER_CALL, split_deletes, translate_error
 from fll_hbase.tables.thrift_pool import CONNECT_SECONDS, STUCK_MAX, STUCK_SECONDS, HBaseServerError
 
 from .gates import Gate
@@ -381,3 +381,12 @@ def _in_child(table: Table) -> None:
     for _ in range(50):
         table.write([[put(b"of the child", b"%d" % os.getpid())]])
         assert value(table, b"of the child") == b"%d" % os.getpid()
+
+
+def test_deletes_of_a_row_share_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hbase, "CALL_CELLS", 5)
+    sizes = {b"a": 3, b"b": 3, b"c": 1, b"d": 7, b"e": 5}
+    cells = [CellKey(row, b"d:%d" % number) for row, size in sizes.items() for number in range(size)]
+    calls = [{row: len(columns) for row, columns in call.items()} for call in split_deletes(cells)]
+    assert calls == [{b"a": 3}, {b"b": 3, b"c": 1}, {b"d": 7}, {b"e": 5}]
+    assert list(split_deletes([])) == []

@@ -10,12 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
-from fll_hbase.tables import Put, Table
+from fll_hbase.tables import Put, Table, sqlite_splits
 from fll_hbase.tables.sqlite import SqliteTable
 
 from .workers import (
@@ -250,3 +251,51 @@ def test_closing_gives_back_all_files(path: Path) -> None:
     table.close()
     table.close()
     assert len(os.listdir("/dev/fd")) <= open_at_start
+
+
+def skewed_keys() -> list[bytes]:
+    """Nine of ten rows are of one dataset, the others of 200; few keys end where others go on."""
+    many = [b"b|bank|daily|7ffff%011x|run %d" % (1000 * number, number) for number in range(9_000)]
+    others = [b"b|bank|%03d|7ffff%011x|run" % (number % 200, number) for number in range(1_000)]
+    return sorted({*many, *others, b"b|bank", b"b|bank|daily", b"b|bank|daily|7ffff"})
+
+
+def test_a_table_with_more_cells_than_are_counted_is_split_into_similar_parts(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_splits, "COUNTED_MAX", 500)
+    monkeypatch.setattr(sqlite_splits, "SECTION_CELLS", 100)
+    keys = skewed_keys()
+    with closing(SqliteTable(str(path))) as table:
+        table.write([[Put(key, b"d:x", b"") for key in keys]])
+        splits = table.splits(b"b|", b"b}", parts=8)
+        bounds = [b"b|", *splits, b"b}"]
+        sizes = [len(list(table.scan(*part))) for part in pairwise(bounds)]
+    assert splits == sorted(set(splits))
+    assert all(b"b|" < key < b"b}" for key in splits)
+    assert len(sizes) <= 8
+    assert sum(sizes) == len(keys)
+    assert max(sizes) <= 3 * len(keys) / 8
+
+
+def split_steps(path: Path) -> int:
+    """Hundreds of instructions that SQLite executes to split a table."""
+    with closing(SqliteTable(str(path))) as table:
+        connection = table._idle_reader()
+        calls: list[None] = []
+        connection.set_progress_handler(lambda: calls.append(None), 100)
+        table._idle.append(connection)
+        assert table.splits(b"", b"z", parts=4)
+    return len(calls)
+
+
+def test_the_cost_of_splits_does_not_follow_the_size(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_splits, "COUNTED_MAX", 100)
+    monkeypatch.setattr(sqlite_splits, "SECTION_CELLS", 20)
+    steps = []
+    for rows in (2_000, 20_000):
+        larger = path.with_name(f"{rows}.db")
+        with closing(SqliteTable(str(larger))) as table:
+            table.write([[Put(b"%06d" % number, b"d:x", b"") for number in range(rows)]])
+        steps.append(split_steps(larger))
+    assert steps[1] < 2 * steps[0]

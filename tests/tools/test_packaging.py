@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", "requirements-run.lock")
+LOCKS = ("requirements.lock", "requirements-run.lock", "requirements-spark35.lock")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def test_installers_read_the_python_version(setup: RawConfigParser) -> None:
 
 def test_all_is_every_engine_and_spark(setup: RawConfigParser) -> None:
     extras = {name: set(text.split("\n")) for name, text in setup["options.extras_require"].items()}
-    assert extras["all"] == extras["hbase"] | extras["spark"]
+    assert extras["all"] == extras["server"] | extras["hbase"] | extras["spark"]
+    assert extras["worker"] <= extras["all"]
 
 
 def test_packages_are_typed_and_licensed(setup: RawConfigParser) -> None:

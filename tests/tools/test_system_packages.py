@@ -49,6 +49,24 @@ def test_missing_packages_are_named_with_the_command(bare_path: Path) -> None:
     )
 
 
+def test_the_packages_of_the_page_are_named(bare_path: Path) -> None:
+    result = _check(bare_path, "node", "browser")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "Node.js 20 or later with npm and Chromium: not found. Install with: "
+        "sudo apt-get update && sudo apt-get install -y nodejs npm chromium\n"
+    )
+
+
+def test_an_old_node_is_refused(bare_path: Path) -> None:
+    for name, script in {"node": "echo v18.20.4", "npm": ""}.items():
+        (bare_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (bare_path / name).chmod(0o755)
+    assert "Node.js 20 or later" in _check(bare_path, "node").stderr
+    (bare_path / "node").write_text("#!/bin/sh\necho v20.19.0\n")
+    assert _check(bare_path, "node").returncode == 0
+
+
 def test_a_missing_python_is_named(bare_path: Path) -> None:
     result = _check(bare_path, "python", python="python3")
     assert result.returncode == 1

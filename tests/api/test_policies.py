@@ -1,0 +1,79 @@
+"""Policies on the age of data over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from api_client import assert_problem, error_paths, errors_by_path, record_new, target
+from documents import copying
+from flask.testing import FlaskClient
+from test_tags import STRANGE, pages
+
+FIELD = {"namespace": "ns1", "name": "people", "field": "email"}
+
+
+def put(client: FlaskClient, policy: str, /, **body: Any) -> Any:
+    return client.put(target("v3", "policies", policy), json=body)
+
+
+@pytest.fixture
+def people(client: FlaskClient) -> FlaskClient:
+    """A client of a store that has the field email of people."""
+    record_new(client, copying("raw", "people", "email"))
+    return client
+
+
+def test_a_policy_is_created_kept_updated_and_removed(people: FlaskClient) -> None:
+    body = {"maxAge": "90d", "tag": "PII", "description": "Three months"}
+    first = put(people, "gdpr", **body)
+    assert first.status_code == 201
+    assert first.json == {"name": "gdpr", **body, "at": first.json["at"]}
+    again = put(people, "gdpr", name="gdpr", **body)
+    assert (again.status_code, again.json) == (200, first.json)
+    update = put(people, "gdpr", maxAge="2w", field=FIELD)
+    assert (update.status_code, update.json["maxAge"], update.json["field"]) == (200, "2w", FIELD)
+    assert "tag" not in update.json
+    assert people.get("/v3/policies/gdpr").json == update.json
+    assert people.delete("/v3/policies/gdpr").status_code == 204
+    assert_problem(people.delete("/v3/policies/gdpr"), 404)
+    assert_problem(people.get("/v3/policies/gdpr"), 404)
+    assert people.get("/v3/policies").json == {"policies": []}
+    assert put(people, "gdpr", **body).status_code == 201
+
+
+def test_policies_are_listed_by_name_page_by_page(people: FlaskClient) -> None:
+    names = sorted(["b", "a", STRANGE, "é", "ab"])
+    for name in names:
+        assert put(people, name, maxAge="1h", tag=STRANGE).status_code == 201
+    assert [policy["name"] for policy in pages(people, "/v3/policies", "policies", limit=2)] == names
+
+
+def test_every_error_of_a_body_at_once(people: FlaskClient) -> None:
+    answer = put(people, "p", name="q", maxAge="90", description=1, tag="PII", field={"name": ""})
+    assert error_paths(answer, 400) == [
+        "",
+        "description",
+        "field.field",
+        "field.name",
+        "field.namespace",
+        "maxAge",
+        "name",
+    ]
+    assert error_paths(put(people, "p"), 400) == ["", "maxAge"]
+    assert error_paths(put(people, "p", maxAge="1d", field=[]), 400) == ["field"]
+    assert errors_by_path(put(people, "p", maxAge=7, tag="PII")) == {
+        "maxAge": "must be a string, is a number"
+    }
+    assert people.get("/v3/policies").json == {"policies": []}
+
+
+@pytest.mark.parametrize("age", ["0d", "-1d", "1.5d", "1d12h", "1 d", "1D", "P90D", "d", "1234567890d", "١d"])
+def test_text_that_is_no_age(people: FlaskClient, age: str) -> None:
+    assert error_paths(put(people, "p", maxAge=age, tag="PII"), 400) == ["maxAge"]
+
+
+def test_a_policy_may_name_a_new_tag_but_no_unknown_field(people: FlaskClient) -> None:
+    assert put(people, "p", maxAge="1d", tag="unused").status_code == 201
+    assert_problem(put(people, "q", maxAge="1d", field={**FIELD, "field": "emial"}), 404)
+    assert_problem(people.put("/v3/policies/q", data=b"{}"), 415)

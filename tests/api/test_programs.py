@@ -1,0 +1,207 @@
+"""Programs of a dataset or field, counts of their runs over time, and lists of the runs of one field."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
+from conftest import MakeClient
+from documents import Json, copying
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.app import create_app
+from fll_hbase.config import Settings
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+FIRST_MS = 1_700_000_000_000
+HOUR_MS = 3_600_000
+DATASET = ("ns1", "endpoints", "orders")
+
+
+def nightly(run: str, *, program: str = "nightly", hours: int = 0, **more: Any) -> Json:
+    """The member `run` of a document; it starts some hours after FIRST_MS."""
+    members = {"application": "shop", "type": "spark", "program": program, "run": run}
+    return {**members, "startTime": FIRST_MS + hours * HOUR_MS, **more}
+
+
+def window(first_hour: int, last_hour: int) -> dict[str, int]:
+    """Parameters of a window in hours after FIRST_MS."""
+    return {
+        "start": (FIRST_MS + first_hour * HOUR_MS) // 1000,
+        "end": (FIRST_MS + last_hour * HOUR_MS) // 1000,
+    }
+
+
+@pytest.fixture
+def orders(client: FlaskClient) -> FlaskClient:
+    """`load` writes orders every hour; `bill` reads `UID` of it, and failed once; `sum` read `price` once."""
+    for hour in range(4):
+        record_new(
+            client,
+            copying("raw", "orders", "UID", "price", run=nightly(f"l{hour}", program="load", hours=hour)),
+        )
+    record_new(
+        client,
+        copying("orders", "bills", "UID", run=nightly("b1", program="bill", hours=1)),
+        copying("orders", "bills", "UID", run=nightly("b2", program="bill", hours=2, state="FAIL")),
+        copying("orders", "sums", "price", run=nightly("s1", program="sum", hours=3)),
+    )
+    return client
+
+
+class TestPrograms:
+    def test_every_program_once_with_its_runs(self, orders: FlaskClient) -> None:
+        listed = get_json(orders, *DATASET, "programs", **ALL)
+        assert not listed["truncated"]
+        assert [program["program"] for program in listed["programs"]] == ["load", "sum", "bill"]
+        assert listed["programs"][2] == {
+            "namespace": "ns1",
+            "application": "shop",
+            "program": "bill",
+            "type": "spark",
+            "direction": "forward",
+            "runs": 1,
+            "failed": 1,
+            "firstStart": FIRST_MS + HOUR_MS,
+            "lastStart": FIRST_MS + HOUR_MS,
+            "lastRun": "b1",
+        }
+        assert (listed["programs"][0]["runs"], listed["programs"][0]["firstStart"]) == (4, FIRST_MS)
+
+    def test_failed_runs_count_only_when_they_are_included(self, orders: FlaskClient) -> None:
+        only_failed = window(2, 3)
+        assert [
+            program["program"]
+            for program in get_json(orders, *DATASET, "programs", **only_failed)["programs"]
+        ] == ["load"]
+        listed = get_json(orders, *DATASET, "programs", **only_failed, failed="true")["programs"]
+        bill = next(program for program in listed if program["program"] == "bill")
+        assert (bill["runs"], bill["failed"], bill["lastRun"]) == (1, 1, "b2")
+
+    @pytest.mark.parametrize(
+        ("query", "programs"),
+        [
+            ({"direction": "forward"}, ["sum", "bill"]),
+            ({"direction": "backward"}, ["load"]),
+            ({"field": "UID"}, ["load", "bill"]),
+            ({"field": "UID", "direction": "forward"}, ["bill"]),
+        ],
+        ids=["readers", "writers", "field", "readers of a field"],
+    )
+    def test_runs_are_selected(self, orders: FlaskClient, query: Json, programs: list[str]) -> None:
+        listed = get_json(orders, *DATASET, "programs", **ALL, **query)["programs"]
+        assert [program["program"] for program in listed] == programs
+
+    def test_a_program_that_reads_and_writes(self, client: FlaskClient) -> None:
+        record_new(client, copying("a", "b", "x", run=nightly("r1")))
+        record_new(client, copying("b", "c", "x", run=nightly("r2")))
+        (program,) = get_json(client, "ns1", "endpoints", "b", "programs", **ALL)["programs"]
+        assert (program["direction"], program["runs"]) == ("both", 2)
+
+    def test_more_programs_than_the_limit(self, make_client: MakeClient) -> None:
+        client = make_client(Settings(list_limit_max=2))
+        for number in range(3):
+            run = nightly(f"r{number}", program=f"p{number}", hours=number)
+            record_new(client, copying("a", "b", "x", run=run))
+        listed = get_json(client, "ns1", "endpoints", "b", "programs", **ALL)
+        assert [program["program"] for program in listed["programs"]] == ["p2", "p1"]
+        assert (listed["truncated"], listed["truncatedBy"]) == (True, ["list_limit_max=2"])
+
+    @pytest.mark.parametrize("route", ["programs", "runs", "runs/counts"])
+    def test_names_that_were_never_recorded(self, orders: FlaskClient, route: str) -> None:
+        segments = route.split("/")
+        assert_problem(orders.get(path("ns1", "endpoints", "nothing", *segments, **ALL)), 404)
+        assert_problem(orders.get(path(*DATASET, *segments, **ALL, field="nothing")), 404)
+        assert orders.get(path(*DATASET, *segments, start=1, end=2)).status_code == 200
+        assert orders.get(path(*DATASET, *segments, start=1, end=2, field="UID")).status_code == 200
+        assert error_paths(orders.get(path(*DATASET, *segments, field="")), 400) == ["field"]
+
+    def test_the_window_is_in_the_headers(self, orders: FlaskClient) -> None:
+        for route in ("programs", "runs/counts"):
+            answer = orders.get(path(*DATASET, *route.split("/"), start=5, end="7.5"))
+            assert (answer.headers["Window-Start"], answer.headers["Window-End"]) == ("5.000", "7.500")
+
+
+class TestRunsOfField:
+    def test_pages_have_the_runs_of_the_field_alone(self, orders: FlaskClient) -> None:
+        runs = get_json(orders, *DATASET, "runs", **ALL, field="UID")["runs"]
+        assert [run["run"] for run in runs] == ["l3", "b2", "l2", "b1", "l1", "l0"]
+        first = orders.get(path(*DATASET, "runs", **ALL, field="UID", limit=4))
+        assert [run["run"] for run in first.json["runs"]] == ["l3", "b2", "l2", "b1"]
+        (link,) = first.headers["Link"].split(";")[:1]
+        second = orders.get(link.strip("<>").replace("http://localhost", ""))
+        assert [run["run"] for run in second.json["runs"]] == ["l1", "l0"]
+
+
+class TestCounts:
+    def test_buckets_divide_the_window(self, orders: FlaskClient) -> None:
+        counts = get_json(orders, *DATASET, "runs", "counts", **window(0, 4), buckets=4)
+        assert counts == {
+            "buckets": [
+                {"start": (FIRST_MS + hour * HOUR_MS) // 1000, "complete": complete, "failed": failed}
+                for hour, complete, failed in ((0, 1, 0), (1, 2, 0), (2, 1, 1), (3, 2, 0))
+            ],
+            "truncated": False,
+        }
+
+    @pytest.mark.parametrize("buckets", ["0", "1001", "x", "-1"])
+    def test_other_numbers_of_buckets_are_refused(self, orders: FlaskClient, buckets: str) -> None:
+        answer = orders.get(path(*DATASET, "runs", "counts", buckets=buckets))
+        assert error_paths(answer, 400) == ["buckets"]
+
+    def test_a_window_of_no_length_has_no_buckets(self, orders: FlaskClient) -> None:
+        assert get_json(orders, *DATASET, "runs", "counts", start=7, end=7)["buckets"] == []
+
+
+starts = st.integers(0, 20)
+recorded = st.lists(st.tuples(starts, st.sampled_from(["p", "q"]), st.booleans()), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(recorded, starts, starts, st.integers(1, 25))
+def test_counts_and_programs_are_those_of_the_list_of_runs(
+    runs: list[tuple[int, str, bool]], first: int, last: int, buckets: int
+) -> None:
+    """Milliseconds, so that buckets are of unequal length; the list of runs is the reference."""
+    client = create_app(LineageStore(open_table("sqlite:///:memory:"))).test_client()
+    record_new(client, copying("other", "orders", "x", run=nightly("known", program="known", hours=-1)))
+    for number, (start_ms, program, is_failed) in enumerate(runs):
+        members = {"startTime": FIRST_MS + start_ms, "state": "FAIL" if is_failed else "COMPLETE"}
+        record_new(client, copying("raw", "orders", "x", run=nightly(str(number), program=program) | members))
+    first_ms, last_ms = FIRST_MS + min(first, last), FIRST_MS + max(first, last)
+    bounds = {"start": f"{first_ms / 1000:.3f}", "end": f"{last_ms / 1000:.3f}"}
+    listed = get_json(client, *DATASET, "runs", **bounds)["runs"]
+
+    counted = get_json(client, *DATASET, "runs", "counts", **bounds, buckets=buckets)["buckets"]
+    limits = [round(bucket["start"] * 1000) for bucket in counted] + [last_ms]
+    expected = [
+        Counter(run["state"] for run in listed if start <= run["startTime"] < end)
+        for start, end in pairwise(limits)
+    ]
+    assert [(bucket["complete"], bucket["failed"]) for bucket in counted] == [
+        (states["COMPLETE"], states["FAIL"]) for states in expected
+    ]
+    assert len(counted) == min(buckets, last_ms - first_ms)
+
+    by_program = defaultdict(list)
+    for run in listed:
+        by_program[run["program"]].append(run)
+    programs = get_json(client, *DATASET, "programs", **bounds, failed="true")["programs"]
+    assert {
+        program["program"]: (program["runs"], program["failed"], program["lastRun"], program["firstStart"])
+        for program in programs
+    } == {
+        name: (
+            len(members),
+            sum(run["state"] == "FAIL" for run in members),
+            members[0]["run"],
+            members[-1]["startTime"],
+        )
+        for name, members in by_program.items()
+    }

@@ -1,0 +1,184 @@
+"""Reports about a field: their fields are those of reach, their programs and runs those of the lists."""
+
+from __future__ import annotations
+
+import csv
+import io
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from api_client import ALL, assert_problem, error_paths, get_json, path, record_new
+from documents import Json, copying
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_reach import RUN
+
+from api.app import create_app
+from fll_hbase.config import Settings
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+SUBJECT = {"namespace": "ns1", "endpoint": "raw", "field": "UID"}
+HOUR_MS = 3_600_000
+
+
+def run(number: int, **more: Any) -> Json:
+    return {**RUN, "run": f"r{number:03}", "startTime": RUN["startTime"] + number * HOUR_MS, **more}
+
+
+def report(client: FlaskClient, kind: str, **params: object) -> Json:
+    response = client.get(f"/v3/reports/{kind}", query_string={**ALL, **SUBJECT, **params})
+    assert response.status_code == 200, response.text
+    return response.get_json()
+
+
+def names(fields: list[Json]) -> list[str]:
+    return [f"{field['name']}.{field['field']}" for field in fields]
+
+
+@pytest.fixture
+def uid(client: FlaskClient) -> FlaskClient:
+    """`UID` goes to `orders` and from there to `bills`; a later program failed to copy it."""
+    record_new(
+        client,
+        copying("raw", "orders", "UID", run=run(0, program="load")),
+        copying("orders", "bills", "UID", run=run(1, program="bill")),
+        copying("raw", "lost", "UID", run=run(2, program="lose", state="FAIL")),
+    )
+    return client
+
+
+class TestConsumption:
+    def test_programs_runs_and_derived_fields(self, uid: FlaskClient) -> None:
+        body = report(uid, "consumption")
+        assert [item["program"] for item in body["programs"]] == ["load"]
+        assert [item["run"] for item in body["runs"]] == ["r002", "r000"]
+        assert names(body["derived"]) == ["orders.UID", "bills.UID"]
+        assert names(body["derived"][1]["path"]) == ["raw.UID", "orders.UID", "bills.UID"]
+        assert body["derived"][1]["lastRun"] == "r001"
+        assert body["truncated"] is False
+
+    def test_pages_have_every_run_once(self, uid: FlaskClient) -> None:
+        response = uid.get("/v3/reports/consumption", query_string={**ALL, **SUBJECT, "limit": 1})
+        assert response.get_json()["moreRuns"] is True
+        link = response.headers["Link"].split(">")[0].removeprefix("<")
+        body = uid.get(link).get_json()
+        assert [item["run"] for item in body["runs"]] == ["r000"]
+        assert body["moreRuns"] is False
+        assert "derived" not in body
+
+    def test_causal_is_the_default(self, client: FlaskClient) -> None:
+        record_new(
+            client,
+            copying("orders", "bills", "UID", run=run(0)),
+            copying("raw", "orders", "UID", run=run(1)),
+        )
+        assert names(report(client, "consumption")["derived"]) == ["orders.UID"]
+        late = names(report(client, "consumption", causal="false")["derived"])
+        assert late == ["orders.UID", "bills.UID"]
+
+
+class TestProvenance:
+    def test_sources_operations_and_stretches(self, uid: FlaskClient) -> None:
+        body = report(uid, "provenance", endpoint="bills")
+        assert names(body["sources"]) == ["raw.UID"]
+        assert names(body["upstream"]) == ["orders.UID"]
+        assert [item["name"] for item in body["derivations"][0]["operations"]] == ["read", "write"]
+        assert [node["label"] for node in body["detailed"]["nodes"]] == ["UID"]
+        assert body["simple"]["checksums"] == body["detailed"]["checksums"]
+        assert [item["runs"] for item in body["stretches"]] == [1]
+
+
+class TestForms:
+    def test_csv_of_each_part(self, uid: FlaskClient) -> None:
+        for part, expected in (("derived", 2), ("programs", 1), ("runs", 2)):
+            response = uid.get(
+                "/v3/reports/consumption",
+                query_string={**ALL, **SUBJECT, "part": part},
+                headers={"Accept": "text/csv"},
+            )
+            assert response.mimetype == "text/csv"
+            assert len(list(csv.DictReader(io.StringIO(response.text)))) == expected
+
+    @pytest.mark.parametrize("kind", ["consumption", "provenance"])
+    def test_the_page_is_complete_and_loads_nothing(self, client: FlaskClient, kind: str) -> None:
+        name = "<script>alert('&\"')</script>"
+        record_new(client, copying("raw", name, "UID", run=run(0)))
+        params = {**ALL, **SUBJECT, "endpoint": "raw" if kind == "consumption" else name}
+        response = client.get(f"/v3/reports/{kind}", query_string=params, headers={"Accept": "text/html"})
+        page = _Page()
+        page.feed(response.text)
+        assert response.mimetype == "text/html"
+        assert not {"script", "img", "link", "iframe"} & page.tags.keys()
+        assert page.tags["table"] >= 1
+        assert name in page.text
+        assert "1970-01-01T00:00:00.000Z" in page.text
+
+    def test_a_page_that_was_cut_says_so_at_its_top(self) -> None:
+        table = open_table("sqlite:///:memory:")
+        store = LineageStore(table, Settings(level_max=1))
+        client = create_app(store, Settings(level_max=1)).test_client()
+        record_new(
+            client, copying("raw", "orders", "UID", run=run(0)), copying("orders", "bills", "UID", run=run(1))
+        )
+        response = client.get(
+            "/v3/reports/consumption", query_string={**ALL, **SUBJECT}, headers={"Accept": "text/html"}
+        )
+        assert response.headers["Truncated-By"] == "level_max=1"
+        assert "not complete. Limits that cut it: level_max=1" in response.text.split("<h2>")[0]
+        store.close()
+
+
+class _Page(HTMLParser):
+    """The text of a page, and how often it has each tag."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: dict[str, int] = {}
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_bad_questions_name_every_fault(uid: FlaskClient) -> None:
+    response = uid.get("/v3/reports/consumption?endpoint=&part=sources&causal=1&limit=0")
+    assert error_paths(response, 400) == ["causal", "endpoint", "field", "limit", "namespace", "part"]
+    for kind in ("consumption", "provenance"):
+        missing = uid.get(f"/v3/reports/{kind}", query_string={**SUBJECT, "field": "nothing"})
+        assert_problem(missing, 404)
+
+
+@settings(max_examples=25)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.integers(0, 5), st.sampled_from("pq")),
+        min_size=1,
+        max_size=8,
+    ),
+    causal=st.sampled_from(["true", "false"]),
+)
+def test_fields_are_those_of_reach_and_programs_those_of_runs(
+    steps: list[tuple[str, str, int, str]], causal: str
+) -> None:
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
+    for number, (source, destination, hour, program) in enumerate(steps):
+        document = copying(source, destination, "UID", run={**run(hour, program=program), "run": str(number)})
+        client.post(f"{path('ns1')}/lineage", json=document)
+    first = steps[0][0]
+    body = report(client, "consumption", endpoint=first, causal=causal)
+    reach = get_json(
+        client, "ns1", "endpoints", first, "fields", "UID", "reach", direction="forward", causal=causal, **ALL
+    )
+    assert sorted(names(body["derived"])) == sorted(
+        {f"{edge['to']['name']}.UID" for edge in reach["edges"]} - {f"{first}.UID"}
+    )
+    assert {item["program"] for item in body["programs"]} == {item["program"] for item in body["runs"]}
+    assert sum(item["runs"] for item in body["programs"]) == len(body["runs"])
+    store.close()

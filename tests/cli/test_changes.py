@@ -1,0 +1,108 @@
+"""Output of `fll history` and `fll diff`: runs without the field, limits, and names of any kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.commands import fll, printed
+
+NAME = "orders\n2"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Three nights make `total`, the last one of another field; between them is a run without `total`."""
+    url = f"sqlite:///{tmp_path}/lineage.db"
+    lines = [
+        _document("r1", 100, "net", "total"),
+        _document("r2", 200, "net", "note"),
+        _document("r3", 300, "net", "total"),
+        _document("r4", 400, "gross", "total"),
+        _document("r5", 500, "gross", "note"),
+    ]
+    path = tmp_path / "runs.ndjson"
+    path.write_text("\n".join(lines))
+    assert fll("record", str(path), "--namespace", "shop", "--store", url).exit_code == 0
+    return url
+
+
+def _document(run: str, start_seconds: int, source: str, field: str) -> str:
+    start_ms = 1_750_000_000_000 + 1_000 * start_seconds
+    members = {
+        "application": "shop",
+        "type": "spark",
+        "program": "nightly",
+        "run": run,
+        "startTime": start_ms,
+    }
+    operations = [
+        {"type": "READ", "name": "read", "source": {"name": "raw"}, "outputs": [source]},
+        {
+            "type": "TRANSFORM",
+            "name": "add",
+            "inputs": [{"origin": "read", "name": source}],
+            "outputs": [field],
+        },
+        {
+            "type": "WRITE",
+            "name": "store",
+            "destination": {"name": NAME},
+            "inputs": [{"origin": "add", "name": field}],
+        },
+    ]
+    return json.dumps({"run": members, "operations": operations})
+
+
+def test_runs_without_the_field_have_lines(store: str) -> None:
+    lines = printed("history", "shop", NAME, "total", "--start", "0", "--store", store).splitlines()
+    assert lines[0] == r"How shop/orders\n2.total was produced, 0 to now"
+    rows = [re.split(r" {3,}", line.strip()) for line in lines[3:]]
+    assert [row[-2] for row in rows] == ["1", "1", "2", "1"]
+    assert rows[0][-1] == "(without the field)"
+    assert [row[0] for row in rows[1:3]] == ["2025-06-15 15:13:20", "2025-06-15 15:08:20"]
+    assert rows[3][-1] == "(without the field between these)"
+
+
+def test_a_window_without_any_run(store: str) -> None:
+    window = ("--start", "5", "--end", "6", "--store", store)
+    assert "Nothing from 1970-01-01 00:00:05 UTC to" in printed("history", "shop", NAME, "total", *window)
+    assert "No difference." in printed("diff", "shop", NAME, "total", *window)
+
+
+def test_both_sides_of_a_diff_have_signs(store: str) -> None:
+    window = ("--start", "1750000400", "--end", "1750000500", "--base-start", "0")
+    lines = printed("diff", "shop", NAME, "total", *window, "--store", store).splitlines()
+    assert lines[0].endswith("1750000400 to 1750000500 compared with 0 to 1750000400")
+    assert [line.split()[:3] for line in lines[3:-1]] == [
+        ["+", "source", "shop/raw.gross"],
+        ["+", "edge", "read.gross"],
+        ["-", "source", "shop/raw.net"],
+        ["-", "edge", "read.net"],
+    ]
+
+
+def test_what_a_limit_cut_is_not_reported_as_no_difference(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLL_CONNECTIONS_MAX", "0")
+    result = fll(
+        "diff",
+        "shop",
+        NAME,
+        "total",
+        "--start",
+        "0",
+        "--base-start",
+        "0",
+        "--base-end",
+        "9",
+        "--store",
+        store,
+    )
+    assert result.exit_code == 0
+    assert "Not known, because a limit cut the answer: what was lost." in result.stdout
+    assert "connections_max=0" in result.stderr

@@ -1,0 +1,177 @@
+"""`connect` answers alike from a store and a server, with typed answers, data frames and our errors."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from cli.commands import END_MS, WINDOW
+from cli.documents import NAMES
+from fll_hbase import connect
+from fll_hbase.client import Connection, open_client
+from fll_hbase.client import connection as connection_module
+from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError, InvalidQuery, NotFound, StoreUnavailable
+
+WINDOWED: dict[str, Any] = {"start": WINDOW[1], "end": WINDOW[3]}
+DAILY = ("bank", "DailyTransactions")
+
+QUESTIONS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+    ("lineage", DAILY, {**WINDOWED, "level": 5, "direction": "forward"}),
+    ("field_lineage", (*DAILY, "UID"), {**WINDOWED, "direction": "forward", "view": "simple"}),
+    ("derivations", ("hospital", "PatientRecords", "patient_medical_score"), {**WINDOWED, "start": 0}),
+    ("runs", DAILY, {**WINDOWED, "limit": 7}),
+    ("runs", DAILY, {**WINDOWED, "program": "print", "state": "COMPLETE", "field": "UID"}),
+    ("programs", DAILY, {**WINDOWED, "field": "UID", "failed": True}),
+    ("run_counts", DAILY, {**WINDOWED, "buckets": 9}),
+    ("search", ("uid",), {"limit": 3}),
+    ("namespaces", (), {}),
+    ("namespaces", (), {"limit": 1}),
+    ("datasets", ("bank",), {"prefix": "C"}),
+    ("datasets", ("nowhere",), {}),
+    ("fields", DAILY, {}),
+    ("fields", DAILY, {"prefix": "a", "limit": 1}),
+    *(("lineage", ("shop", name), {"start": 0}) for name in NAMES),
+    *(("run", (f"run of {name}",), {}) for name in NAMES),
+]
+
+
+@pytest.fixture(scope="module")
+def local(sampled: str) -> Iterator[Connection]:
+    with open_client(sampled, settings=Settings(store=sampled), clock=lambda: END_MS) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def remote(server: str) -> Iterator[Connection]:
+    with connect(server) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("method", "names", "arguments"), QUESTIONS, ids=map(str, range(len(QUESTIONS))))
+def test_a_server_answers_as_its_store_does(
+    local: Connection, remote: Connection, method: str, names: tuple[str, ...], arguments: dict[str, Any]
+) -> None:
+    ours, theirs = (getattr(client, method)(*names, **arguments) for client in (local, remote))
+    assert ours.body == theirs.body
+    assert (ours.incomplete, ours.next_page) == (theirs.incomplete, theirs.next_page)
+    if hasattr(ours, "rows"):
+        assert ours.rows == theirs.rows
+        assert all(list(row) == list(ours.columns) for row in ours)
+
+
+@pytest.mark.parametrize(
+    ("method", "names", "arguments", "kind"),
+    [
+        ("lineage", ("bank", "nowhere"), WINDOWED, NotFound),
+        ("fields", ("bank", "nowhere"), {}, NotFound),
+        ("run", ("nothing",), {}, NotFound),
+        ("content", ("0" * 32,), {}, NotFound),
+        ("derivations", (*DAILY, "nothing"), WINDOWED, NotFound),
+        ("runs", DAILY, {"start": "soon"}, InvalidQuery),
+        ("runs", DAILY, {"start": ""}, InvalidQuery),
+        ("runs", DAILY, {"start": float("nan")}, InvalidQuery),
+        ("runs", DAILY, {"start": datetime(2026, 1, 1)}, InvalidQuery),
+        ("runs", DAILY, {"start": 9, "end": 8}, InvalidQuery),
+        ("runs", DAILY, {"limit": 0}, InvalidQuery),
+        ("runs", DAILY, {"state": "DONE"}, InvalidQuery),
+        ("runs", DAILY, {"cursor": "x"}, InvalidQuery),
+        ("runs", DAILY, {"cursor": ""}, InvalidQuery),
+        ("runs", ("", "a"), {}, InvalidQuery),
+        ("lineage", DAILY, {"level": 0}, InvalidQuery),
+        ("lineage", DAILY, {"direction": "up"}, InvalidQuery),
+        ("lineage", ("bank", "\udcff"), {}, InvalidQuery),
+        ("field_lineage", (*DAILY, "UID"), {"view": "wide"}, InvalidQuery),
+        ("run_counts", DAILY, {"buckets": 1001}, InvalidQuery),
+        ("search", ("",), {}, InvalidQuery),
+    ],
+)
+def test_errors_are_the_same(
+    local: Connection,
+    remote: Connection,
+    method: str,
+    names: tuple[str, ...],
+    arguments: dict[str, Any],
+    kind: type[Exception],
+) -> None:
+    for client in (local, remote):
+        with pytest.raises(kind):
+            getattr(client, method)(*names, **arguments)
+
+
+def test_the_examples_of_docstrings(local: Connection) -> None:
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    examples = doctest.DocTestFinder().find(Connection, module=connection_module, globs={"client": local})
+    ran = [runner.run(example) for example in examples if example.examples]
+    assert len(ran) >= 12
+    assert runner.failures == 0
+
+
+def test_pages_of_runs_are_all_runs(local: Connection, remote: Connection) -> None:
+    everything = local.runs(*DAILY, **WINDOWED, program="print").body["runs"]
+    for client in (local, remote):
+        page = client.runs(*DAILY, **WINDOWED, program="print", limit=7)
+        runs = list(page.body["runs"])
+        while page.next_page:
+            page = client.runs(*DAILY, program="print", limit=7, **page.next_page)
+            runs += page.body["runs"]
+        assert runs == everything
+    assert {run["program"] for run in everything} == {"print"}
+    assert len(everything) > 7
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [
+        (date(2025, 9, 9), "2025-09-09"),
+        (datetime(2025, 9, 9, 8, tzinfo=UTC), "2025-09-09T08:00:00Z"),
+        (datetime(2025, 9, 9, 8, tzinfo=timezone(timedelta(hours=1))), "2025-09-09T07:00:00Z"),
+        (1_757_408_000, "1757408000"),
+        (1e9, "1000000000"),
+    ],
+)
+def test_times_of_python(local: Connection, start: Any, text: str) -> None:
+    answers = [local.runs(*DAILY, start=time, end=WINDOW[3]) for time in (start, text)]
+    assert answers[0].rows
+    assert answers[0] == answers[1]
+
+
+def test_tables_are_data_frames(local: Connection) -> None:
+    frame = local.programs(*DAILY, field="UID").to_pandas()
+    assert frame["program"].tolist()[:2] == ["features", "load_transactions"]
+    assert str(frame["lastStart"].dtype) == "datetime64[ms, UTC]"
+    assert frame["lastStart"].iloc[0].year == 2025
+    empty = local.runs(*DAILY, start=5, end=5).to_pandas()
+    assert list(empty.columns) == list(local.runs(*DAILY).columns)
+    assert str(empty["startTime"].dtype) == "datetime64[ms, UTC]"
+    pairs = local.lineage(*DAILY, direction="backward").to_pandas()
+    assert set(pairs["destinationName"]) == {"DailyTransactions"}
+
+
+def test_a_data_frame_without_pandas(local: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[pandas\]'"):
+        local.namespaces().to_pandas()
+
+
+def test_urls_that_lead_nowhere() -> None:
+    for url in ("sqlite:///gone.db", "nosql://x", "lineage.db", ""):
+        with pytest.raises(ConfigurationError):
+            connect(url)
+    with connect("http://127.0.0.1:1", timeout_seconds=0.1) as client, pytest.raises(StoreUnavailable):
+        client.namespaces()
+
+
+def test_the_package_alone_is_light() -> None:
+    heavy = "{'flask', 'pyspark', 'pandas', 'requests', 'sqlglot', 'click', 'msgspec'}"
+    code = f"import sys, fll_hbase; print(sorted({heavy} & set(sys.modules)))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+    code = code.replace("import sys, fll_hbase", "import sys; from fll_hbase import connect")
+    code = code.replace(heavy, "{'flask', 'pyspark', 'pandas'}")
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

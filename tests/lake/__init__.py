@@ -1,0 +1,1 @@
+"""Delta and Iceberg for Spark, as jars."""

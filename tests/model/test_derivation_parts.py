@@ -1,0 +1,94 @@
+"""Parts and digests of derivations differ exactly where their signatures do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import FEW_END_POINTS, operation_sets
+from work import count_calls
+
+from fll_hbase.model import operation_graph
+from fll_hbase.model.datasets import DatasetField, Field
+from fll_hbase.model.derivation_parts import DerivationParts, derivation_parts
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write
+from fll_hbase.model.simple_view import derivation_signature, signature_digest
+
+from .test_graph import written_fields
+
+A, B, _ = FEW_END_POINTS
+TARGET = DatasetField(B, "x")
+
+
+def parts(operations: tuple[Operation, ...], target: DatasetField, *, indirect: bool) -> DerivationParts:
+    graph = operation_graph.upstream_graph(operations, target, indirect=indirect)
+    return derivation_parts(graph, target.name)
+
+
+@st.composite
+def two_versions(draw: st.DrawFn) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
+    """Two sets of operations, of which the second differs from the first in one operation or not at all."""
+    operations = draw(operation_sets())
+    position = draw(st.integers(0, len(operations) - 1))
+    operation = operations[position]
+    changes: list[Operation] = [operation, replace(operation, description="another")]
+    if not isinstance(operation, Read):
+        changes.append(replace(operation, inputs=operation.inputs[1:]))
+    if not isinstance(operation, Write):
+        changes.append(replace(operation, outputs=(*operation.outputs, Field("beside"))))
+    changed = draw(st.sampled_from(changes))
+    return operations, (*operations[:position], changed, *operations[position + 1 :])
+
+
+@given(two_versions(), st.booleans())
+def test_parts_and_digests_are_equal_where_signatures_are(
+    versions: tuple[tuple[Operation, ...], tuple[Operation, ...]], indirect: bool
+) -> None:
+    first, second = versions
+    for target in written_fields(first) & written_fields(second):
+        signatures = [derivation_signature(version, target, indirect=indirect) for version in versions]
+        is_same = signatures[0] == signatures[1]
+        assert (signature_digest(signatures[0]) == signature_digest(signatures[1])) is is_same
+        assert (
+            parts(first, target, indirect=indirect) == parts(second, target, indirect=indirect)
+        ) is is_same
+
+
+def wide(fields: int, *, beside: str = "") -> tuple[Operation, ...]:
+    """One operation that makes x of every field that is read, and a WRITE of as many others."""
+    names = [f"f{number}" for number in range(fields)]
+    read = tuple(InputField("read", name) for name in names)
+    added = (InputField("read", beside),) if beside else ()
+    return (
+        Read("read", "", A, "", tuple(map(Field, [*names, *([beside] if beside else [])]))),
+        Transform("sum", "", read, (Field("x"),)),
+        Write("write", "", B, "", (*read, InputField("sum", "x"), *added)),
+    )
+
+
+def test_a_column_added_beside_is_no_change() -> None:
+    assert parts(wide(3), TARGET, indirect=True) == parts(wide(3, beside="new"), TARGET, indirect=True)
+    signatures = {derivation_signature(version, TARGET) for version in (wide(3), wide(3, beside="new"))}
+    assert len(signatures) == 1
+
+
+def test_a_field_that_is_written_as_it_was_read_has_an_edge() -> None:
+    operations = (Read("r", "", A, "", (Field("x"),)), Write("w", "", B, "", (InputField("r", "x"),)))
+    (edge,) = parts(operations, TARGET, indirect=True).edges
+    assert (edge.start, edge.end, edge.operation) == (("r", "x"), ("w", "x"), "w")
+
+
+@pytest.mark.parametrize("fields", [500, 5_000])
+def test_the_work_follows_the_inputs(fields: int) -> None:
+    def work(size: int) -> int:
+        operations = wide(size)
+        return count_calls(
+            lambda: (
+                parts(operations, TARGET, indirect=True),
+                signature_digest(derivation_signature(operations, TARGET)),
+            )
+        )
+
+    assert work(fields) < 1.5 * fields / 50 * work(50)

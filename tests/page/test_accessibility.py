@@ -1,0 +1,103 @@
+"""axe finds nothing on any screen: light and dark, as wide as a desk, at 200 % zoom, and as a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from page import hostile
+from page.conftest import MakeVisit
+from page.screens import NAMES, SCREENS, screen_of
+from page.site import Site
+from page.visit import Visit
+
+AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+# 200 % zoom of a window of 1280 is a window of 640 to the page.
+SIZES = {"desk": (1400, 900), "zoomed": (640, 512), "phone": (360, 740)}
+
+FIND_VIOLATIONS = """
+async () => (await axe.run()).violations.flatMap(({id, nodes}) =>
+    nodes.map(({target, failureSummary}) => `${id} ${target}: ${failureSummary}`))
+"""
+
+
+def violations(visit: Visit) -> list[str]:
+    """Run axe on what the page shows now; each violation with its element."""
+    if not visit.page.evaluate("() => 'axe' in window"):
+        visit.page.evaluate(AXE.read_text(encoding="utf-8"))
+    messages: list[Any] = visit.page.evaluate(FIND_VIOLATIONS)
+    return [str(message) for message in messages]
+
+
+def assert_accessible(visit: Visit) -> None:
+    """Walk through the sizes and colours: no violation, and nowhere is the page wider than its window."""
+    messages = []
+    for size, (width, height) in SIZES.items():
+        visit.page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            visit.settle()
+            messages += [f"{size} {scheme}: {message}" for message in violations(visit)]
+        if visit.page.evaluate("() => document.documentElement.scrollWidth > innerWidth"):
+            messages.append(f"{size}: wider than {width} px")
+    assert not messages, "\n".join(messages)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_has_no_violations(name: str, sample: Site, visit: Visit) -> None:
+    visit.open(sample.link(**screen_of(name, sample).state))
+    assert_accessible(visit)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"view": "dataset", "ns": "bank", "name": "Nowhere"},
+        {"view": "dataset", "ns": "bank", "name": "Customers", "start": "2020-01-01", "end": "2020-01-02"},
+        {"view": "graph", "ns": "bank", "name": "Customers", "start": "2026-13-01"},
+    ],
+    ids=["never-seen", "nothing-in-the-window", "refused"],
+)
+def test_a_problem_has_no_violations(state: dict[str, str], sample: Site, visit: Visit) -> None:
+    visit.open(sample.link(**state))
+    assert_accessible(visit)
+
+
+def test_open_parts_have_no_violations(sample: Site, visit: Visit) -> None:
+    visit.open(sample.link(**SCREENS["dataset"].state))
+    visit.page.keyboard.press("/")
+    visit.page.keyboard.type("uid")
+    visit.page.get_by_role("option").first.wait_for()
+    assert violations(visit) == []
+    visit.page.keyboard.press("Escape")
+    visit.page.get_by_role("group", name="Window").get_by_role("button", expanded=False).first.click()
+    assert violations(visit) == []
+    visit.page.keyboard.press("Escape")
+    visit.page.get_by_role("button", name="Keys").click()
+    visit.page.get_by_role("dialog").wait_for()
+    assert violations(visit) == []
+
+
+@pytest.mark.parametrize("name", ["long", "image"])
+def test_long_and_strange_names_have_no_violations(name: str, evil: Site, visit: Visit) -> None:
+    text = hostile.NAMES[name]
+    for view in ("dataset", "graph", "operations", "report", "tags"):
+        visit.open(evil.link(view=view, ns=hostile.NAMESPACE, name=text, field=text, direction="forward"))
+        assert_accessible(visit)
+
+
+def test_a_theme_that_was_chosen_stays(sample: Site, make_visit: MakeVisit) -> None:
+    visit = make_visit(color_scheme="light")
+    visit.open(sample.link())
+    light = _background(visit)
+    visit.page.get_by_role("button", name="Dark theme").click()
+    dark = _background(visit)
+    assert dark != light
+    visit.page.reload()
+    assert _background(visit) == dark
+
+
+def _background(visit: Visit) -> str:
+    return str(visit.page.evaluate("() => getComputedStyle(document.body).backgroundColor"))

@@ -1,0 +1,407 @@
+"""History and diff of a field against an oracle in plain Python, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import FEW_END_POINTS, operation_sets
+
+from fll_hbase import deadline
+from fll_hbase.config import Settings
+from fll_hbase.errors import DeadlineExceeded
+from fll_hbase.keys.codec import escape
+from fll_hbase.model import lineage
+from fll_hbase.model.datasets import DatasetField, DatasetMetadata, Field
+from fll_hbase.model.derivation_parts import DerivationParts
+from fll_hbase.model.operations import (
+    Influence,
+    InputField,
+    Operation,
+    Read,
+    Transform,
+    Write,
+    dataset_of,
+    inputs_of,
+    type_of,
+)
+from fll_hbase.model.runs import ProgramRun, RecordedRun, State
+from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.results import Stretch
+from fll_hbase.tables import open_table
+
+from .test_deadline import cancelled_after
+from .test_hop_calls import CountingTable
+
+A, B, OTHER = FEW_END_POINTS
+NAMES = (A, B)
+"""Two names of one dataset."""
+
+FIELD = DatasetField(A, "x")
+STARTS = [0, 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 5 * DAY_MS]
+EVER = Window(0, 6 * DAY_MS)
+
+Facts = frozenset[tuple[object, ...]]
+
+
+class Recorded(NamedTuple):
+    """One document: a run id, when it starts, its state, and which operations it has."""
+
+    run: str
+    start_ms: int
+    state: State
+    version: int
+
+
+def facts_of(operations: Sequence[Operation], indirect: bool) -> Facts:
+    """Everything that leads into the field, under both names of its dataset."""
+    by_name = {operation.name: operation for operation in operations}
+    facts: set[tuple[object, ...]] = set()
+    pending: list[tuple[str, str]] = []
+    for operation in operations:
+        for item in inputs_of(operation):
+            is_written = isinstance(operation, Write) and operation.destination in NAMES
+            if is_written and item.name == FIELD.name and item.influence is Influence.DIRECT:
+                facts.add(_operation(operation))
+                facts.add(("edge", (item.origin, item.name), (operation.name, item.name), Influence.DIRECT))
+                pending.append((item.origin, item.name))
+    visited: set[tuple[str, str]] = set()
+    while pending:
+        node = pending.pop()
+        if node in visited:
+            continue
+        visited.add(node)
+        operation = by_name[node[0]]
+        facts.add(_operation(operation))
+        if isinstance(operation, Read):
+            facts.add(("source", operation.source, node[1]))
+        followed = [item for item in inputs_of(operation) if indirect or item.influence is Influence.DIRECT]
+        direct = {(item.origin, item.name) for item in followed if item.influence is Influence.DIRECT}
+        for start in {(item.origin, item.name) for item in followed}:
+            influence = Influence.DIRECT if start in direct else Influence.INDIRECT
+            facts.add(("edge", start, node, influence))
+            pending.append(start)
+    return frozenset(facts)
+
+
+def _operation(operation: Operation) -> tuple[object, ...]:
+    return "operation", operation.name, type_of(operation), operation.description, dataset_of(operation)
+
+
+def expected_stretches(
+    documents: Sequence[Recorded], versions: Sequence[tuple[Operation, ...]], window: Window, **options: bool
+) -> tuple[list[Stretch], int]:
+    """Stretches of the latest document of each run, and how many runs are older and lack the field."""
+    latest = {document.run: document for document in documents}
+    runs = [
+        document
+        for document in latest.values()
+        if document.start_ms in window
+        and (options["failed"] or not document.state.failed)
+        and any(isinstance(o, Write) and o.destination in NAMES for o in versions[document.version])
+    ]
+    runs.sort(key=lambda document: (-document.start_ms, escape(document.run)))
+    facts = [facts_of(versions[document.version], options["indirect"]) for document in runs]
+    stretches: list[Stretch] = []
+    end = 0
+    writers = [number for number, listed in enumerate(facts) if listed]
+    for _, group in groupby(writers, key=lambda number: facts[number]):
+        numbers = list(group)
+        first, last = runs[numbers[-1]], runs[numbers[0]]
+        missing_after = numbers[0] - end
+        end = numbers[-1] + 1
+        missing = numbers[-1] - numbers[0] + 1 - len(numbers)
+        checksum = lineage.build_lineage(versions[last.version]).checksum
+        times = first.start_ms, last.start_ms
+        stretches.append(Stretch(checksum, first.run, last.run, *times, len(numbers), missing, missing_after))
+    return stretches, len(runs) - end
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[tuple[Operation, ...]], list[Recorded]]:
+    """Versions of operations that differ little or not for the field, and documents of few runs."""
+    sets = draw(st.lists(operation_sets(transforms_max=3), min_size=1, max_size=2))
+    versions = [draw(_writing(operations)) for operations in sets]
+    for operations in list(versions):
+        beside = Write("beside the others", "", A, "", (InputField(_origin(operations), "beside"),))
+        number = draw(st.integers(0, len(operations) - 1))
+        described = replace(operations[number], description="another")
+        filtering = InputField(_origin(operations), "x", Influence.INDIRECT, "filter")
+        versions += [
+            (*operations, beside),
+            (*operations[:number], described, *operations[number + 1 :]),
+            tuple(_with_input(operation, filtering) for operation in operations),
+        ]
+    documents = st.builds(
+        Recorded,
+        run=st.sampled_from(["1", "2", "3", "a b", "a|", "é", "7", "8"]),
+        start_ms=st.sampled_from(STARTS),
+        state=st.sampled_from([State.COMPLETE, State.COMPLETE, State.FAIL, State.RUNNING]),
+        version=st.integers(0, len(versions) - 1),
+    )
+    return versions, draw(st.lists(documents, min_size=5, max_size=12))
+
+
+@st.composite
+def _writing(draw: st.DrawFn, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+    """The operations, which mostly write the field once more: few random ones do."""
+    producers = [operation.name for operation in operations if not isinstance(operation, Write)]
+    item = InputField(draw(st.sampled_from(producers)), FIELD.name)
+    write = Write("one more", "", draw(st.sampled_from(NAMES)), "", (item,))
+    return draw(st.sampled_from([(*operations, write)] * 3 + [operations]))
+
+
+def _with_input(operation: Operation, item: InputField) -> Operation:
+    """A transform with one more input; other operations are as they were."""
+    return (
+        replace(operation, inputs=(*operation.inputs, item))
+        if isinstance(operation, Transform)
+        else operation
+    )
+
+
+def _origin(operations: Sequence[Operation]) -> str:
+    return next(operation.name for operation in operations if isinstance(operation, Read))
+
+
+def program_run(document: Recorded) -> ProgramRun:
+    return ProgramRun("ns", "app", "", "spark", "p", document.run, document.start_ms, document.state)
+
+
+def recorded_store(
+    versions: Sequence[tuple[Operation, ...]],
+    documents: Sequence[Recorded],
+    store_settings: Settings | None = None,
+) -> LineageStore:
+    """A store of these documents, recorded one after the other."""
+    store = LineageStore(open_table("sqlite:///:memory:"), store_settings)
+    store.put_metadata(
+        [DatasetMetadata(A, (Field(FIELD.name),), aliases=(B,)), DatasetMetadata(B, aliases=(A,))]
+    )
+    infos = [lineage.build_lineage(operations) for operations in versions]
+    for document in documents:
+        store.record([RecordedRun(program_run(document), infos[document.version])])
+    return store
+
+
+bounds = st.tuples(st.sampled_from([*STARTS, EVER.stop_ms]), st.sampled_from([*STARTS, EVER.stop_ms]))
+windows = st.just(EVER) | bounds.map(lambda ends: Window(min(ends), max(ends)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), windows, windows, st.booleans(), st.booleans())
+def test_history_and_diff_are_those_of_the_oracle(
+    world: tuple[list[tuple[Operation, ...]], list[Recorded]],
+    window: Window,
+    base: Window,
+    indirect: bool,
+    failed: bool,
+) -> None:
+    versions, documents = world
+    store = recorded_store(versions, documents)
+    options = {"indirect": indirect, "failed": failed}
+    history = store.history(FIELD, window, **options)
+    stretches, missing_before = expected_stretches(documents, versions, window, **options)
+    assert (list(history.stretches), history.missing_before) == (stretches, missing_before)
+    check_laws(store, window, **options)
+
+    diff = store.diff(FIELD, window, base, **options)
+    ours, theirs = (all_facts(documents, versions, bounds, **options) for bounds in (window, base))
+    assert diff.gained is not None
+    assert diff.lost is not None
+    assert facts_of_parts(diff.gained) == ours - theirs
+    assert facts_of_parts(diff.lost) == theirs - ours
+    assert diff.common == sum(fact[0] != "source" for fact in ours & theirs)
+    reverse = store.diff(FIELD, base, window, **options)
+    assert (reverse.gained, reverse.lost, reverse.common) == (diff.lost, diff.gained, diff.common)
+    same = store.diff(FIELD, window, window, **options)
+    assert same.gained == same.lost
+    assert facts_of_parts(same.gained) == frozenset()
+
+
+def check_laws(store: LineageStore, window: Window, *, indirect: bool, failed: bool) -> None:
+    """Stretches have the runs of the list of runs of the field, and neighbours differ."""
+    stretches = store.history(FIELD, window, indirect=indirect, failed=failed).stretches
+    page = store.runs(A, window, limit=100, field=FIELD.name)
+    writers = [
+        listed.run
+        for listed in page.runs
+        if Direction.BACKWARD in listed.directions and (failed or not listed.run.state.failed)
+    ]
+    assert sum(stretch.runs for stretch in stretches) == len(writers)
+    begin = 0
+    for stretch in stretches:
+        members = writers[begin : begin + stretch.runs]
+        assert (members[0].run, members[-1].run) == (stretch.last_run, stretch.first_run)
+        begin += stretch.runs
+    derivations = store.field_derivations(FIELD, window, failed=failed).derivations
+    if indirect:
+        assert {stretch.last_run for stretch in stretches} >= {listed.runs[0] for listed in derivations}
+
+
+def all_facts(
+    documents: Sequence[Recorded], versions: Sequence[tuple[Operation, ...]], window: Window, **options: bool
+) -> Facts:
+    """Everything that leads into the field in any run of a window."""
+    latest = {document.run: document for document in documents}
+    return frozenset(
+        fact
+        for document in latest.values()
+        if document.start_ms in window and (options["failed"] or not document.state.failed)
+        for fact in facts_of(versions[document.version], options["indirect"])
+    )
+
+
+def facts_of_parts(parts: DerivationParts | None) -> Facts:
+    """The parts of a diff as the oracle has them."""
+    assert parts is not None
+    operations = (("operation", *operation) for operation in parts.operations)
+    edges = (("edge", edge.start, edge.end, edge.influence) for edge in parts.edges)
+    sources = (("source", source.dataset, source.name) for source in parts.sources)
+    return frozenset([*operations, *edges, *sources])
+
+
+def version(number: int, *fields: str) -> tuple[Operation, ...]:
+    """Operations that make each field by a step that has the number in its description."""
+    return (
+        Read("read", "", OTHER, "", (Field("y"),)),
+        Transform("make", f"version {number}", (InputField("read", "y"),), tuple(map(Field, fields))),
+        Write("write", "", A, "", tuple(InputField("make", name) for name in fields)),
+    )
+
+
+def nightly(versions: Sequence[int]) -> list[Recorded]:
+    """One run a minute with these versions, the oldest first."""
+    return [
+        Recorded(f"run {number:06}", number * 60_000, State.COMPLETE, version_number)
+        for number, version_number in enumerate(versions)
+    ]
+
+
+WITHOUT = 2
+VERSIONS = [version(0, "x"), version(1, "x"), version(0, "z")]
+"""Two ways of making x, and operations that write the dataset without it."""
+
+
+def test_runs_without_the_field_are_counted_and_end_no_stretch() -> None:
+    documents = nightly([WITHOUT, 0, WITHOUT, 0, WITHOUT, WITHOUT, 1, WITHOUT])
+    history = recorded_store(VERSIONS, documents).history(FIELD, EVER)
+    assert [(s.runs, s.missing, s.missing_after) for s in history.stretches] == [(1, 0, 1), (2, 1, 2)]
+    assert history.missing_before == 1
+    only_without = recorded_store(VERSIONS, nightly([WITHOUT, WITHOUT])).history(FIELD, EVER)
+    assert (only_without.stretches, only_without.missing_before) == ((), 2)
+
+
+def test_the_bound_of_runs_leaves_the_older_ones_out() -> None:
+    documents = nightly([0, 0, 0, 1, 1])
+    for runs_max, counts in ((5, [2, 3]), (4, [2, 2]), (2, [2]), (1, [1])):
+        store = recorded_store(VERSIONS, documents, Settings(runs_max=runs_max))
+        history = store.history(FIELD, EVER)
+        assert [stretch.runs for stretch in history.stretches] == counts
+        assert history.truncated_by == ((f"runs_max={runs_max}",) if runs_max < 5 else ())
+
+
+def test_the_bound_of_stretches() -> None:
+    documents = nightly([0, 1] * 4)
+    for stretches_max in (8, 7, 1):
+        store = recorded_store(VERSIONS, documents, Settings(list_limit_max=stretches_max))
+        history = store.history(FIELD, EVER)
+        assert [stretch.runs for stretch in history.stretches] == [1] * stretches_max
+        is_cut = stretches_max < 8
+        assert history.truncated_by == ((f"list_limit_max={stretches_max}",) if is_cut else ())
+
+
+def test_a_history_that_is_cut_anywhere_says_so() -> None:
+    versions = [version(number, "x") for number in range(6)]
+    store = recorded_store(versions, nightly(range(6)))
+    complete = store.history(FIELD, EVER).stretches
+    lengths = set()
+    for checks in range(60):
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            history = store.history(FIELD, EVER)
+            lengths.add(len(history.stretches))
+            assert history.stretches == complete[: len(history.stretches)]
+            is_cut = len(history.stretches) < len(complete)
+            assert history.truncated_by == (("request_seconds=60",) if is_cut else ())
+    assert lengths == set(range(1, 7))
+
+
+def test_a_diff_that_is_cut_claims_nothing_that_may_be_in_both() -> None:
+    versions = [version(number, "x") for number in range(6)]
+    store = recorded_store(versions, nightly([*range(6), *range(3, 6)]))
+    window, base = Window(6 * 60_000, EVER.stop_ms), Window(0, 6 * 60_000)
+    complete = store.diff(FIELD, window, base)
+    outcomes = set()
+    for checks in range(60):
+        with deadline.limited(60, is_cancelled=cancelled_after(checks)), suppress(DeadlineExceeded):
+            diff = store.diff(FIELD, window, base)
+            outcomes.add((diff.gained is None, diff.lost is None))
+            assert diff.gained is None or facts_of_parts(diff.gained) <= facts_of_parts(complete.gained)
+            assert diff.lost is None or facts_of_parts(diff.lost) <= facts_of_parts(complete.lost)
+            assert bool(diff.truncated_by) is (diff.gained is None or diff.lost is None)
+            assert diff.common <= complete.common
+    assert {(False, False), (True, True)} <= outcomes
+
+
+def test_the_bound_of_edges_cuts_the_larger_window_alone() -> None:
+    versions = [
+        (
+            Read("read", "", OTHER, "", (Field("y"),)),
+            Transform(f"t{number}", "", (InputField("read", "y"),), (Field("x"),)),
+            Write("write", "", A, "", (InputField(f"t{number}", "x"),)),
+        )
+        for number in range(6)
+    ]
+    store = recorded_store(versions, nightly(range(6)), Settings(connections_max=4))
+    small, large = Window(0, 60_000), Window(60_000, EVER.stop_ms)
+    diff = store.diff(FIELD, large, small)
+    assert diff.lost is None
+    assert diff.gained is not None
+    assert diff.truncated_by == ("connections_max=4",)
+    reverse = store.diff(FIELD, small, large)
+    assert (reverse.gained, reverse.lost, reverse.truncated_by) == (None, diff.gained, diff.truncated_by)
+
+
+@pytest.mark.parametrize("size", [10, 1_000, 10_000])
+def test_what_they_read_from_the_table(size: int) -> None:
+    """The history reads references and runs in pages; the diff costs what it costs with one run a window."""
+    table = open_table("sqlite:///:memory:")
+    infos = [lineage.build_lineage(operations) for operations in VERSIONS[:2]]
+    step_ms = DAY_MS // size
+    documents = [
+        Recorded(f"run {number:06}", number * step_ms, State.COMPLETE, number * 2 // size)
+        for number in range(size)
+    ]
+    LineageStore(table).record([RecordedRun(program_run(item), infos[item.version]) for item in documents])
+    store = LineageStore(counting := CountingTable(table))
+    history = store.history(FIELD, EVER)
+    assert [stretch.runs for stretch in history.stretches] == [size // 2] * 2
+    pages = size // 1_000 + 1
+    # Beside the pages: the names, and for each content its field map and operations.
+    assert counting.calls.total() <= 2 * pages + 1 + 3 * 2
+    store, middle = LineageStore(counting), (size // 2) * step_ms
+    counting.calls.clear()
+    counting.items.clear()
+    diff = store.diff(FIELD, Window(middle, DAY_MS), Window(0, middle))
+    assert diff.gained is not None
+    assert [operation.description for operation in diff.gained.operations] == ["version 1"]
+    assert counting.calls.total() <= 10
+    assert counting.items.total() <= 20
+
+
+def test_five_thousand_fields() -> None:
+    fields = [f"f{number}" for number in range(5_000)]
+    versions = [version(number, *fields) for number in range(2)]
+    store = recorded_store(versions, nightly([0, 0, 1]))
+    field = DatasetField(A, "f7")
+    assert [stretch.runs for stretch in store.history(field, EVER).stretches] == [1, 2]
+    diff = store.diff(field, Window(120_000, EVER.stop_ms), Window(0, 120_000))
+    assert diff.gained is not None
+    assert (len(diff.gained.operations), diff.gained.edges, diff.common) == (1, frozenset(), 4)
