@@ -8,6 +8,9 @@ RUNS ?= 1000000
 HBASE := docker/hbase/bin/hbase-local
 AGENT := tests/spark_agent/target/fetched
 KAFKA := tests/kafka/target/fetched
+# The oldest Spark that the jobs support, in an environment of its own.
+SPARK35 := .venv-spark35
+LAKE := tests/lake/target/fetched
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,18 +23,26 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help setup run hbase hbase-cluster hbase-stop test format lint types imports house \
-	tests tests-python tests-java system-java faults bench lock clean
+# The registry that npm is configured for; the lock file names none.
+NPM := npm --prefix page
+
+.PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop test format lint types imports house \
+	tests tests-python tests-java tests-page spark35 system-java system-node system-page faults bench lock clean
 
 help:
-	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use; PORT, HOST, STORE override'
+	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
 	@echo 'make hbase         a real HBase on this machine, and the table; also hbase-cluster, hbase-stop'
+	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
+	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
 	@echo 'make test          every check: format, lint, types, imports, house, tests'
-	@echo 'make tests-python  the tests that need neither a JDK nor Maven'
+	@echo 'make tests-python  the tests that need neither a JDK nor Maven nor a browser'
+	@echo 'make tests-page    the page: types, units, that the build is committed, and the tests in a browser'
+	@echo 'make spark35       the jobs on Spark 3.5, in $(SPARK35)'
 	@echo 'make house         the house rules in numbers'
+	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
 	@echo 'make setup         .venv with everything, from requirements.lock'
-	@echo 'make lock          requirements.lock and requirements-run.lock anew from setup.cfg'
+	@echo 'make lock          the three lock files anew from setup.cfg'
 
 setup: $(INSTALLED)
 
@@ -51,10 +62,32 @@ $(INSTALLED): requirements.lock $(RUNNABLE)
 system-java:
 	@$(PACKAGES) python java
 
+system-node:
+	@$(PACKAGES) node
+
+system-page:
+	@$(PACKAGES) python node browser
+
 run: $(RUNNABLE)
 	@$(BIN)/fll sample --store '$(STORE)' --if-empty
 	@echo "The command line is $(BIN)/fll; after '. $(BIN)/activate' it is fll. Ctrl-C stops the server."
 	@exec $(BIN)/fll serve --store '$(STORE)' --host '$(HOST)' --port '$(PORT)'
+
+page: system-node
+	$(NPM) ci --no-audit --no-fund
+	$(NPM) run check
+	$(NPM) run test
+	$(NPM) run build
+
+page-dev: system-node page/node_modules
+	API='$(or $(API),http://$(HOST):$(PORT))' $(NPM) run dev
+
+pictures: system-page setup
+	PYTHONPATH=. $(BIN)/python tools/page_pictures.py
+
+page/node_modules: page/package-lock.json
+	$(NPM) ci --no-audit --no-fund
+	@touch $@
 
 hbase hbase-cluster: system-java $(RUNNABLE)
 	@$(HBASE) start $(if $(findstring cluster,$@),cluster 2 2,standalone)
@@ -64,7 +97,7 @@ hbase hbase-cluster: system-java $(RUNNABLE)
 hbase-stop:
 	@$(HBASE) stop
 
-test: system-java format lint types imports house tests
+test: system-java system-page format lint types imports house tests
 
 format: setup
 	$(BIN)/ruff format --check .
@@ -81,20 +114,41 @@ imports: setup
 house: $(RUNNABLE)
 	$(BIN)/python tools/house.py
 
-tests: tests-python tests-java
+tests: tests-python tests-java tests-page
 
 # Coverage makes these several times slower, and what they execute the other tests execute, too.
-UNCOVERED := tests/simulation tests/oracle tests/cases tests/faults
+UNCOVERED := tests/simulation tests/oracle tests/cases tests/faults tests/keys tests/model \
+	$(addprefix tests/sources/test_,datahub_fuzz.py openlineage_fuzz.py pipeline_any.py)
 
 tests-python: setup
-	$(PYTEST) -m 'not java' --cov --cov-report=term:skip-covered $(addprefix --ignore=,$(UNCOVERED))
+	$(PYTEST) -m 'not java' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
 	$(PYTEST) -m 'not java' $(UNCOVERED)
 
-tests-java: system-java setup $(AGENT) $(KAFKA)
+tests-java: system-java setup $(AGENT) $(KAFKA) spark35
 	$(HBASE) build
 	$(PYTEST) -m java
 
+# What is served must be what the sources build: a difference, or a new file, is a forgotten `make page`.
+tests-page: system-page setup page
+	git diff --exit-code -- api/page
+	test -z "$$(git ls-files --others --exclude-standard -- api/page)"
+	$(PYTEST) -m browser tests/page
+
+# Without the other tests' conftest, which needs what only $(VENV) has.
+spark35: system-java $(LAKE) $(SPARK35)/installed
+	$(SPARK35)/bin/python -m pytest --confcutdir tests/spark35 tests/spark35
+
+$(SPARK35)/installed: requirements-spark35.lock
+	@echo 'Installing Spark 3.5 into $(SPARK35): about 800 MB, which takes minutes'
+	$(PYTHON) -m venv $(SPARK35)
+	$(SPARK35)/bin/pip install --require-hashes -r requirements-spark35.lock
+	@touch $@
+
 $(AGENT): tests/spark_agent/pom.xml
+	mvn -q -B -f $< package
+	@touch $@
+
+$(LAKE): tests/lake/pom.xml
 	mvn -q -B -f $< package
 	@touch $@
 
@@ -113,9 +167,10 @@ bench: system-java setup
 lock:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet pip-tools
-	$(COMPILE) --extra hbase --extra test --output-file requirements.lock setup.cfg
-	$(COMPILE) --extra hbase --build-deps-for editable --constraint requirements.lock \
+	$(COMPILE) --extra server --extra hbase --extra test --output-file requirements.lock setup.cfg
+	$(COMPILE) --extra server --extra hbase --build-deps-for editable --constraint requirements.lock \
 		--output-file requirements-run.lock setup.cfg
+	$(COMPILE) --extra hbase --output-file requirements-spark35.lock setup.cfg requirements-spark35.in
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) $(SPARK35) build page/node_modules *.egg-info

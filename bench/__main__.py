@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from bench import cpu, embedded, hbase, openlineage, sources, spark, wide
+from bench import (
+    cpu,
+    embedded,
+    hbase,
+    openlineage,
+    page,
+    reach,
+    run_index,
+    sources,
+    spark,
+    spark_export,
+    spark_rejects,
+    spark_repair,
+    wide,
+    year,
+)
 from bench.core_wakers import cores_awake
 
 ENGINES = {
@@ -12,9 +27,16 @@ ENGINES = {
     "cpu": cpu.bench,
     "hbase": hbase.bench,
     "openlineage": openlineage.bench,
+    "reach": reach.bench,
+    "run-index": run_index.bench,
     "sources": sources.bench,
     "wide": wide.bench,
+    "year": year.bench,
+    "page": page.bench,
     "spark": spark.bench,
+    "spark-export": spark_export.bench,
+    "spark-rejects": spark_rejects.bench,
+    "spark-repair": spark_repair.bench,
 }
 
 

@@ -122,7 +122,8 @@ def _load_steps(source: Path) -> dict[str, float]:
     """Seconds of the first steps of a load, each from the start."""
     with _spark() as spark:
         text = line_frames.read_text(spark, [str(source)])
-        runs = line_frames.group_by_run(text, partitions=partition_count(spark, text))
+        size_bytes = sum(file.stat().st_size for file in source.iterdir())
+        runs = line_frames.group_by_run(text, partitions=partition_count(spark, size_bytes))
         frames = {"reading lines": text, "grouping by run (keys, shuffle, sort)": runs}
         return {step: _seconds(partial(_compute, frame)) for step, frame in frames.items()}
 
@@ -244,8 +245,10 @@ class _TimedTable:
         self.calls = 0
         self.seconds = 0.0
 
-    def __getattr__(self, name: str) -> Callable[..., object]:
+    def __getattr__(self, name: str) -> object:
         method = getattr(self._table, name)
+        if not callable(method):
+            return method
 
         def call(*arguments: object, **options: object) -> object:
             started = time.perf_counter()
