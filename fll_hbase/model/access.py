@@ -1,0 +1,80 @@
+"""Who asks, and what that principal may do: roles on patterns of namespaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
+
+_DECISIONS_MAX = 4_096
+
+
+class Role(Enum):
+    """What a grant allows in its namespaces."""
+
+    READER = "reader"
+    """Asks about datasets, runs and programs."""
+    RECORDER = "recorder"
+    """Records runs of programs, and what they write. Does not read."""
+    STEWARD = "steward"
+    """Sets tags and policies, and reads."""
+    ADMIN = "admin"
+    """All of these, and tokens, grants and deletes."""
+
+
+_INCLUDED_IN = {
+    Role.READER: (Role.READER, Role.STEWARD, Role.ADMIN),
+    Role.RECORDER: (Role.RECORDER, Role.ADMIN),
+    Role.STEWARD: (Role.STEWARD, Role.ADMIN),
+    Role.ADMIN: (Role.ADMIN,),
+}
+"""The roles that include each role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role in all namespaces that match a pattern, in which `*` is any number of any characters."""
+
+    role: Role
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Somebody who sends requests, by a name that logs may show, with all its grants."""
+
+    name: str
+    grants: tuple[Grant, ...]
+
+    def may(self, role: Role, namespace: str) -> bool:
+        """Return whether a grant includes the role in the namespace."""
+        return _matches(self._expressions[role], namespace)
+
+    def may_everywhere(self, role: Role) -> bool:
+        """Return whether a grant includes the role in all namespaces, also those that do not exist yet."""
+        return "*" in self._patterns(role)
+
+    def may_somewhere(self, role: Role) -> bool:
+        """Return whether any grant includes the role."""
+        return bool(self._patterns(role))
+
+    @cached_property
+    def _expressions(self) -> dict[Role, re.Pattern[str]]:
+        return {role: _expression(self._patterns(role)) for role in Role}
+
+    def _patterns(self, role: Role) -> set[str]:
+        return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}
+
+
+@lru_cache(maxsize=_DECISIONS_MAX)
+def _matches(expression: re.Pattern[str], namespace: str) -> bool:
+    return expression.fullmatch(namespace) is not None
+
+
+def _expression(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Return one expression for all patterns: a hundred grants cost one match."""
+    alternatives = [".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(patterns)]
+    # Without any pattern nothing matches, not even an empty namespace.
+    return re.compile("|".join(alternatives) if alternatives else r"(?!)", re.DOTALL)
