@@ -44,6 +44,7 @@ from api.routes import (
     reports,
     tags,
 )
+from api.views import Views
 from fll_hbase.config import Settings
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
@@ -101,12 +102,15 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
     )
     rules = name_rules.parse_rules(settings.name_rules)
+    views = Views(
+        store,
+        # One for all requests and threads of a view: it caches parsed operations by their bytes (decision 5).
+        lambda view: DocumentReader(columns=view.catalogue.field_names, name_rules=rules),
+    )
     app.extensions |= {
-        "fll-store": store,
+        "fll-views": views,
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
-        # One for all requests and threads: it caches parsed operations by their bytes (decision 5).
-        "fll-reader": DocumentReader(columns=store.catalogue.field_names, name_rules=rules),
         "fll-datahub-counts": AspectCounters(),
     }
     responses.register_response_hooks(app)
@@ -115,7 +119,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(documentation.blueprint)
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
-    direct = DirectRoutes(RawPath(app.wsgi_app), store, app.extensions["fll-reader"], settings)
+    direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
     app.wsgi_app = RequestBudget(direct, seconds=settings.request_seconds)  # type: ignore[method-assign]
     return app
 

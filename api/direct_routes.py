@@ -19,6 +19,7 @@ from api.allowed_hosts import allowed_hosts
 from api.path_params import NameConverter, NamespaceConverter, raw_uri
 from api.problems import InvalidName
 from api.routes import lineage, openlineage, recording
+from api.views import Views
 from fll_hbase import clock, time_window
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
@@ -62,12 +63,9 @@ class _NotPlain(Exception):
 class DirectRoutes:
     """WSGI middleware that answers plain requests itself and passes all others on to the app."""
 
-    def __init__(
-        self, app: WSGIApplication, store: LineageStore, reader: DocumentReader, settings: Settings
-    ) -> None:
+    def __init__(self, app: WSGIApplication, views: Views, settings: Settings) -> None:
         self._app = app
-        self._store = store
-        self._reader = reader
+        self._views = views
         self._settings = settings
         self._hosts = allowed_hosts(settings)
 
@@ -89,17 +87,17 @@ class DirectRoutes:
         """Return what answers a request. Raises _NotPlain and errors of the request."""
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
+        view = self._views.select(environ)
         if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
-            return self._question(
-                Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2])), query
-            )
+            dataset = Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]))
+            return self._question(view.store, dataset, query)
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:
-                event = self._read(environ, None)
-                return lambda: openlineage.record(self._store, event)
+                event = self._read(view.reader, environ, None)
+                return lambda: openlineage.record(view.store, event)
             if match := _DOCUMENT.fullmatch(path):
-                document = self._read(environ, NamespaceConverter.decode(match[1]))
-                return lambda: recording.record(self._store, document, _NATIVE)
+                document = self._read(view.reader, environ, NamespaceConverter.decode(match[1]))
+                return lambda: recording.record(view.store, document, _NATIVE)
         raise _NotPlain
 
     def _check_headers(self, environ: WSGIEnvironment) -> None:
@@ -109,7 +107,7 @@ class DirectRoutes:
         if not is_allowed or "HTTP_ORIGIN" in environ or environ.get("SCRIPT_NAME"):
             raise _NotPlain
 
-    def _question(self, dataset: Dataset, query: str) -> _Answer:
+    def _question(self, store: LineageStore, dataset: Dataset, query: str) -> _Answer:
         params, errors = query_params.parse_query_string(query, _PARAMS)
         # An empty time is an error, not the default.
         if errors or "" in params.values():
@@ -121,9 +119,11 @@ class DirectRoutes:
             arguments = {_VALUES[name][0]: _VALUES[name][1][value] for name, value in params.items()}
         except KeyError as error:
             raise _NotPlain from error
-        return lambda: lineage.dataset_lineage(self._store, dataset, window=window, **arguments)
+        return lambda: lineage.dataset_lineage(store, dataset, window=window, **arguments)
 
-    def _read(self, environ: WSGIEnvironment, namespace: str | None) -> ParsedDocument:
+    def _read(
+        self, reader: DocumentReader, environ: WSGIEnvironment, namespace: str | None
+    ) -> ParsedDocument:
         """Read the document of a request: an event without a namespace, a native document with one."""
         length = environ.get("CONTENT_LENGTH") or ""
         is_plain = environ.get("CONTENT_TYPE", "").lower() in _CONTENT_TYPES and _LENGTH.fullmatch(length)
@@ -135,4 +135,4 @@ class DirectRoutes:
         # The long way reads it once more.
         environ["wsgi.input"] = BytesIO(raw)
         document_format = _EVENT if namespace is None else _NATIVE
-        return self._reader.read(raw, document_format, namespace=namespace, now_ms=clock.now_ms())
+        return reader.read(raw, document_format, namespace=namespace, now_ms=clock.now_ms())

@@ -51,7 +51,7 @@ def bench(sizes: Sequence[int]) -> None:
         with closing(open_table(url)) as table:
             store = LineageStore(table)
             app = create_app(store)
-            reader = app.extensions["fll-reader"]
+            reader = app.extensions["fll-views"].select({}).reader
             ingest(store, [_parsed(reader, line) for line in documents.generate(history)])
             server = Server(url, workers=1)
             try:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.model.operations import Operation, Read, Transform, Write, inputs_of, outputs_of
+from fll_hbase.model.masking import is_hidden, is_hidden_operation
+from fll_hbase.model.operations import InputField, Operation, Read, Transform, Write, inputs_of, outputs_of
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
@@ -19,6 +21,7 @@ from fll_hbase.store.read.field_summaries import DatasetSummary, RelatedDataset,
 DIRECTIONS = {"incoming": Direction.BACKWARD, "outgoing": Direction.FORWARD}
 """The ancestor's words for the directions: fields that come in from upstream, and that go out downstream."""
 
+_PROGRAM = ("namespace", "application", "version", "type", "program")
 _WORDS = {direction: word for word, direction in DIRECTIONS.items()}
 
 
@@ -67,12 +70,17 @@ def _truncatable(body: Json, results: Iterable[RelatedFields | FieldPrograms | D
 
 def _by_dataset(fields: Sequence[DatasetField]) -> list[Json]:
     return [
-        {"dataset": _dataset_id(dataset), "fields": [field.name for field in group]}
+        {
+            "dataset": _dataset_id(dataset),
+            "fields": [] if is_hidden(dataset) else [field.name for field in group],
+        }
         for dataset, group in groupby(fields, key=lambda field: field.dataset)
     ]
 
 
 def _dataset_id(dataset: Dataset) -> Json:
+    if is_hidden(dataset):
+        return name_json.dataset(dataset) | {"entity": "DATASET"}
     return {"namespace": dataset.namespace, "dataset": dataset.name, "entity": "DATASET"}
 
 
@@ -84,31 +92,26 @@ def _related_dataset(item: RelatedDataset) -> Json:
 def _performed(item: PerformedOperations) -> Json:
     return {
         "programs": [_program(run) for run in item.last_runs],
-        "operations": [_operation(operation) for operation in item.operations],
+        "operations": [
+            _operation(operation) for operation in item.operations if not is_hidden_operation(operation.name)
+        ],
     }
 
 
 def _program(run: ProgramRun) -> Json:
-    program = {
-        "namespace": run.namespace,
-        "application": run.application,
-        "version": run.version,
-        "type": run.type,
-        "program": run.program,
-        "entity": "PROGRAM",
-    }
+    program = name_json.program(run, _PROGRAM) | {"entity": "PROGRAM"}
     # Whole seconds, rounded down, as the ancestor has them.
     return {"program": program, "lastExecutedTimeInSeconds": run.start_ms // 1000}
 
 
 def _operation(operation: Operation) -> Json:
-    inputs: Json = {"fields": [_input(field.origin, field.name) for field in inputs_of(operation)]}
+    inputs: Json = {"fields": [_input(item) for item in inputs_of(operation)]}
     outputs: Json = {"fields": [field.name for field in outputs_of(operation)]}
     match operation:
         case Read():
-            inputs = {"endPoint": _end_point(operation.source)}
+            inputs = {"endPoint": name_json.dataset(operation.source)}
         case Write():
-            outputs = {"endPoint": _end_point(operation.destination)}
+            outputs = {"endPoint": name_json.dataset(operation.destination)}
         case Transform():
             pass
     return {
@@ -119,9 +122,7 @@ def _operation(operation: Operation) -> Json:
     }
 
 
-def _input(origin: str, name: str) -> Json:
-    return {"origin": origin, "name": name}
-
-
-def _end_point(dataset: Dataset) -> Json:
-    return {"namespace": dataset.namespace, "name": dataset.name}
+def _input(item: InputField) -> Json:
+    if is_hidden_operation(item.origin):
+        return {"hidden": name_json.hidden_number(item.origin)}
+    return {"origin": item.origin, "name": item.name}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
-from fll_hbase import rest_json
+from fll_hbase import field_graph_json, name_json, rest_json
 from fll_hbase.json_types import Json
-from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.derivation_parts import DerivationParts, Edge, OperationIdentity
+from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import Influence
 from fll_hbase.store.results import FieldDiff, FieldHistory
 
@@ -50,13 +50,14 @@ def diff(result: FieldDiff) -> Json:
 
 def _parts(parts: DerivationParts) -> Json:
     edges = [_edge(edge) for edge in parts.edges]
+    operations = [operation for operation in parts.operations if not is_hidden_operation(operation.name)]
     return {
-        "operations": [_operation(operation) for operation in sorted(parts.operations, key=_operation_key)],
+        "operations": [_operation(operation) for operation in sorted(operations, key=_operation_key)],
         "edges": sorted(
             edges,
             key=lambda item: (item["from"], item["to"], item["operation"], item.get("influence", "")),
         ),
-        "sources": [_source(source) for source in sorted(parts.sources)],
+        "sources": [name_json.field(source) for source in sorted(parts.sources)],
     }
 
 
@@ -74,24 +75,16 @@ def _operation(operation: OperationIdentity) -> Json:
         "type": operation.type,
     }
     if operation.dataset is not None:
-        body["endPoint"] = {"namespace": operation.dataset.namespace, "name": operation.dataset.name}
+        body["endPoint"] = name_json.dataset(operation.dataset)
     return body
 
 
 def _edge(edge: Edge) -> Json:
     body = {
-        "from": rest_json.node_id(edge.start),
-        "to": rest_json.node_id(edge.end),
-        "operation": edge.operation,
+        "from": field_graph_json.node_id(edge.start),
+        "to": field_graph_json.node_id(edge.end),
+        "operation": field_graph_json.operation_name(edge.operation),
     }
     if edge.influence is Influence.INDIRECT:
         body["influence"] = edge.influence.value
     return body
-
-
-def _source(source: DatasetField) -> Json:
-    return {
-        "namespace": source.dataset.namespace,
-        "name": source.dataset.name,
-        "field": source.name,
-    }

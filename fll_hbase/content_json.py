@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
-from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.operations import Operation, Read, Write
 from fll_hbase.model.window import Direction
@@ -22,7 +22,7 @@ def content_members(operations: Sequence[Operation]) -> Json:
     written = {operation.destination for operation in operations if isinstance(operation, Write)}
     return {
         "endpoints": [_endpoint(dataset, read, written) for dataset in sorted(read | written)],
-        "operations": [operation_to_dict(operation) for operation in operations],
+        "operations": list(name_json.operations(operations)),
     }
 
 
@@ -30,8 +30,4 @@ def _endpoint(dataset: Dataset, read: set[Dataset], written: set[Dataset]) -> Js
     # As in lists of runs: backward is what a run wrote, forward what it read.
     direction = Direction.FORWARD.value if dataset in read else Direction.BACKWARD.value
     both = dataset in read and dataset in written
-    return {
-        "namespace": dataset.namespace,
-        "name": dataset.name,
-        "direction": "both" if both else direction,
-    }
+    return {**name_json.dataset(dataset), "direction": "both" if both else direction}

@@ -140,6 +140,12 @@ class InvalidQuery(InputError):
     slug, title = "bad-question", "Bad question"
 
 
+class Forbidden(LineageError):
+    """A change that the principal may not make, of something that it may know of."""
+
+    slug, title, status = "forbidden", "Not allowed", HTTPStatus.FORBIDDEN
+
+
 class TooLarge(LineageError):
     """A value that is larger than the limit of a key, cell, document or request: split it."""
 

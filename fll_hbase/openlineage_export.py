@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.field_relations import dataset_relations
+from fll_hbase.model.masking import is_hidden, is_hidden_operation
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
@@ -57,8 +59,8 @@ def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
     field_map = content.field_map
     return _ContentParts(
         _operations(content),
-        [_dataset(source, content, aliases) for source in field_map.sources],
-        [_output(destination, content, aliases) for destination in field_map.destinations],
+        [_dataset(source, content, aliases) for source in field_map.sources if not is_hidden(source)],
+        [_output(item, content, aliases) for item in field_map.destinations if not is_hidden(item)],
     )
 
 
@@ -113,7 +115,8 @@ def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
 def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]:
     """Return all datasets that any of the runs read or wrote."""
     maps = [content.field_map for _, content in runs]
-    return {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
+    datasets = {dataset for field_map in maps for dataset in (*field_map.sources, *field_map.destinations)}
+    return {dataset for dataset in datasets if not is_hidden(dataset)}
 
 
 def _run_facets(details: RunDetails, operations: list[Json]) -> Iterator[tuple[str, Json]]:
@@ -163,7 +166,16 @@ def _run(run: ProgramRun) -> Json:
 
 
 def _operations(content: Content) -> list[Json]:
-    return [operation_to_dict(operation) for operation in content.operations]
+    # Of hidden datasets nothing: the standard has no place for their numbers.
+    shown = (item for item in content.operations if not is_hidden_operation(item.name))
+    return [operation_to_dict(_without_hidden_inputs(operation)) for operation in shown]
+
+
+def _without_hidden_inputs(operation: Operation) -> Operation:
+    if isinstance(operation, Read):
+        return operation
+    inputs = tuple(item for item in operation.inputs if not is_hidden_operation(item.origin))
+    return operation if inputs == operation.inputs else replace(operation, inputs=inputs)
 
 
 def _output(destination: Dataset, content: Content, aliases: Aliases) -> Json:
@@ -187,6 +199,8 @@ def _column_lineage(relations: Iterable[DatasetLineage]) -> Json | None:
     fields: dict[str, list[Json]] = {}
     dataset_wide: list[Json] = []
     for relation in sorted(relations, key=lambda relation: str(relation.source)):
+        if is_hidden(relation.source):
+            continue
         for name, inputs in _inputs_by_field(relation):
             fields.setdefault(name, []).extend(inputs)
         if relation.source is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from fll_hbase import csv_text
+from fll_hbase import csv_text, name_json
 from fll_hbase.json_types import Json
 
 CSV_COLUMNS = (
@@ -41,7 +41,7 @@ def to_csv(body: Json) -> str:
 
 
 def _csv_row(edge: Json) -> list[object]:
-    ends = (edge[end][member] for end in ("from", "to") for member in _ENDS)
+    ends = (name for end in ("from", "to") for name in name_json.names(edge[end], _ENDS))
     return [*ends, edge["influence"], *(edge.get(name, "") for name in (*_COUNTS, "direction"))]
 
 
@@ -58,7 +58,8 @@ def to_graphml(body: Json) -> str:
     ids = _node_ids(body)
     for node in body["nodes"]:
         element = ElementTree.SubElement(graph, "node", id=ids[_name(node)])
-        _add_data(element, "node", {name: node[name] for name in node_types if name in node})
+        names = dict(zip(_ENDS, _name(node), strict=True))
+        _add_data(element, "node", names | {name: node[name] for name in node_types if name in node})
     for edge in body["edges"]:
         ends = {"source": ids[_name(edge["from"])], "target": ids[_name(edge["to"])]}
         element = ElementTree.SubElement(graph, "edge", ends)
@@ -71,7 +72,7 @@ def to_mermaid(body: Json) -> str:
     ids = _node_ids(body)
     lines = ["flowchart LR"]
     for node in body["nodes"]:
-        label = f"{node['namespace']}/{node['name']}.{node['field']}".translate(_MERMAID_ESCAPES)
+        label = name_json.text(node).translate(_MERMAID_ESCAPES)
         suffix = f":::{node['direction']}" if "direction" in node else ""
         lines.append(f'  {ids[_name(node)]}["{label}"]{suffix}')
     for edge in body["edges"]:
@@ -88,7 +89,7 @@ def _node_ids(body: Json) -> dict[tuple[str, ...], str]:
 
 
 def _name(end: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(end[member] for member in _ENDS)
+    return tuple(name_json.names(end, _ENDS))
 
 
 def _add_data(element: ElementTree.Element, domain: str, values: Mapping[str, Any]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
-from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Direction
 from fll_hbase.store.results import Reach, ReachEdge, RunSpan
 
@@ -53,7 +54,7 @@ def _nodes(results: ReachByDirection, types: Mapping[DatasetField, str]) -> list
 
 
 def _node(results: ReachByDirection, name: DatasetField, hops: int, type_name: str) -> Json:
-    body: Json = {**field(name), "hops": hops}
+    body: Json = {**name_json.field(name), "hops": hops}
     if type_name:
         body["type"] = type_name
     if any(name in result.dropped for result in results.values()):
@@ -88,8 +89,8 @@ def _names(name: DatasetField) -> tuple[str, str, str]:
 def edge(item: ReachEdge) -> Json:
     """Return one edge; without the members about runs if these were not counted."""
     body: Json = {
-        "from": field(item.source),
-        "to": field(item.destination),
+        "from": name_json.field(item.source),
+        "to": name_json.field(item.destination),
         "influence": "direct" if item.direct else "indirect",
     }
     return body | span_members(item.span)
@@ -113,16 +114,6 @@ def span_members(span: RunSpan | None) -> Json:
 def unknown(result: Reach) -> list[Json]:
     """Return the pairs of datasets that are related without known fields."""
     return [
-        {"source": dataset(source), "destination": dataset(destination)}
+        {"source": name_json.dataset(source), "destination": name_json.dataset(destination)}
         for source, destination in result.unknown
     ]
-
-
-def field(name: DatasetField) -> Json:
-    """Return a field by name."""
-    return {**dataset(name.dataset), "field": name.name}
-
-
-def dataset(name: Dataset) -> Json:
-    """Return a dataset by name."""
-    return {"namespace": name.namespace, "name": name.name}

@@ -6,26 +6,25 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 
+from fll_hbase import name_json
 from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import FieldError
-from fll_hbase.failed_json import failed_member, mark_failed_pairs
+from fll_hbase.failed_json import mark_failed_pairs
 from fll_hbase.json_types import Json
 from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
-from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetMetadata
+from fll_hbase.model.datasets import WHOLE_DATASET, DatasetMetadata
 from fll_hbase.model.field_relations import all_relations
 from fll_hbase.model.lineage import FieldLineageInfo
-from fll_hbase.model.operation_graph import Node, NodeId, OperationGraph
+from fll_hbase.model.masking import is_hidden_operation
 from fll_hbase.model.operations import (
     Influence,
     Operation,
     Read,
     Transform,
     Write,
-    dataset_of,
     inputs_of,
     outputs_of,
-    type_of,
 )
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun, State
@@ -36,7 +35,6 @@ from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     DatasetLineageResult,
     Derivations,
-    FieldLineageResult,
     LineageEntry,
     ListedRun,
     Programs,
@@ -51,23 +49,12 @@ SILENT_MS = DAY_MS
 """Time after its last event at which a run that has not ended is returned without a state."""
 
 
+_PROGRAM = ("namespace", "application", "version", "type", "program")
+
+
 def dataset_lineage(result: DatasetLineageResult) -> list[Json]:
     """Return the entries of a dataset-level query, in their order."""
     return [_entry(entry) for entry in result.entries]
-
-
-def field_lineage(result: FieldLineageResult) -> Json:
-    """Return the graph of a field query, detailed or simple, with nodes and connections sorted."""
-    graph = result.graph
-    body: Json = {
-        "nodes": sorted((_node(node, graph) for node in graph.nodes.values()), key=lambda node: node["id"]),
-        "operations": [_operation(name, graph) for name in sorted(graph.operations)],
-        "connections": sorted(
-            _connections(graph), key=lambda item: (item["from"], item["to"], item["operation"])
-        ),
-        "checksums": list(result.checksums),
-    }
-    return truncatable(body, result.truncated_by)
 
 
 def field_derivations(field: str, window: Window, result: Derivations) -> Json:
@@ -78,7 +65,11 @@ def field_derivations(field: str, window: Window, result: Derivations) -> Json:
         "endTimeInSeconds": _seconds(window.stop_ms),
         "paths": [
             {
-                "operations": [_step(operation) for operation in derivation.operations],
+                "operations": [
+                    _step(operation)
+                    for operation in derivation.operations
+                    if not is_hidden_operation(operation.name)
+                ],
                 "runs": list(derivation.runs),
             }
             for derivation in result.derivations
@@ -113,10 +104,7 @@ def run_counts(result: RunCounts) -> Json:
 def _program(usage: ProgramUsage) -> Json:
     last = usage.last
     return {
-        "namespace": last.namespace,
-        "application": last.application,
-        "program": last.program,
-        "type": last.type,
+        **name_json.program(last),
         "direction": _direction(usage.directions),
         "runs": usage.runs,
         "failed": usage.failed,
@@ -167,11 +155,7 @@ def _run(program_run: ProgramRun, now_ms: int) -> Json:
     details = _details(program_run)
     body: Json = {
         "run": program_run.run,
-        "namespace": program_run.namespace,
-        "application": program_run.application,
-        "version": program_run.version,
-        "type": program_run.type,
-        "program": program_run.program,
+        **name_json.program(program_run, _PROGRAM),
         "startTime": program_run.start_ms,
     }
     # A run that a document reports as running has no events, and so no time after which it is silent.
@@ -204,7 +188,7 @@ def _job(reference: tuple[str, str, str] | None) -> Json | None:
 
 def dataset(entry: CatalogueDataset) -> Json:
     """Return one entry of a list of datasets."""
-    body: Json = _dataset(entry.dataset)
+    body: Json = name_json.dataset(entry.dataset)
     if entry.description:
         body["description"] = entry.description
     return body
@@ -220,7 +204,7 @@ def field(entry: CatalogueField) -> Json:
 
 def search_hit(hit: SearchHit) -> Json:
     """Return one search hit."""
-    body: Json = _dataset(hit.dataset)
+    body: Json = name_json.dataset(hit.dataset)
     if hit.field:
         body["field"] = hit.field
     return body
@@ -238,7 +222,7 @@ def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> J
 
 def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
     """Return the acknowledgement of a document that describes datasets and no run."""
-    return {"recorded": bool(metadata), "endpoints": [_dataset(item.dataset) for item in metadata]}
+    return {"recorded": bool(metadata), "endpoints": [name_json.dataset(item.dataset) for item in metadata]}
 
 
 def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: int = 0) -> Json:
@@ -299,8 +283,8 @@ def field_errors(errors: Iterable[FieldError]) -> list[Json]:
 def _entry(entry: LineageEntry) -> Json:
     relation = entry.relation
     body: Json = {
-        "source": None if relation.source is None else _dataset(relation.source),
-        "destination": None if relation.destination is None else _dataset(relation.destination),
+        "source": None if relation.source is None else name_json.dataset(relation.source),
+        "destination": None if relation.destination is None else name_json.dataset(relation.destination),
         "fieldmap": mark_failed_pairs(_pairs(relation), entry.complete),
         "level": entry.level,
         "direction": entry.direction.value,
@@ -328,64 +312,14 @@ def _pairs(relation: DatasetLineage) -> list[Json]:
     return [pair for _, pair in sorted(keyed, key=lambda item: item[0])]
 
 
-def _dataset(dataset: Dataset) -> Json:
-    return {"namespace": dataset.namespace, "name": dataset.name}
-
-
-def node_id(node: NodeId) -> str:
-    origin, name = node
-    # The dot separates origin and field, so it is escaped in the field, after the escape character itself.
-    return f"{origin}.{name.replace('%', '%25').replace('.', '%2E')}"
-
-
-def _node(node: Node, graph: OperationGraph) -> Json:
-    body: Json = {"id": node_id(node.id), "label": node.id[1], "origin": node.id[0]}
-    body |= failed_member(node.id, graph.failed)
-    if node.type:
-        body["type"] = node.type
-    if node.source is not None:
-        body["sourceEndPoint"] = _dataset(node.source)
-    destinations = [_dataset(destination) for destination in sorted(node.destinations)]
-    if destinations:
-        # The contract has one destination per node; a node that several WRITEs use lists all of them as well.
-        body["destinationEndPoint"] = destinations[0]
-    if len(destinations) > 1:
-        body["destinationEndPoints"] = destinations
-    return body
-
-
-def _operation(name: str, graph: OperationGraph) -> Json:
-    operation = graph.operations[name]
-    body: Json = {"name": name, "description": operation.description, "type": type_of(operation)}
-    body |= failed_member(name, graph.failed)
-    dataset = dataset_of(operation)
-    if dataset is not None:
-        body["endPoint"] = _dataset(dataset)
-    return body
-
-
-def _connections(graph: OperationGraph) -> Iterable[Json]:
-    for key, influence in graph.connections.items():
-        yield _connection(*key[:2], influence, {"operation": key[2], **failed_member(key, graph.failed)})
-    # Only the simple view has paths: there a connection goes through several operations.
-    for (start, end), path in graph.paths.items():
-        names = {"operation": ", ".join(path.operations), "operations": list(path.operations)}
-        yield _connection(start, end, path.influence, names | failed_member((start, end), graph.failed))
-
-
-def _connection(start: NodeId, end: NodeId, influence: Influence, members: Json) -> Json:
-    body = {"from": node_id(start), "to": node_id(end), **members}
-    if influence is Influence.INDIRECT:
-        body["influence"] = influence.value
-    return body
-
-
 def _step(operation: Operation) -> Json:
     match operation:
         case Read():
             inputs = [operation.source.name]
         case Transform() | Write():
-            inputs = [input_field.name for input_field in inputs_of(operation)]
+            # Of a hidden input nothing is shown here: the shape has no place for its number.
+            shown = (item for item in inputs_of(operation) if not is_hidden_operation(item.origin))
+            inputs = [input_field.name for input_field in shown]
     return {
         "inputs": inputs,
         "outputs": [output.name for output in outputs_of(operation)],

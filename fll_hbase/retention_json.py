@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase import csv_text, tags_json
+from fll_hbase import csv_text, name_json, tags_json
 from fll_hbase.json_types import Json
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.store.results import ExpiredField, ProgramRuns, RetentionReport
@@ -54,9 +54,10 @@ def rows(body: Json) -> Iterator[list[object]]:
 
 
 def _rows(item: Json) -> Iterator[list[object]]:
-    ends = [step[name] for step in (item, item["path"][0]) for name in ("namespace", "name", "field")]
+    source = item["path"][0]
+    ends = [name for step in (item, source) for name in name_json.names(step, ("namespace", "name", "field"))]
     for program in item["programs"]:
-        names = [program[name] for name in ("namespace", "application", "program", "type")]
+        names = name_json.names(program, name_json.PROGRAM)
         counts = [program[name] for name in CSV_COLUMNS[-5:]]
         yield [*ends, len(item["path"]) - 1, *names, *counts]
 
@@ -66,8 +67,8 @@ def _expired_field(item: ExpiredField) -> Json:
     oldest = min((program.oldest for program in programs), key=_start_and_id)
     newest = max((program.newest for program in programs), key=_start_and_id)
     return {
-        **tags_json.field(item.path[-1]),
-        "path": [tags_json.field(step) for step in item.path],
+        **name_json.field(item.path[-1]),
+        "path": [name_json.field(step) for step in item.path],
         "runs": sum(program.runs for program in programs),
         **_span(oldest, newest),
         "programs": [_program(program) for program in programs],
@@ -75,12 +76,8 @@ def _expired_field(item: ExpiredField) -> Json:
 
 
 def _program(program: ProgramRuns) -> Json:
-    run = program.newest
     return {
-        "namespace": run.namespace,
-        "application": run.application,
-        "program": run.program,
-        "type": run.type,
+        **name_json.program(program.newest),
         "runs": program.runs,
         **_span(program.oldest, program.newest),
     }

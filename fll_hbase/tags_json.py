@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
-from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.tags import AgePolicy, FieldTag
 from fll_hbase.store.inherited_tags import PathTag
 
 
-def field(dataset_field: DatasetField) -> Json:
-    """Return a field by its names."""
-    dataset = dataset_field.dataset
-    return {"namespace": dataset.namespace, "name": dataset.name, "field": dataset_field.name}
-
-
 def tag(field_tag: FieldTag) -> Json:
     """Return a tag of a field; empty members of its note are left out."""
-    body = {**field(field_tag.field), "tag": field_tag.tag, "at": field_tag.at_ms}
+    body = {**name_json.field(field_tag.field), "tag": field_tag.tag, "at": field_tag.at_ms}
     if field_tag.note.by:
         body["by"] = field_tag.note.by
     if field_tag.note.description:
@@ -33,7 +27,7 @@ def tags(field_tags: Iterable[FieldTag]) -> Json:
 
 def inherited_tag(path_tag: PathTag) -> Json:
     """Return a tag with its path, from the field that has it to the one that it is about."""
-    return {**tag(path_tag.tag), "path": [field(step) for step in path_tag.path]}
+    return {**tag(path_tag.tag), "path": [name_json.field(step) for step in path_tag.path]}
 
 
 def truncation(truncated_by: Sequence[str]) -> Json:
@@ -51,7 +45,7 @@ def policy(age_policy: AgePolicy) -> Json:
     """Return a policy."""
     body: Json = {"name": age_policy.name, "maxAge": age_policy.max_age.text, "at": age_policy.at_ms}
     if age_policy.field is not None:
-        body["field"] = field(age_policy.field)
+        body["field"] = name_json.field(age_policy.field)
     else:
         body["tag"] = age_policy.tag
     if age_policy.description:

@@ -12,6 +12,7 @@ from api import request_body
 from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE
 from api.query_params import QueryParser
+from api.views import View, Views
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
@@ -21,7 +22,7 @@ from fll_hbase.store.lineage_store import LineageStore
 PART_DOCUMENTS = 2_000
 """Documents of a batch that are recorded in one call."""
 
-View = TypeVar("View", bound=Callable[..., Any])
+Route = TypeVar("Route", bound=Callable[..., Any])
 
 _PROBLEMS = {
     400: "The query or document is invalid",
@@ -41,10 +42,10 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
 
     ARGUMENTS_PARSER = QueryParser()
 
-    def problems(self, *statuses: int) -> Callable[[View], View]:
+    def problems(self, *statuses: int) -> Callable[[Route], Route]:
         """Return a decorator that documents the statuses of the problems that a route answers with."""
 
-        def decorate(view: View) -> View:
+        def decorate(view: Route) -> Route:
             # Every route checks the Host, and routes with a body the Origin, too (api/allowed_hosts.py).
             for status in (*statuses, *((403, 421) if 415 in statuses else (421,))):
                 view = self.alt_response(
@@ -56,10 +57,8 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
 
 
 def store() -> LineageStore:
-    """Return the store of the app."""
-    # From the app and not a global: tests have many apps, each with a store of its own.
-    lineage_store: LineageStore = current_app.extensions["fll-store"]
-    return lineage_store
+    """Return the store of the app, as the principal of the request sees it."""
+    return _view().store
 
 
 def settings() -> Settings:
@@ -70,8 +69,17 @@ def settings() -> Settings:
 
 def reader() -> DocumentReader:
     """Return the document reader of the app, with its cache of parsed operations."""
-    document_reader: DocumentReader = current_app.extensions["fll-reader"]
-    return document_reader
+    return _view().reader
+
+
+def _view() -> View:
+    # One view of a request: its parts number hidden names together.
+    if "view" not in g:
+        # From the app and not a global: tests have many apps, each with a store of its own.
+        views: Views = current_app.extensions["fll-views"]
+        g.view = views.select(request.environ)
+    view: View = g.view
+    return view
 
 
 def body() -> bytes:

@@ -10,7 +10,7 @@ from api import responses
 from api.openapi.answers import EntrySchema, FieldDerivationsSchema, FieldLineageSchema
 from api.query_params import FieldLineageParams, LineageParams, WindowWithFailedParams
 from api.routes.blueprint import Blueprint, store
-from fll_hbase import rest_json
+from fll_hbase import field_graph_json, rest_json
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
@@ -57,7 +57,7 @@ def field_lineage(query: dict[str, Any], namespace: str, name: str, field: str) 
     dataset_field = DatasetField(Dataset(namespace, name), field)
     window = query["window"]
     retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
-    body = rest_json.field_lineage(store().field_lineage(dataset_field, simple=simple, **query))
+    body = field_graph_json.field_lineage(store().field_lineage(dataset_field, simple=simple, **query))
     return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 

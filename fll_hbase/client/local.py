@@ -11,6 +11,7 @@ from fll_hbase import (
     change_json,
     content_json,
     dataset_json,
+    field_graph_json,
     openlineage_export,
     reach_answer,
     rest_json,
@@ -130,7 +131,7 @@ class LocalClient(LocalTagClient, Connection):
             indirect=query.indirect,
             failed=query.failed,
         )
-        body = rest_json.field_lineage(result)
+        body = field_graph_json.field_lineage(result)
         return self._answer(body, truncation_hint(result.truncated_by), query.field.dataset, window)
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fll_hbase import retention_json
+from fll_hbase import name_json, retention_json
 from fll_hbase.change_json import STRETCH_MEMBERS
 from fll_hbase.json_types import Json
 from fll_hbase.reach_formats import CSV_COLUMNS
 from fll_hbase.reports.retention_page import subject
-from fll_hbase.reports.tables import field_name
 
 Row = Mapping[str, Any]
 
@@ -96,7 +95,7 @@ def _edges(body: Json) -> list[Row]:
 def _tags(member: str) -> Callable[[Json], Sequence[Row]]:
     """Return rows of tags, with the path of an inherited one as text."""
     return lambda body: [
-        tag | {"path": " > ".join(map(field_name, tag["path"]))} if "path" in tag else tag
+        tag | {"path": " > ".join(map(name_json.text, tag["path"]))} if "path" in tag else tag
         for tag in body[member]
     ]
 

@@ -63,6 +63,7 @@ CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"
 TAGS, TAG_INDEX, POLICIES = b"t|", b"g|", b"y|"
 REFERENCES, INDEX, RUN_INDEX = (b"b|", b"f|"), b"i|", b"n|"
 PERIOD_INDEX, PROPERTIES = b"j|", b"v|"
+ACCESS = b"k|"
 """Key prefixes of the kinds of rows."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}

@@ -1,4 +1,4 @@
-"""Who asks, and what that principal may do: roles on patterns of namespaces."""
+"""Principals and their grants: roles on patterns of namespaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DECISIONS_MAX = 4_096
 
 
 class Role(Enum):
-    """What a grant allows in its namespaces."""
+    """A set of rights, which a grant gives in its namespaces."""
 
     READER = "reader"
     """Asks about datasets, runs and programs."""
@@ -54,15 +54,24 @@ class Principal:
 
     def may_everywhere(self, role: Role) -> bool:
         """Return whether a grant includes the role in all namespaces, also those that do not exist yet."""
-        return "*" in self._patterns(role)
+        return role in self._everywhere
 
     def may_somewhere(self, role: Role) -> bool:
         """Return whether any grant includes the role."""
         return bool(self._patterns(role))
 
     @cached_property
+    def grant_set(self) -> frozenset[Grant]:
+        """Return the grants; principals with equal ones see and may do the same."""
+        return frozenset(self.grants)
+
+    @cached_property
     def _expressions(self) -> dict[Role, re.Pattern[str]]:
         return {role: _expression(self._patterns(role)) for role in Role}
+
+    @cached_property
+    def _everywhere(self) -> frozenset[Role]:
+        return frozenset(role for role in Role if "*" in self._patterns(role))
 
     def _patterns(self, role: Role) -> set[str]:
         return {grant.pattern for grant in self.grants if grant.role in _INCLUDED_IN[role]}

@@ -25,7 +25,7 @@ def build_operations(lineage: EventLineage) -> list[Operation]:
     """
     # An export of a store like this one (facet `fll_run`): its operations are stored as they were recorded.
     if lineage.operations:
-        return list(_carried_operations(lineage.operations))
+        return list(carried_operations(lineage.operations))
     outputs = [_expand_rename(lineage, mention) for mention in lineage.mentions if mention.written]
     used = _used_fields(lineage, outputs)
     names = UniqueNames()
@@ -57,7 +57,8 @@ def dataset_metadata(lineage: EventLineage) -> Iterator[DatasetMetadata]:
             )
 
 
-def _carried_operations(text: str) -> Iterator[Operation]:
+def carried_operations(text: str) -> Iterator[Operation]:
+    """Yield the operations of an exported run, one per line. Raises CorruptRow."""
     for line in text.split("\n"):
         try:
             yield operation_from_json(line)

@@ -124,20 +124,21 @@ def merge(
     *,
     connections_max: int | None = None,
     failed: Collection[str] = (),
+    public_checksum: Callable[[str], str] = str,
 ) -> OperationGraph:
     """Return the union of graphs given newest first, each with its checksum.
 
     If different operations have the same name, the newest keeps it and the older ones are renamed to
-    `<name>@<first 8 hex digits of the checksum>`. The union is truncated before the first graph with which it
-    would have more than `connections_max` connections, or paths that name more transforms in all; it contains
-    all of the newest graph. Graphs beyond are not taken from the iterable. `failed` are the checksums of
-    graphs that failed runs alone have.
+    `<name>@<first 8 hex digits of the public checksum>`. The union is truncated before the first graph with
+    which it would have more than `connections_max` connections, or paths that name more transforms in all; it
+    contains all of the newest graph. Graphs beyond are not taken from the iterable. `failed` are the
+    checksums of graphs that failed runs alone have.
     """
     names = _OperationNames()
     union = _Union()
     complete: set[GraphKey] = set()
     for checksum, graph in graphs:
-        renamed = _rename(graph, names.assign(checksum, graph))
+        renamed = _rename(graph, names.assign(public_checksum(checksum), graph))
         if connections_max is not None and not union.has_room(renamed, connections_max):
             union.truncated_by.add(f"connections_max={connections_max}")
             break

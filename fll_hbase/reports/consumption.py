@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase import reach_json, rest_json
+from fll_hbase import name_json, reach_json, rest_json
 from fll_hbase.json_types import Json
 from fll_hbase.model.window import Direction
 from fll_hbase.reports.questions import ReportQuery, horizon_member
@@ -25,7 +25,7 @@ def consumption(store: LineageStore, query: ReportQuery, *, now_ms: int) -> tupl
         field=field.name,
         directions=(Direction.FORWARD,),
     )
-    body: Json = {"report": "consumption", "field": reach_json.field(field)}
+    body: Json = {"report": "consumption", "field": name_json.field(field)}
     body["runs"] = [rest_json.run(run, now_ms=now_ms) for run in page.runs]
     if query.start_after:
         return rest_json.truncatable(body, ()), page

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
-from fll_hbase.reports.tables import OPERATIONS, PARTS, Part, field_name, format_ms
+from fll_hbase.reports.tables import OPERATIONS, PARTS, Part, format_ms
 
 _TITLES = {"consumption": "Consumption of {field}", "provenance": "Provenance of {field}"}
 _STYLE = """
@@ -26,7 +27,7 @@ th { background: #eee; } thead { display: table-header-group; } tr { break-insid
 
 def to_html(body: Json, *, start_ms: int, stop_ms: int, now_ms: int) -> str:
     """Return the report as a page, with the window and everything that cut it at the top."""
-    title = _TITLES[body["report"]].format(field=field_name(body["field"]))
+    title = _TITLES[body["report"]].format(field=name_json.text(body["field"]))
     parts = [
         *facts(body, start_ms=start_ms, stop_ms=stop_ms, now_ms=now_ms),
         *statements(body),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fll_hbase import change_json, reach_json, rest_json
+from fll_hbase import change_json, field_graph_json, name_json, reach_json, rest_json
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import WHOLE_DATASET, DatasetField
 from fll_hbase.model.window import Direction
@@ -27,13 +27,13 @@ def provenance(store: LineageStore, query: ReportQuery) -> Json:
     sources = _ultimate_sources(reached.reach, upstream)
     body: Json = {
         "report": "provenance",
-        "field": reach_json.field(field),
+        "field": name_json.field(field),
         "sources": reached.to_json(sources),
         "upstream": reached.to_json(upstream - sources),
         "unknown": reach_json.unknown(reached.reach),
         "derivations": rest_json.field_derivations(field.name, window, derivations)["paths"],
-        "detailed": _graph(rest_json.field_lineage(detailed)),
-        "simple": _graph(rest_json.field_lineage(simple)),
+        "detailed": _graph(field_graph_json.field_lineage(detailed)),
+        "simple": _graph(field_graph_json.field_lineage(simple)),
         "stretches": change_json.history(history)["stretches"],
     }
     parts = (detailed, simple, derivations, history)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fll_hbase import reach_json
+from fll_hbase import name_json, reach_json
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import DatasetField
 from fll_hbase.model.window import Direction
@@ -35,13 +35,13 @@ class ReachedFields:
     def _field(self, field: DatasetField) -> Json:
         is_direct = field in self._direct.paths
         path = (self._direct if is_direct else self.reach).paths[field]
-        body = reach_json.field(field)
+        body = name_json.field(field)
         body["hops"] = self.reach.hops[field]
         body["influence"] = "direct" if is_direct else "indirect"
         body |= reach_json.span_members(self._spans.get(field))
         if field in self.reach.dropped:
             body["dropped"] = True
-        body["path"] = [reach_json.field(step) for step in path.fields()]
+        body["path"] = [name_json.field(step) for step in path.fields()]
         return body
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fll_hbase import name_json
 from fll_hbase.json_types import Json
 from fll_hbase.reports import page
-from fll_hbase.reports.tables import Part, field_name
+from fll_hbase.reports.tables import Part
 
 _RUNS_COLUMNS = ("runs", "oldestStart", "newestStart", "newestRun")
 
 
 def _expired_field(item: Json) -> Mapping[str, Any]:
-    return {**item, "path": " > ".join(map(field_name, item["path"]))}
+    return {**item, "path": " > ".join(map(name_json.text, item["path"]))}
 
 
 FIELDS = Part(
@@ -32,7 +33,7 @@ PROGRAMS = Part(
 def with_programs(body: Json) -> Json:
     """Return a report with the programs of all its fields as a member of their own."""
     programs = [
-        program | {"field": field_name(item)} for item in body["fields"] for program in item["programs"]
+        program | {"field": name_json.text(item)} for item in body["fields"] for program in item["programs"]
     ]
     return body | {"programs": programs}
 
@@ -56,4 +57,4 @@ def to_html(body: Json, *, now_ms: int) -> str:
 
 def subject(policy: Json) -> str:
     """Return what a policy applies to: all fields with a tag, or one field."""
-    return field_name(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"
+    return name_json.text(policy["field"]) if "field" in policy else f"fields with the tag {policy['tag']}"

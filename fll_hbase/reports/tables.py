@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from fll_hbase import csv_text
+from fll_hbase import csv_text, name_json
 from fll_hbase.json_types import Json
 
 _RUNS_COLUMNS = ("runs", "firstStart", "lastStart", "lastRun")
@@ -30,16 +30,15 @@ class Part:
         """Yield the rows; times are ISO 8601 in UTC."""
         for item in body.get(self.member, ()):
             cells = self.cells(item)
+            if "hidden" in cells:
+                cells = dict(zip(self.columns, name_json.names(cells, self.columns), strict=True)) | {
+                    name: cells[name] for name in self.columns if name in cells
+                }
             yield [_text(column, cells.get(column, "")) for column in self.columns]
 
 
-def field_name(field: Json) -> str:
-    """Return the name of a field as `namespace/name.field`."""
-    return f"{field['namespace']}/{field['name']}.{field['field']}"
-
-
 def _reached(item: Json) -> Mapping[str, Any]:
-    return {**item, "path": " > ".join(map(field_name, item["path"]))}
+    return {**item, "path": " > ".join(map(name_json.text, item["path"]))}
 
 
 def _operation(item: Json) -> Mapping[str, Any]:

@@ -28,19 +28,26 @@ class StoreComponents:
 
 
 def build_components(
-    table: Table, settings: Settings, *, clock: Callable[[], int] = now_ms
+    table: Table,
+    settings: Settings,
+    *,
+    clock: Callable[[], int] = now_ms,
+    events: EventMerger | None = None,
+    public_checksum: Callable[[str], str] = str,
 ) -> StoreComponents:
     """Assemble a store over an open table with the limits of the settings.
 
-    `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own.
+    `clock` returns milliseconds since 1970; tests and the simulation pass a clock of their own. A view of a
+    store passes `events` that hide programs, and the function that gives contents the checksums it shows.
     """
     # One merger for reads and writes: a query finds the event bodies that a commit put in its cache.
-    events = EventMerger(table)
+    events = events or EventMerger(table)
     contents = ContentCache(
         table,
         cache_bytes=settings.cache_bytes,
         pairs_max=settings.pairs_max,
         steps_max=settings.steps_max,
+        public_checksum=public_checksum,
     )
     return StoreComponents(
         table=table,

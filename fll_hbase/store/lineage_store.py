@@ -13,7 +13,7 @@ from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.components import build_components
@@ -25,6 +25,7 @@ from fll_hbase.store.read.content_cache import (
     retry_on_missing_content,
 )
 from fll_hbase.store.read.derivations import DerivationReader
+from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.field_diff import FieldDiffReader
 from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
@@ -77,11 +78,21 @@ class LineageStore:
     """
 
     def __init__(
-        self, table: Table, settings: Settings | None = None, *, clock: Callable[[], int] = now_ms
+        self,
+        table: Table,
+        settings: Settings | None = None,
+        *,
+        clock: Callable[[], int] = now_ms,
+        events: EventMerger | None = None,
+        public_checksum: Callable[[str], str] = str,
     ) -> None:
-        self._table = table
-        self._settings = settings or Settings()
-        self._components = build_components(table, self._settings, clock=clock)
+        # Public, for views of this store.
+        self.table = self._table = table
+        self.settings = self._settings = settings or Settings()
+        self.clock = clock
+        self._components = build_components(
+            table, self._settings, clock=clock, events=events, public_checksum=public_checksum
+        )
         self._contents = self._components.contents
         self._windows = self._components.windows
         self._field_graphs = FieldGraphReader(self._windows, self._contents, self._settings)
@@ -123,6 +134,12 @@ class LineageStore:
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return the conflicts of run ids that recording these runs would have, see `run_owner`."""
         return run_owner.find_conflicts(self._table, runs)
+
+    def program_runs(self, runs: Iterable[str]) -> dict[str, ProgramRun]:
+        """Return the committed runs of those ids that have one, in one call."""
+        keys = {layout.run_row(run): run for run in runs}
+        rows = {keys[key]: row for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items()}
+        return {run: committed.run for run, committed in self._components.events.committed_runs(rows).items()}
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
         """Write index rows, references and commit records of run ids again, computed from their run rows.

@@ -16,7 +16,7 @@ from openlineage.client import event_v2
 from strategies import recorded_runs
 
 from api.app import create_app
-from fll_hbase import openlineage_export, rest_json
+from fll_hbase import field_graph_json, openlineage_export, rest_json
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import START_LIMIT_MS, Direction, Window
@@ -56,7 +56,7 @@ def all_answers(store: LineageStore, end_point: Dataset) -> list[Any]:
         for direction in Direction:
             dataset_field = DatasetField(end_point, field.name)
             actual = store.field_lineage(dataset_field, ALWAYS, direction=direction, failed=True)
-            answers.append(rest_json.field_lineage(actual))
+            answers.append(field_graph_json.field_lineage(actual))
     page = store.runs(end_point, ALWAYS, limit=10_000)
     return [*answers, *(details(rest_json.run(run, now_ms=0)) for run in page.runs)]
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from strategies import AWKWARD
 
-from fll_hbase import rest_json
+from fll_hbase import field_graph_json, rest_json
 from fll_hbase.cli import main
 from fll_hbase.config import Settings
 from fll_hbase.model import lineage
@@ -167,7 +167,7 @@ def query_all(store: LineageStore) -> Iterator[Any]:
                 result = store.field_lineage(
                     DatasetField(dataset, field), ALWAYS, direction=direction, failed=True
                 )
-                yield rest_json.field_lineage(result)
+                yield field_graph_json.field_lineage(result)
         for run in store.runs(dataset, ALWAYS, limit=10_000).runs:
             members = rest_json.run(run, now_ms=0)
             yield {name: value for name, value in members.items() if name != "lastEventTime"}

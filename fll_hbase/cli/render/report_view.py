@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fll_hbase import name_json
 from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.tables import TextTable
 from fll_hbase.client import WindowText
 from fll_hbase.json_types import Json
 from fll_hbase.reports import retention_page
-from fll_hbase.reports.tables import PARTS, Part, field_name
+from fll_hbase.reports.tables import PARTS, Part
 
 _WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
 """Columns that are left out: a terminal is narrow, and the other formats have them."""
@@ -20,7 +21,7 @@ _WIDE_COLUMNS = {"checksum", "firstRun", "lastRun", "firstStart"}
 
 def report_view(body: Json, window: WindowText) -> RenderableType:
     """Render a heading and the tables of a report, empty ones included."""
-    heading = f"{body['report'].capitalize()} of {field_name(body['field'])}, {window}"
+    heading = f"{body['report'].capitalize()} of {name_json.text(body['field'])}, {window}"
     return _parts(heading, PARTS[body["report"]], body)
 
 

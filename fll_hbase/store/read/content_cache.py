@@ -90,8 +90,17 @@ class ContentCache:
     Methods raise ContentMissing or CorruptRow.
     """
 
-    def __init__(self, table: Table, *, cache_bytes: int, pairs_max: int, steps_max: int) -> None:
+    def __init__(
+        self,
+        table: Table,
+        *,
+        cache_bytes: int,
+        pairs_max: int,
+        steps_max: int,
+        public_checksum: Callable[[str], str] = str,
+    ) -> None:
         self._table = table
+        self.public_checksum = public_checksum
         self._pairs_max = pairs_max
         self._steps_max = steps_max
         self._cache: LRUCache[Hashable, tuple[int, Any]] = LRUCache(

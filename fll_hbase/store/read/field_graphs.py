@@ -42,6 +42,7 @@ class FieldGraphReader:
             deadline.until_over(graphs, truncated_by=truncated_by),
             connections_max=self._settings.connections_max,
             failed=failed,
+            public_checksum=self._contents.public_checksum,
         )
         truncated_by |= merged.truncated_by
         if truncated_by:

@@ -195,7 +195,7 @@ class ReachWalk:
             merged[source, destination] = ReachEdge(source, destination, direct, span)
         return Reach(
             self._hops_of({self._renamed(self.query.field), *(end for key in merged for end in key)}),
-            tuple(sorted(merged.values(), key=_edge_key)),
+            tuple(sorted(merged.values(), key=edge_key)),
             tuple(sorted({(self._name(source), self._name(to)) for source, to in self._unknown})),
             tuple(sorted(self.truncated_by)),
             frozenset(map(self._renamed, self._dropped)),
@@ -288,7 +288,7 @@ def first_bound(query: ReachQuery) -> int:
     return bound_of(query.direction, window.stop_ms - 1 if is_backward else window.start_ms)
 
 
-def _edge_key(edge: ReachEdge) -> tuple[str, ...]:
+def edge_key(edge: ReachEdge) -> tuple[str, ...]:
     """Return the order of an edge among others: by source, then by destination."""
     # Text compares several times faster than the datasets do.
     return tuple(

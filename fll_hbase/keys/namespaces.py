@@ -1,0 +1,39 @@
+"""The namespace that a row belongs to, by its key; and the end of the keys of one namespace."""
+
+from __future__ import annotations
+
+from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.codec import SEPARATOR, unescape
+
+_SEGMENTS = {
+    **dict.fromkeys(layout.REFERENCES, 1),
+    layout.INDEX: 2,
+    layout.PERIOD_INDEX: 2,
+    layout.RUN_INDEX: 1,
+    layout.DATASETS: 1,
+    layout.ALIASES: 1,
+    layout.TAGS: 1,
+    layout.TAG_INDEX: 2,
+}
+"""The segment of a key, counted from 0, that is its namespace, by the prefix of its kind."""
+
+
+def namespace_of(key: bytes) -> str | None:
+    """Return the namespace of a key; None for kinds of rows that belong to none. Raises CorruptRow."""
+    position = _SEGMENTS.get(key[:2])
+    if position is None:
+        return None
+    segments = key.split(SEPARATOR, position + 1)
+    return unescape(segments[position]) if len(segments) > position else None
+
+
+def namespace_end(key: bytes) -> bytes:
+    """Return the smallest bound above all keys of the kind and the namespace of a key.
+
+    Above the key alone if it belongs to none.
+    """
+    position = _SEGMENTS.get(key[:2])
+    if position is None:
+        return key + b"\x00"
+    segments = key.split(SEPARATOR, position + 1)
+    return ranges.prefix_end(SEPARATOR.join(segments[: position + 1]) + SEPARATOR)

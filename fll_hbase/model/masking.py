@@ -1,0 +1,264 @@
+"""Operations as they are shown to a principal who may not see all of their datasets.
+
+A hidden dataset has a label for a name and one field, `*`. Transforms that lead to hidden datasets alone are
+left out; lineage between visible datasets stays complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from fll_hbase.model import checksum as checksums
+from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, Field
+from fll_hbase.model.operations import (
+    Influence,
+    InputField,
+    Operation,
+    Read,
+    Transform,
+    Write,
+    dataset_of,
+    inputs_of,
+)
+from fll_hbase.model.unique_names import UniqueNames
+
+HIDDEN_NAMESPACE = ""
+"""The namespace of hidden datasets and programs: documents cannot name it, since no name may be empty."""
+
+# New in each process: a label is replaced by a number before anything is shown.
+_KEY = secrets.token_bytes(16)
+
+MARK = f"\x00{secrets.token_hex(8)}"
+"""The beginning of the names of hidden operations, and of hidden names without a number.
+
+It has a random part, since a document may name an operation in any way.
+"""
+
+MARK_END = "\x00"
+
+# As in a name, and as JSON escapes it.
+_LABEL = re.compile(rf"(?:\x00|\\u0000){MARK[1:]}[a-z]+[0-9a-f]{{24}}(?:\x00|\\u0000)")
+_SUFFIX = re.compile(r"#[0-9]{1,9}\Z")
+
+
+@lru_cache(maxsize=100_000)
+def hide_name(kind: str, *names: str) -> str:
+    """Return a label for a name that may not be shown; the same names have the same label."""
+    text = "\x00".join((kind, *names)).encode()
+    return f"{MARK}{kind}{hashlib.blake2b(text, key=_KEY, digest_size=12).hexdigest()}{MARK_END}"
+
+
+def hide_dataset(dataset: Dataset) -> Dataset:
+    """Return a dataset with the label of a hidden one."""
+    return Dataset(HIDDEN_NAMESPACE, hide_name("dataset", dataset.namespace, dataset.name))
+
+
+def is_hidden(dataset: Dataset | None) -> bool:
+    """Return whether a dataset is a hidden one."""
+    return dataset is not None and dataset.namespace == HIDDEN_NAMESPACE
+
+
+def is_hidden_operation(name: str) -> bool:
+    """Return whether an operation stands for the READ or WRITE of a hidden dataset."""
+    return name.startswith(MARK)
+
+
+def mask_operations(
+    operations: Sequence[Operation], is_visible: Callable[[str], bool]
+) -> tuple[Operation, ...]:
+    """Return the operations of one content as shown to somebody who sees the namespaces `is_visible`.
+
+    Names of visible operations do not depend on those of hidden datasets and fields.
+    """
+    hidden = {
+        operation.name: hide_dataset(dataset)
+        for operation in operations
+        if (dataset := dataset_of(operation)) is not None and not is_visible(dataset.namespace)
+    }
+    if not hidden:
+        return tuple(operations)
+    masking = _Masking(operations, hidden)
+    visible = [masking.mask(operation) for operation in operations if masking.keeps(operation.name)]
+    return (*_renumber(visible), *masking.hidden_operations())
+
+
+def public_checksum(operations: Sequence[Operation]) -> str:
+    """Return the checksum of masked operations: of what is shown of them, without the labels."""
+    texts = sorted(_LABEL.sub("hidden", checksums.canonical(operation)) for operation in operations)
+    return checksums.digest("\n".join(("masked", *texts)).encode())
+
+
+class _Masking:
+    """Masks the operations of one content, of which it has to know all before it masks any.
+
+    `hidden` has the label of the dataset of each hidden READ and WRITE, by the name of the operation.
+    """
+
+    def __init__(self, operations: Sequence[Operation], hidden: Mapping[str, Dataset]) -> None:
+        self._operations = {operation.name: operation for operation in operations}
+        self._hidden = hidden
+        origins = {op.name: {item.origin for item in inputs_of(op)} for op in operations}
+        consumers = _inverted(origins)
+        writes = [operation for operation in operations if isinstance(operation, Write)]
+        reads = {name for name in hidden if isinstance(self._operations[name], Read)}
+        self._hidden_writes = [write for write in writes if write.name in hidden]
+        visible_writes = [write for write in writes if write.name not in hidden]
+        self._hidden_reads = reads
+        self._tainted = _reachable(reads, consumers)
+        upstream = _reachable((write.name for write in self._hidden_writes), origins)
+        self._connected = self._tainted | upstream
+        # Names of transforms may contain the name of the dataset that they write to.
+        self._dropped = {
+            name
+            for name in upstream - _reachable((write.name for write in visible_writes), origins)
+            if isinstance(self._operations[name], Transform)
+        }
+        # Outputs have the names of the fields that they are written to.
+        self._shown = set(_written(visible_writes))
+        self._unshown = set(_written(self._hidden_writes)) - self._shown
+        self._passed: dict[InputField, Dataset] = {}
+
+    def keeps(self, name: str) -> bool:
+        """Return whether an operation is shown."""
+        return name not in self._hidden and name not in self._dropped
+
+    def mask(self, operation: Operation) -> Operation:
+        """Return a visible operation without what may not be shown of it."""
+        if operation.name not in self._connected:
+            return operation
+        match operation:
+            case Read():
+                return replace(operation, description="")
+            case Write():
+                inputs = (self._written_input(item) for item in operation.inputs)
+                return replace(operation, description="", inputs=_in_order(inputs))
+            case Transform():
+                names = {output: self._output(operation.name, output.name) for output in operation.outputs}
+                outputs = {
+                    name: Field(name, "" if name == WHOLE_DATASET else output.type)
+                    for output, name in names.items()
+                }
+                inputs = (self._input(item) for item in operation.inputs)
+                return Transform(operation.name, "", _in_order(inputs), tuple(outputs.values()))
+
+    def hidden_operations(self) -> Iterator[Operation]:
+        """Yield one READ for each hidden source, and a TRANSFORM and a WRITE for each destination.
+
+        After all visible operations were masked. The TRANSFORM has all fields that lead to the destination.
+        """
+        for label in sorted({self._hidden[name] for name in self._hidden_reads}):
+            yield Read(f"{label.name}r", "", label, "", (Field(WHOLE_DATASET),))
+        for item, label in self._passed.items():
+            inputs = (InputField(f"{label.name}r", WHOLE_DATASET),)
+            yield Transform(item.origin, "", inputs, (Field(item.name),))
+        by_label: dict[Dataset, dict[tuple[str, str], InputField]] = {}
+        for write in self._hidden_writes:
+            _add_all(by_label.setdefault(self._hidden[write.name], {}), self._inputs_behind(write))
+        for label, inputs_by_node in by_label.items():
+            merged = f"{label.name}s"
+            yield Transform(merged, "", _in_order(inputs_by_node.values()), (Field(WHOLE_DATASET),))
+            yield Write(f"{label.name}w", "", label, "", (InputField(merged, WHOLE_DATASET),))
+
+    def _inputs_behind(self, write: Write) -> Iterator[InputField]:
+        """Yield the shown outputs that lead to a hidden WRITE through dropped transforms alone."""
+        remaining = [(item, item.influence) for item in write.inputs]
+        seen: set[tuple[str, Influence]] = set()
+        while remaining:
+            item, influence = remaining.pop()
+            if item.origin not in self._dropped:
+                # Lineage between two hidden datasets is not shown.
+                if item.origin not in self._hidden:
+                    name = self._output(item.origin, item.name)
+                    yield InputField(item.origin, name, influence)
+            elif (item.origin, influence) not in seen:
+                seen.add((item.origin, influence))
+                remaining += [
+                    (step, influence if step.influence is Influence.DIRECT else Influence.INDIRECT)
+                    for step in inputs_of(self._operations[item.origin])
+                ]
+
+    def _input(self, item: InputField) -> InputField:
+        if item.origin in self._hidden:
+            return replace(item, origin=f"{self._hidden[item.origin].name}r", name=WHOLE_DATASET)
+        return replace(item, name=self._output(item.origin, item.name))
+
+    def _written_input(self, item: InputField) -> InputField:
+        """Return an input of a WRITE; a field that is written as it is read keeps its name there."""
+        if item.influence is Influence.INDIRECT or item.origin not in self._hidden:
+            return self._input(item)
+        label = self._hidden[item.origin]
+        passed = InputField(f"{label.name}p{item.name}", item.name)
+        self._passed[passed] = label
+        return passed
+
+    def _output(self, origin: str, name: str) -> str:
+        """Return the shown name of an output: `*` where it is, or may be, that of a hidden field."""
+        node = origin, name
+        is_shown = node in self._shown or (origin not in self._tainted and node not in self._unshown)
+        return name if is_shown or isinstance(self._operations.get(origin), Read) else WHOLE_DATASET
+
+
+def _reachable(starts: Iterable[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the starts and everything that edges lead to from them."""
+    reached = set(starts)
+    remaining = list(reached)
+    while remaining:
+        following = set(edges.get(remaining.pop(), ())) - reached
+        reached |= following
+        remaining += following
+    return reached
+
+
+def _inverted(edges: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    inverted: dict[str, set[str]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            inverted.setdefault(end, set()).add(start)
+    return inverted
+
+
+def _written(writes: Iterable[Write]) -> Iterator[tuple[str, str]]:
+    for write in writes:
+        yield from ((item.origin, item.name) for item in write.inputs if item.influence is Influence.DIRECT)
+
+
+def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputField]) -> None:
+    """Add inputs by node; a direct one replaces an indirect one."""
+    for item in added:
+        node = item.origin, item.name
+        if node not in inputs or item.influence is Influence.DIRECT:
+            inputs[node] = item
+
+
+def _in_order(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
+    """Return distinct inputs, visible ones in their order before hidden ones."""
+    distinct = dict.fromkeys(inputs)
+    return tuple(sorted(distinct, key=lambda item: item.origin if is_hidden_operation(item.origin) else ""))
+
+
+def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """Yield operations with the suffixes `#2`, `#3` of their names assigned again.
+
+    A suffix shows that another operation, which may be a hidden one, has the same name without it.
+    """
+    names = UniqueNames()
+    in_order = sorted((operation.name for operation in operations), key=_name_and_number)
+    renamed = {name: names.assign(_SUFFIX.sub("", name)) for name in in_order}
+    for operation in operations:
+        operation = replace(operation, name=renamed[operation.name])
+        if not isinstance(operation, Read):
+            inputs = (
+                replace(item, origin=renamed.get(item.origin, item.origin)) for item in operation.inputs
+            )
+            operation = replace(operation, inputs=tuple(inputs))
+        yield operation
+
+
+def _name_and_number(name: str) -> tuple[str, int]:
+    suffix = _SUFFIX.search(name)
+    return (name[: suffix.start()], int(suffix[0][1:])) if suffix else (name, 1)

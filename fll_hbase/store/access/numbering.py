@@ -1,0 +1,216 @@
+"""Hidden datasets and programs of one answer, numbered in an order that does not depend on their names."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from enum import Enum
+from operator import is_
+from typing import Any, TypeVar
+
+from fll_hbase.model.dataset_lineage import DatasetLineage
+from fll_hbase.model.masking import MARK, MARK_END, is_hidden
+
+T = TypeVar("T")
+
+_names: ContextVar[dict[str, str]] = ContextVar("hidden_names")
+"""The shown name of each label of the current answer."""
+
+_LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
+
+_REPR_LABEL = re.compile(rf"\\x00{MARK[1:]}([a-z]+?[0-9a-f]{{24}})\\x00")
+"""A label as `repr` writes it."""
+
+_ROUNDS_MAX = 4
+"""Refinements of the order; two labels that are alike after them look alike in the answer."""
+
+
+def begin_answer() -> None:
+    """Forget the numbers of this thread: the next result is the first one of another answer."""
+    _names.set({})
+
+
+def number_hidden(result: T) -> T:
+    """Return a result with each label of a hidden name replaced by `hidden <number>`.
+
+    Labels of datasets and of programs are numbered apart, from 1, by what the result shows of them. Those
+    that earlier results of the same answer have keep their numbers.
+    """
+    contexts = _Contexts()
+    contexts.add(result)
+    if not contexts.labels:
+        return result
+    names = _names.get(None)
+    if names is None:
+        _names.set(names := {})
+    contexts.number(names)
+    return _replaced(result, names)  # type: ignore[no-any-return]
+
+
+def has_hidden(result: object) -> bool:
+    """Return whether a result has any label."""
+    return any(_LABEL.search(text) for text in _texts(result))
+
+
+class _Contexts:
+    """The parts of a result in which each label stands."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, list[int]] = {}
+        """The numbers of the parts that have the label."""
+        self._parts: list[str] = []
+
+    def add(self, value: object) -> None:
+        """Add the parts of a value: the members of its collections, or the value itself."""
+        for part in _parts(value):
+            labels = {match[0] for text in _texts(part) for match in _LABEL.finditer(text)}
+            if labels:
+                self._parts.append(repr(_normal(part)))
+                for label in labels:
+                    self.labels.setdefault(label, []).append(len(self._parts) - 1)
+
+    def number(self, names: dict[str, str]) -> None:
+        """Add the shown name of each label that has none yet."""
+        ranks = {label: _number(names.get(label, "")) for label in self.labels}
+        for _ in range(_ROUNDS_MAX):
+            refined = self._refine(ranks)
+            if refined == ranks:
+                break
+            ranks = refined
+        counts = Counter(map(_kind, names))
+        for label in sorted(self.labels.keys() - names.keys(), key=lambda label: ranks[label]):
+            counts[_kind(label)] += 1
+            names[label] = f"hidden {counts[_kind(label)]}"
+
+    def _refine(self, ranks: Mapping[str, int]) -> dict[str, int]:
+        """Return new ranks: by kind, old rank, and the parts with labels replaced by their old ranks."""
+        signatures = {}
+        for label, numbers in self.labels.items():
+            texts = sorted(self._signature(self._parts[number], label, ranks) for number in numbers)
+            signatures[label] = (_kind(label), ranks[label], texts)
+        order = {
+            signature: rank
+            for rank, signature in enumerate(sorted({_frozen(item) for item in signatures.values()}))
+        }
+        return {label: order[_frozen(signature)] for label, signature in signatures.items()}
+
+    def _signature(self, part: str, label: str, ranks: Mapping[str, int]) -> str:
+        return _REPR_LABEL.sub(
+            lambda match: "self" if match[1] in label else f"other {ranks[f'{MARK}{match[1]}{MARK_END}']}",
+            part,
+        )
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition(" ")[2]) if name else 0
+
+
+def _kind(label: str) -> str:
+    return label[len(MARK) : -25]
+
+
+def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str, ...]]:
+    kind, rank, texts = signature
+    return kind, rank, tuple(texts)
+
+
+def _parts(value: object) -> Iterator[object]:
+    """Yield the members of the collections that are the members of a result."""
+    members = _members(value)
+    if members is None:
+        yield value
+        return
+    for member in members:
+        if isinstance(member, (tuple, list, set, frozenset)) and not hasattr(member, "_fields"):
+            yield from member
+        elif isinstance(member, Mapping):
+            yield from member.items()
+        elif dataclasses.is_dataclass(member) or hasattr(member, "_fields"):
+            yield from _parts(member)
+        else:
+            yield member
+
+
+def _members(value: object) -> list[object] | None:
+    """Return the members of a value that has any: of a dataclass, a struct or a collection."""
+    if isinstance(value, DatasetLineage):
+        # Its pairs are names of visible fields, or not shown.
+        return [value.source, value.destination]
+    if isinstance(value, Enum):
+        return None
+    if dataclasses.is_dataclass(value):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if hasattr(value, "__struct_fields__"):
+        return [getattr(value, name) for name in value.__struct_fields__]
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return list(value)
+    return None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield all texts in a value."""
+    if isinstance(value, str):
+        yield value
+        return
+    for member in _members(value) or ():
+        yield from _texts(member)
+
+
+def _normal(value: object) -> object:
+    """Return a value with its sets and mappings in an order that does not depend on labels."""
+    members = _members(value)
+    if members is None:
+        return value
+    normal = [_normal(member) for member in members]
+    if isinstance(value, Mapping):
+        half = len(normal) // 2
+        normal = sorted(zip(normal[:half], normal[half:], strict=True), key=_without_labels)
+    elif isinstance(value, (set, frozenset)):
+        normal.sort(key=_without_labels)
+    return type(value).__name__, *normal
+
+
+def _without_labels(value: object) -> str:
+    return _REPR_LABEL.sub("", repr(value))
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a value with all labels replaced; a value without any is returned as it is."""
+    if isinstance(value, str):
+        return _replaced_text(value, names) if MARK in value else value
+    if isinstance(value, DatasetLineage):
+        return _replaced_lineage(value, names)
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, Mapping):
+        return {_replaced(key, names): _replaced(item, names) for key, item in value.items()}
+    members = _members(value)
+    if members is None:
+        return value
+    replaced = [_replaced(member, names) for member in members]
+    if all(map(is_, replaced, members)):
+        return value
+    if isinstance(value, (list, set, frozenset)) or type(value) is tuple:
+        return type(value)(replaced)
+    # Dataclasses, structs and named tuples: all of their members in order.
+    return type(value)(*replaced)
+
+
+def _replaced_text(text: str, names: Mapping[str, str]) -> str:
+    # The name of an operation keeps the mark, by which it is known to be hidden.
+    if text in names:
+        return names[text]
+    return _LABEL.sub(lambda match: f"{MARK}{names[match[0]]}{MARK_END}", text)
+
+
+def _replaced_lineage(lineage: DatasetLineage, names: Mapping[str, str]) -> DatasetLineage:
+    """Return the lineage between two datasets; without its fields if one of them is hidden."""
+    ends = _replaced(lineage.source, names), _replaced(lineage.destination, names)
+    if is_hidden(lineage.source) or is_hidden(lineage.destination):
+        return DatasetLineage(*ends)
+    return lineage

@@ -1,0 +1,231 @@
+"""A store as one principal sees it: the methods of LineageStore, without what is hidden from the principal.
+
+What is read goes through VisibleTable and VisibleRuns, so that a method that is not listed here shows no
+hidden name either, only a label. The methods here number these labels and sort again by the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from fll_hbase.config import Settings
+from fll_hbase.errors import LineageError, NotFound, RunIdConflict
+from fll_hbase.model.access import Principal, Role
+from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.model.window import Window
+from fll_hbase.store.access.numbered_readers import NumberedProgramReader, NumberedSummaryReader
+from fll_hbase.store.access.numbering import has_hidden, number_hidden
+from fll_hbase.store.access.recording_rights import RecordingRights, run_id_in_use
+from fll_hbase.store.access.visible_runs import VisibleRuns
+from fll_hbase.store.access.visible_table import VisibleTable
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.read.content_cache import Content
+from fll_hbase.store.read.namespace_runs import RunsQuery
+from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
+from fll_hbase.store.read.retention_report import RetentionQuery
+from fll_hbase.store.read.traversal import sort_entries
+from fll_hbase.store.results import (
+    DatasetLineageResult,
+    Derivations,
+    FieldDiff,
+    FieldHistory,
+    FieldLineageResult,
+    Programs,
+    Reach,
+    RetentionReport,
+    RunDetails,
+    RunsPage,
+)
+from fll_hbase.store.write.batching import RunInput
+from fll_hbase.store.write.pending_run import CommitResult
+
+HIDDEN = "hidden"
+"""The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
+
+
+class StoreView(LineageStore):
+    """Queries and records as LineageStore does, on behalf of a principal. Threads may share it."""
+
+    def __init__(self, base: LineageStore, principal: Principal, settings: Settings | None = None) -> None:
+        self._base = base
+        self._rights = RecordingRights(principal)
+        may_read = partial(principal.may, Role.READER)
+        self._visible = VisibleTable(
+            base.table, may_read=may_read, may_change=partial(_may_change, principal)
+        )
+        events = VisibleRuns(base.table, may_read=may_read)
+        super().__init__(
+            self._visible,
+            settings or base.settings,
+            clock=base.clock,
+            events=events,
+            public_checksum=self._visible.public_checksum,
+        )
+
+        readers = self._windows, self._contents, self.catalogue, self.settings
+        self.summaries = NumberedSummaryReader(*readers)
+        self.field_programs = NumberedProgramReader(*readers)
+
+    def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
+        """Record the runs that the principal may record; others have Forbidden or RunIdConflict as result."""
+        checked = self._checked(runs)
+        accepted = [run for run in checked if not isinstance(run, LineageError)]
+        results = iter(self._base.record(accepted) if accepted else [])
+        return [run if isinstance(run, LineageError) else _anonymous(run, next(results)) for run in checked]
+
+    def record_one(self, run: RunInput) -> CommitResult:
+        """Record one run or event. Raises Forbidden and RunIdConflict, and else as `LineageStore`."""
+        (checked,) = self._checked([run])
+        if isinstance(checked, LineageError):
+            raise checked
+        try:
+            return self._base.record_one(checked)
+        except RunIdConflict as error:
+            raise run_id_in_use(_run_id(run)) from error
+
+    def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
+        """Return the conflicts of run ids that recording these runs would have. Raises Forbidden."""
+        checked = self._checked(runs)
+        conflicts = self._base.find_conflicts(runs)
+        listed: list[RunIdConflict | None] = []
+        for run, check, conflict in zip(runs, checked, conflicts, strict=True):
+            if isinstance(check, LineageError) and not isinstance(check, RunIdConflict):
+                raise check
+            in_use = isinstance(check, RunIdConflict) or conflict is not None
+            listed.append(run_id_in_use(run.run.run) if in_use else None)
+        return listed
+
+    def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
+        """Raise Forbidden by writing through the view: repairs do not run on behalf of a principal."""
+        return super().recommit(runs)
+
+    def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
+        """Put metadata of the datasets that the principal may record."""
+        self._base.put_metadata(self._rights.check_metadata(metadata))
+
+    def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
+        """Return field lineage between datasets; a hidden one is shown once, without fields."""
+        result = super().lineage(dataset, window, **query)
+        numbered = number_hidden(result.entries)
+        truncated_by = _with_hidden(result.truncated_by, result.entries)
+        return DatasetLineageResult(sort_entries(numbered), truncated_by)
+
+    def field_lineage(self, field: DatasetField, window: Window, **query: Any) -> FieldLineageResult:
+        """Return the operations of a field, with hidden datasets in place of their READs and WRITEs."""
+        result = super().field_lineage(field, window, **query)
+        truncated_by = _with_hidden(result.truncated_by, result.graph)
+        checksums = dict.fromkeys(map(self._visible.public_checksum, result.checksums))
+        return FieldLineageResult(number_hidden(result.graph), tuple(checksums), truncated_by)
+
+    def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
+        """Return every distinct derivation of the field as it is shown, with its runs."""
+        result = super().field_derivations(field, window, **query)
+        truncated_by = _with_hidden(result.truncated_by, result.derivations)
+        return Derivations(number_hidden(result.derivations), truncated_by)
+
+    def reach(self, query: ReachQuery) -> Reach:
+        """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
+        result = super().reach(query)
+        truncated_by = _with_hidden(result.truncated_by, result)
+        numbered = number_hidden(result)
+        return replace(
+            numbered,
+            edges=tuple(sorted(numbered.edges, key=edge_key)),
+            unknown=tuple(sorted(numbered.unknown)),
+            truncated_by=truncated_by,
+        )
+
+    def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
+        """Return the stretches of runs that derived the field in the same way."""
+        result = super().history(field, window, **query)
+        stretches = (
+            replace(stretch, checksum=self._visible.public_checksum(stretch.checksum))
+            for stretch in result.stretches
+        )
+        return replace(result, stretches=tuple(stretches))
+
+    def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
+        """Return how the derivations of the field, as they are shown, differ between two windows."""
+        result = super().diff(field, window, base, **query)
+        return replace(number_hidden(result), truncated_by=_with_hidden(result.truncated_by, result))
+
+    def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
+        """Return a page of the runs of a dataset, without the programs of hidden namespaces."""
+        return self._numbered_page(super().runs(dataset, window, **query))
+
+    def namespace_runs(self, query: RunsQuery, **page: Any) -> RunsPage:
+        """Return a page of the runs of a namespace's programs, or of all visible ones."""
+        return self._numbered_page(super().namespace_runs(query, **page))
+
+    def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
+        """Return the programs of a dataset; hidden ones without their names."""
+        return number_hidden(super().programs(dataset, window, **query))
+
+    def retention_report(self, query: RetentionQuery) -> RetentionReport:
+        """Return where visible data is older than a policy allows."""
+        result = super().retention_report(query)
+        return replace(number_hidden(result), truncated_by=_with_hidden(result.truncated_by, result))
+
+    def run(self, run: str) -> RunDetails:
+        """Return the committed state of a run of which something is visible. Raises NotFound."""
+        return self._with_public_checksum(number_hidden(super().run(run)))
+
+    def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
+        """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
+        details = super().run(run)
+        shown = details, self._contents.content(details.committed.checksum)
+        numbered, content = number_hidden(shown)
+        return self._with_public_checksum(numbered), content
+
+    def content(self, checksum: str) -> Content:
+        """Return a content of which nothing is hidden. Raises NotFound."""
+        content = super().content(checksum)
+        if self._visible.public_checksum(checksum) != checksum:
+            raise NotFound(f"content {checksum} not listed; GET /v3/runs/<run> names that of a run")
+        return content
+
+    def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
+        """Return the details and the content of each run of a page, as they are shown."""
+        shown = number_hidden(super().run_details(page))
+        return [(self._with_public_checksum(details), content) for details, content in shown]
+
+    def close(self) -> None:
+        """Leave the store open that this is a view of."""
+
+    def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
+        owners = self._base.program_runs(_run_id(run) for run in runs)
+        return [self._rights.checked(run, owners.get(_run_id(run))) for run in runs]
+
+    def _numbered_page(self, page: RunsPage) -> RunsPage:
+        runs = (
+            replace(listed, checksum=self._visible.public_checksum(listed.checksum))
+            for listed in number_hidden(page.runs)
+        )
+        return replace(page, runs=tuple(runs))
+
+    def _with_public_checksum(self, details: RunDetails) -> RunDetails:
+        checksum = self._visible.public_checksum(details.committed.checksum)
+        return replace(details, committed=details.committed._replace(checksum=checksum))
+
+
+def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
+    """Return whether the principal has a role in a namespace, None for in all of them."""
+    return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
+
+
+def _with_hidden(truncated_by: Iterable[str], result: object) -> tuple[str, ...]:
+    return tuple(sorted({*truncated_by, *([HIDDEN] if has_hidden(result) else [])}))
+
+
+def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:
+    """Return a result without the name of the program that owns the run id."""
+    # Of a run that was stored since its owner was looked up.
+    return run_id_in_use(_run_id(run)) if isinstance(result, RunIdConflict) else result
+
+
+def _run_id(run: RunInput) -> str:
+    return run.run.run if isinstance(run, RecordedRun) else run.run

@@ -1,0 +1,256 @@
+"""A table as somebody sees it who may not see all namespaces: every reader of the store stands on it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from cachetools import LRUCache
+
+from fll_hbase.errors import Forbidden, in_row
+from fll_hbase.keys import layout, namespaces
+from fll_hbase.model import masking
+from fll_hbase.model.access import Role
+from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
+from fll_hbase.store import content_rows, policies
+from fll_hbase.store.endpoints import ContentEndpoints, decode_endpoints
+from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
+from fll_hbase.tables.base import Columns
+
+CACHE_BYTES = 32 * 2**20
+"""Stored size of the masked contents that are cached."""
+
+_SCAN_ROWS = 100
+"""Rows of the first scan of a range with a limit; each further one reads twice as many."""
+
+_SCAN_ROWS_MAX = 5_000
+_STEWARDED = (layout.TAGS, layout.TAG_INDEX, layout.POLICIES)
+_ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedContent:
+    """The row of a content as it is shown, and the checksum that it is shown with."""
+
+    row: Row
+    checksum: str
+
+
+class VisibleTable:
+    """A table without the rows of hidden namespaces, and with masked contents. Threads may share it.
+
+    `may_read` decides by namespace, `may_change` by the role that a change needs and its namespace, None for
+    all. Rows that belong to no namespace, such as run rows, are as they are, but contents are masked and
+    policies on hidden fields left out. Writes that `may_change` refuses raise Forbidden.
+    """
+
+    def __init__(
+        self, table: Table, *, may_read: Callable[[str], bool], may_change: Callable[[Role, str | None], bool]
+    ) -> None:
+        self._table = table
+        self._may_read = may_read
+        self._may_change = may_change
+        self.parallel_calls = table.parallel_calls
+        self._masked: LRUCache[bytes, tuple[int, MaskedContent]] = LRUCache(
+            CACHE_BYTES, getsizeof=lambda item: item[0]
+        )
+        self._lock = threading.Lock()
+
+    def get(self, row: bytes, *, columns: Columns = ()) -> Row:
+        """Return the visible cells of one row."""
+        return self.rows([row], columns=columns).get(row, {})
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        """Return the visible cells of several rows."""
+        visible = [key for key in keys if self._is_visible(key)]
+        if not visible:
+            return {}
+        has_contents = any(key.startswith(layout.CONTENTS) for key in visible)
+        rows = self._table.rows(visible, columns=_with_endpoints(columns) if has_contents else columns)
+        return dict(self._shown(rows.items(), columns))
+
+    def scan(
+        self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
+    ) -> Iterator[tuple[bytes, Row]]:
+        """Iterate the visible rows of a range; one seek for each hidden namespace in it."""
+        return islice(self._scan(start, stop, columns, limit), limit)
+
+    def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Return the visible rows of each scan."""
+        results: list[list[tuple[bytes, Row]]] = [[] for _ in scans]
+        # A range within one namespace is read as it is, many in a call; others have to be sought through.
+        plain = {number: scan for number, scan in enumerate(scans) if _is_plain(scan)}
+        visible = {number: scan for number, scan in plain.items() if self._is_visible(scan.start)}
+        for number, rows in zip(visible, self._table.scan_many(list(visible.values())), strict=True):
+            results[number] = rows
+        for number, scan in enumerate(scans):
+            if number not in plain:
+                results[number] = list(
+                    self.scan(scan.start, scan.stop, columns=scan.columns, limit=scan.limit)
+                )
+        return results
+
+    def splits(self, start: bytes, stop: bytes, *, parts: int) -> list[bytes]:
+        """Return no split points: jobs that divide ranges do not run on behalf of a principal."""
+        return []
+
+    def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
+        """Put cells. Raises Forbidden, before anything is written, for a row that may not be changed."""
+        checked = [list(batch) for batch in batches]
+        for put in (put for batch in checked for put in batch):
+            role = Role.STEWARD if put.row.startswith(_STEWARDED) else Role.ADMIN
+            namespace = self._changed_namespace(put)
+            if not self._may_change(role, namespace):
+                where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
+                raise Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
+        self._table.write(checked, sync=sync)
+
+    def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
+        """Raise Forbidden: nothing is deleted through a view."""
+        raise Forbidden("rows are deleted by jobs of the store alone")
+
+    def close(self) -> None:
+        """Leave the table open: it belongs to the store that this is a view of."""
+
+    def public_checksum(self, checksum: str) -> str:
+        """Return the checksum that a content is shown with: its own one if nothing of it is hidden.
+
+        Otherwise that of the content as it is shown, from which no name can be confirmed by guessing.
+        """
+        key = layout.content_row(checksum)
+        cached = self._cached(key)
+        if cached is None:
+            self.rows([key], columns=_ENDPOINTS)
+            cached = self._cached(key)
+        return checksum if cached is None else cached.checksum
+
+    def _is_visible(self, key: bytes) -> bool:
+        if key.startswith(layout.ACCESS):
+            return False
+        namespace = namespaces.namespace_of(key)
+        return not namespace or self._may_read(namespace)
+
+    def _shown(self, rows: Iterable[tuple[bytes, Row]], columns: Columns) -> Iterator[tuple[bytes, Row]]:
+        """Yield rows of visible keys as they are shown; those without any shown cell are left out."""
+        for key, row in rows:
+            if key.startswith(layout.CONTENTS):
+                shown = self._shown_content(key, row, columns)
+            elif key.startswith(layout.ALIASES):
+                shown = {column: cell for column, cell in row.items() if self._shows_alias(column)}
+            elif key.startswith(layout.POLICIES):
+                shown = row if self._shows_policy(key, row) else {}
+            else:
+                shown = row
+            if shown:
+                yield key, shown
+
+    def _scan(
+        self, start: bytes, stop: bytes, columns: Columns, limit: int | None
+    ) -> Iterator[tuple[bytes, Row]]:
+        with_endpoints = _with_endpoints(columns) if start.startswith(layout.CONTENTS) else columns
+        size = None if limit is None else min(limit, _SCAN_ROWS)
+        while start < stop:
+            rows = self._table.scan(start, stop, columns=with_endpoints, limit=size)
+            read, next_start = 0, b""
+            for key, row in rows:
+                if not self._is_visible(key):
+                    next_start = namespaces.namespace_end(key)
+                    break
+                yield from self._shown([(key, row)], columns)
+                read, last = read + 1, key
+            if not next_start:
+                if size is None or read < size:
+                    return
+                next_start, size = last + b"\x00", min(2 * size, _SCAN_ROWS_MAX)
+            start = next_start
+
+    def _shows_alias(self, column: bytes) -> bool:
+        if not column.startswith(layout.ALIAS):
+            return True
+        return self._may_read(layout.parse_alias(column).namespace)
+
+    def _shows_policy(self, key: bytes, row: Row) -> bool:
+        if layout.POLICY not in row:
+            return True
+        policy = policies.decode_policy(key, row[layout.POLICY].value)
+        return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
+
+    def _changed_namespace(self, put: Put) -> str | None:
+        """Return the namespace that a change concerns; None for one that concerns all."""
+        if put.row.startswith(layout.POLICIES):
+            policy = policies.decode_policy(put.row, put.value)
+            stored = self._table.get(put.row, columns=(layout.POLICY,))
+            if policy is None and stored:
+                policy = policies.decode_policy(put.row, stored[layout.POLICY].value)
+            return None if policy is None or policy.field is None else policy.field.dataset.namespace
+        return namespaces.namespace_of(put.row)
+
+    def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
+        cached = self._cached(key)
+        if cached is None:
+            if self._sees_all(decode_endpoints(key, row)):
+                return _selected(row, columns)
+            cached = self._mask(key)
+        return _selected(cached.row, columns)
+
+    def _sees_all(self, endpoints: ContentEndpoints) -> bool:
+        datasets = (*endpoints.sources, *endpoints.destinations)
+        return all(map(self._may_read, {dataset.namespace for dataset in datasets}))
+
+    def _cached(self, key: bytes) -> MaskedContent | None:
+        with self._lock:
+            cached = self._masked.get(key)
+        return cached[1] if cached else None
+
+    def _mask(self, key: bytes) -> MaskedContent:
+        """Read all operations of a content and return its row as it is encoded from the masked ones."""
+        row = self._table.get(key, columns=(layout.HEAVY,))
+        with in_row(key):
+            stored = [
+                content_rows.decode_operation(cell)
+                for column, cell in row.items()
+                if column.startswith(layout.OPERATION)
+            ]
+            info = build_lineage_lenient(masking.mask_operations(stored, self._may_read))
+            masked = MaskedContent(_encode(info), masking.public_checksum(info.operations))
+        size = sum(len(column) + len(cell.value) for column, cell in masked.row.items())
+        if size <= CACHE_BYTES:
+            with self._lock:
+                self._masked[key] = size, masked
+        return masked
+
+
+def _encode(info: FieldLineageInfo) -> Row:
+    # The stamps of content rows are of no concern to readers.
+    return {put.column: Cell(put.value, 0) for put in content_rows.encode_content(info).data}
+
+
+def _with_endpoints(columns: Columns) -> Columns:
+    if not columns or layout.LIGHT in columns:
+        return columns
+    return (*columns, *_ENDPOINTS)
+
+
+def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
+    """Return the cells of the columns, which are full names or families, as a table selects them."""
+    if not columns:
+        return dict(row)
+    families = {column for column in columns if column.endswith(b":")}
+    wanted = set(columns)
+    return {
+        column: cell
+        for column, cell in row.items()
+        if column in wanted or column[: column.index(b":") + 1] in families
+    }
+
+
+def _is_plain(scan: Scan) -> bool:
+    """Return whether all keys of a scan are of one namespace, and rows of a kind that is shown as it is."""
+    if scan.start[:2] in (layout.CONTENTS, layout.ALIASES, layout.POLICIES):
+        return False
+    namespace = namespaces.namespace_of(scan.start)
+    if namespace is None:
+        return scan.start[:2] == layout.RUNS
+    return scan.stop <= namespaces.namespace_end(scan.start)
