@@ -12,7 +12,13 @@ from operator import is_
 from typing import Any, TypeVar
 
 from fll_hbase.model.dataset_lineage import DatasetLineage
+from fll_hbase.model.derivation_parts import DerivationParts
 from fll_hbase.model.masking import MARK, MARK_END, is_hidden
+from fll_hbase.model.operation_graph import OperationGraph
+from fll_hbase.store.read.content_cache import Content
+from fll_hbase.store.read.field_programs import FieldPrograms, PerformedOperations
+from fll_hbase.store.read.field_summaries import RelatedFields
+from fll_hbase.store.results import Derivation, FieldDiff, Reach, RetentionReport, RunDetails
 
 T = TypeVar("T")
 
@@ -23,6 +29,21 @@ _LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
 
 _REPR_LABEL = re.compile(rf"\\x00{MARK[1:]}([a-z]+?[0-9a-f]{{24}})\\x00")
 """A label as `repr` writes it."""
+
+_COMPOSED = (
+    Content,
+    Derivation,
+    DerivationParts,
+    FieldDiff,
+    FieldPrograms,
+    OperationGraph,
+    PerformedOperations,
+    Reach,
+    RelatedFields,
+    RetentionReport,
+    RunDetails,
+)
+"""Results whose members are compared one by one: their order may depend on labels."""
 
 _ROUNDS_MAX = 4
 """Refinements of the order; two labels that are alike after them look alike in the answer."""
@@ -118,20 +139,20 @@ def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str,
 
 
 def _parts(value: object) -> Iterator[object]:
-    """Yield the members of the collections that are the members of a result."""
-    members = _members(value)
-    if members is None:
-        yield value
-        return
-    for member in members:
-        if isinstance(member, (tuple, list, set, frozenset)) and not hasattr(member, "_fields"):
-            yield from member
-        elif isinstance(member, Mapping):
-            yield from member.items()
-        elif dataclasses.is_dataclass(member) or hasattr(member, "_fields"):
+    """Yield the smallest parts of a result that show labels together, such as an edge or an operation."""
+    if isinstance(value, _COMPOSED):
+        for member in _members(value) or ():
             yield from _parts(member)
-        else:
-            yield member
+    elif isinstance(value, Mapping):
+        yield from value.items()
+    elif isinstance(value, (list, set, frozenset)) or type(value) is tuple:
+        for member in value:
+            is_composed = isinstance(member, _COMPOSED) or (
+                type(member) is tuple and any(isinstance(item, _COMPOSED) for item in member)
+            )
+            yield from _parts(member) if is_composed else (member,)
+    else:
+        yield value
 
 
 def _members(value: object) -> list[object] | None:

@@ -55,7 +55,9 @@ class VisibleRuns(EventMerger):
             sees_any, sees_all = seen[stored_run.committed.checksum]
             if sees_any or not _is_hidden(stored_run.committed.run):
                 shown[run_id] = (
-                    stored_run if sees_all and self._shows_facts(stored_run) else _without_facts(stored_run)
+                    stored_run
+                    if sees_all and not _is_hidden(stored_run.committed.run)
+                    else _without_facts(stored_run)
                 )
         return shown
 
@@ -68,10 +70,15 @@ class VisibleRuns(EventMerger):
             )
         return run if sees_all else replace(run, details=_state_details(run))
 
-    def _shows_facts(self, details: RunDetails) -> bool:
-        """Return whether the program of a run is visible, and those of the jobs that started it."""
-        jobs = (job for facts in details.facts for job in (facts.parent, facts.root) if job)
-        return not _is_hidden(details.committed.run) and all(self._may_read(job[0]) for job in jobs)
+    def _decode_facts(self, body: bytes) -> EventRunFacts:
+        """Decode the facts of an event, without jobs of hidden namespaces, whose names runs may have."""
+        facts = super()._decode_facts(body)
+        hidden = {
+            name: None
+            for name, job in (("parent", facts.parent), ("root", facts.root))
+            if job and not self._may_read(job[0])
+        }
+        return msgspec.structs.replace(facts, **hidden) if hidden else facts
 
     def _visibility(self, checksums: Collection[str]) -> dict[str, tuple[bool, bool]]:
         """Return whether any, and whether all datasets of contents are visible; all of none are."""

@@ -72,7 +72,7 @@ class EventMerger:
         """Merge all events of a run. `bodies` are known event bodies by digest; the others are read."""
         bodies = self._with_stored(events, bodies)
         merged = self._merge_lineage(events, bodies)
-        facts = [run_events.decode_run_facts(bodies[event.facts_digest]) for event in events]
+        facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
         program_run = run_events.program_run(run, events, merged.part, facts)
         return MergedRun(CommittedRun(merged.info.checksum, program_run), merged.info)
 
@@ -147,8 +147,12 @@ class EventMerger:
 
     def _lineage_and_facts(self, events: Sequence[RunEvent]) -> tuple[EventLineage, list[EventRunFacts]]:
         bodies = self._with_stored(events, {})
-        facts = [run_events.decode_run_facts(bodies[event.facts_digest]) for event in events]
+        facts = [self._decode_facts(bodies[event.facts_digest]) for event in events]
         return self._merge_lineage(events, bodies).part, facts
+
+    def _decode_facts(self, body: bytes) -> EventRunFacts:
+        """Decode the facts of an event; a view of a store leaves some out."""
+        return run_events.decode_run_facts(body)
 
     def _with_stored(self, events: Sequence[RunEvent], bodies: Mapping[str, bytes]) -> dict[str, bytes]:
         missing = set(_digests(events)) - bodies.keys()

@@ -1,0 +1,195 @@
+"""No answer depends on what is hidden from its principal: names, fields, descriptions, types, SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from werkzeug.test import TestResponse
+from worlds import ADMIN, READER, SPECS, STEWARD, Json, Spec, World, documents
+
+from api import create_app
+from api.views import PRINCIPAL
+from fll_hbase.model.access import Principal
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+FIRST, SECOND = World(reverse=False), World(reverse=True)
+WINDOW = {"start": "1690000000", "end": "1710000000"}
+NOW_MS = 1_705_000_000_000
+
+# Names that some world hides, and one that none has: all of them are asked about in both worlds.
+NAMES = (
+    {"namespace": "open", "name": "people", "field": "f0"},
+    {"namespace": "open", "name": "secret0table", "field": "f1"},
+    {"namespace": "open.b", "name": "people", "field": "f1"},
+    {"namespace": "secret0ns", "name": "secret0table", "field": "secret0field"},
+    {"namespace": "Q9nsX", "name": "Q9tableX", "field": "Q9fieldX"},
+    {"namespace": "none", "name": "none", "field": "none"},
+)
+
+VALUES: dict[str, tuple[str, ...]] = {
+    "run": ("run-0", "run-1", "00000000-0000-4000-8000-000000000000", "none"),
+    "tag": ("PII", "none"),
+    "policy": ("open-policy", "hidden-policy", "tag-policy", "none"),
+    "urn": ("urn:li:dataset:(urn:li:dataPlatform:hive,people,PROD)",),
+    "checksum": ("0" * 32,),
+}
+QUERIES: dict[str, tuple[Json, ...]] = {
+    "/fields/lineage": ({"level": 3}, {"failed": "true"}, {"indirect": "false", "level": 2}),
+    "/fields/<field>/lineage": ({"direction": "forward"}, {"view": "simple"}, {"failed": "true"}),
+    "/reach": ({"direction": "both"}, {"causal": "true"}, {"counts": "false", "direction": "forward"}),
+    "/diff": ({"baseStart": "1690000000", "baseEnd": "1700090000"},),
+    "/runs": ({"program": "job0"}, {"program": "secret0job"}, {"state": "FAIL"}, {"limit": 1}),
+    "/counts": ({"buckets": 3},),
+    "/search": ({"q": "e"}, {"q": "secret"}, {"q": "x", "kind": "field"}, {"q": "f", "limit": 1}),
+    "/tags": ({"inherited": "true"},),
+    "/programs": ({"failed": "true"},),
+}
+ACCEPTED = ("application/json", "text/csv", "text/html", "text/vnd.mermaid", "application/graphml+xml")
+
+
+def _client(world: World, specs: list[Spec]) -> FlaskClient:
+    client = create_app(LineageStore(open_table("sqlite:///:memory:"), clock=lambda: NOW_MS)).test_client()
+    for path, document in documents(world, specs):
+        assert client.post(path, json=document).status_code in (200, 201, 409), (path, document)
+    _set_tags(client, world)
+    return client
+
+
+def _set_tags(client: FlaskClient, world: World) -> None:
+    """Tag open and hidden fields, and put policies on both, where they exist."""
+    secret = world.secret
+    for namespace, dataset, field in (
+        ("open", "people", "f0"),
+        (secret("ns", 0), secret("table", 0), secret("field", 0)),
+    ):
+        client.put(
+            _path("namespaces", namespace, "endpoints", dataset, "fields", field, "tags", "PII"), json={}
+        )
+        field_name = {"namespace": namespace, "name": dataset, "field": field}
+        name = "open-policy" if namespace == "open" else "hidden-policy"
+        client.put(_path("policies", name), json={"maxAge": "1d", "field": field_name})
+    client.put(_path("policies", "tag-policy"), json={"maxAge": "1d", "tag": "PII"})
+
+
+def _path(*segments: str) -> str:
+    return "/v3/" + "/".join(quote(segment, safe="") for segment in segments)
+
+
+def _targets(client: FlaskClient) -> Iterator[str]:
+    """Yield GET requests for every route that reads, so that a new one is asked without being named here."""
+    for rule in client.application.url_map.iter_rules():
+        if "GET" not in (rule.methods or ()) or not rule.rule.startswith(("/v3", "/openapi/", "/entities")):
+            continue
+        for path in dict.fromkeys(_filled(rule.rule)):
+            yield f"{path}?{urlencode(WINDOW)}"
+            for suffix, queries in QUERIES.items():
+                if _pattern(rule.rule).endswith(suffix):
+                    yield from (f"{path}?{urlencode(WINDOW | query)}" for query in queries)
+    for report in ("consumption", "provenance"):
+        for names in NAMES:
+            query = WINDOW | {"endpoint" if key == "name" else key: name for key, name in names.items()}
+            yield f"/v3/reports/{report}?{urlencode(query)}"
+    for policy in VALUES["policy"]:
+        yield f"/v3/reports/retention?{urlencode({'policy': policy, **WINDOW})}"
+
+
+def _pattern(rule: str) -> str:
+    return "/".join(
+        f"<{part.partition(':')[2]}" if part.startswith("<") else part for part in rule.split("/")
+    )
+
+
+def _filled(rule: str) -> Iterator[str]:
+    """Yield the paths of a route; a new kind of parameter needs values above."""
+    names = [part.rpartition(":")[2].rstrip(">") for part in rule.split("/") if part.startswith("<")]
+    others = [name for name in names if name not in NAMES[0]]
+    for fields in NAMES:
+        for values in product(*(VALUES[name] for name in others)):
+            arguments = fields | dict(zip(others, values, strict=True))
+            yield "/".join(
+                quote(arguments[part.rpartition(":")[2].rstrip(">")], safe="")
+                if part.startswith("<")
+                else part
+                for part in rule.split("/")
+            )
+
+
+def _ask(client: FlaskClient, target: str, principal: Principal, accept: str) -> TestResponse:
+    return client.get(
+        target,
+        headers={"Accept": accept, "X-Request-ID": "one"},
+        environ_overrides={PRINCIPAL: principal},
+    )
+
+
+def _seen(response: TestResponse) -> tuple[Any, ...]:
+    return response.status_code, sorted(response.headers.items()), response.data
+
+
+def _assert_equal(first: TestResponse, second: TestResponse, target: str) -> None:
+    assert first.status_code < 500, (target, first.text)
+    assert _seen(first) == _seen(second), target
+
+
+def _worlds(specs: list[Spec]) -> tuple[FlaskClient, FlaskClient]:
+    return _client(FIRST, specs), _client(SECOND, specs)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SPECS)
+def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
+    first, second = _worlds(specs)
+    for number, target in enumerate(_targets(first)):
+        for principal in (READER, STEWARD):
+            accept = ACCEPTED[number % len(ACCEPTED)]
+            for accepted in {ACCEPTED[0], accept}:
+                _assert_equal(
+                    _ask(first, target, principal, accepted),
+                    _ask(second, target, principal, accepted),
+                    f"{target} {accepted}",
+                )
+
+
+@settings(max_examples=8, deadline=None)
+@given(SPECS)
+def test_with_all_rights_answers_are_those_without_authentication(specs: list[Spec]) -> None:
+    client = _client(FIRST, specs)
+    for target in _targets(client):
+        assert _seen(_ask(client, target, ADMIN, "application/json")) == _seen(
+            client.get(target, headers={"X-Request-ID": "one"})
+        ), target
+
+
+@settings(max_examples=8, deadline=None)
+@given(SPECS)
+def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
+    """The view itself, without the short cut of an admin, hides nothing that may be seen."""
+    from fll_hbase.model.access import Grant, Role
+
+    everything = Principal("all", (Grant(Role.READER, "*"),))
+    client = _client(FIRST, specs)
+    for target in _targets(client):
+        assert _seen(_ask(client, target, everything, "application/json")) == _seen(
+            client.get(target, headers={"X-Request-ID": "one"})
+        ), target
+
+
+@settings(max_examples=8, deadline=None)
+@given(SPECS)
+def test_batches_of_questions_do_not_depend_on_hidden_names(specs: list[Spec]) -> None:
+    first, second = _worlds(specs)
+    questions = [{"path": target} for target in _targets(first)]
+    for begin in range(0, len(questions), 100):
+        body = {"questions": questions[begin : begin + 100]}
+        answers = [
+            client.post("/v3/questions", json=body, environ_overrides={PRINCIPAL: READER})
+            for client in (first, second)
+        ]
+        assert answers[0].data == answers[1].data, json.dumps(body)[:500]
