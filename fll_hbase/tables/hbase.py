@@ -33,6 +33,9 @@ KEYS_PER_CALL = 1_000
 SCANS_PER_CALL = 32
 """Scans that share their waits on one connection."""
 
+SCAN_ATTEMPTS_MAX = 3
+"""Attempts of a call whose scanners the gateway loses; each has the time of a call of its own."""
+
 CALL_BYTES, CALL_CELLS = 4 * 2**20, 10_000
 """Limits of one put call. A larger row still goes in one call: readers see the puts of a row at once."""
 
@@ -122,9 +125,19 @@ class HbaseTable:
             for number, scan in enumerate(scans)
             if scan.start < scan.stop and scan.limit != 0
         }
-        pages = self._call(thrift_scans.read_pages, list(sent.values())) if sent else []
+        pages = self._read_pages(list(sent.values())) if sent else []
         by_number = dict(zip(sent, pages, strict=True))
         return [by_number.get(number, []) for number in range(len(scans))]
+
+    def _read_pages(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
+        """Read first pages in one call, again if the gateway lost their scanners meanwhile."""
+        for _ in range(SCAN_ATTEMPTS_MAX - 1):
+            try:
+                return self._call(thrift_scans.read_pages, scans)
+            except StoreUnavailable as error:
+                if not thrift_scans.is_lost_scanner(error.__cause__):
+                    raise
+        return self._call(thrift_scans.read_pages, scans)
 
     def _call(
         self, operation: Callable[Concatenate[happybase.Table, P], T], *args: P.args, **options: P.kwargs

@@ -35,6 +35,14 @@ def read_pages(table: happybase.Table, scans: Sequence[Scan]) -> list[list[tuple
     return [[(item.row, to_row(item.columns)) for item in page] for page in _pipeline(client, calls)[::2]]
 
 
+def is_lost_scanner(error: BaseException | None) -> bool:
+    """Return whether a call failed since its scanner was not used for `hbase.client.scanner.timeout.period`.
+
+    An overloaded gateway may take longer than that for the scanners that are opened in one call.
+    """
+    return error is not None and "scanner ID is invalid" in str(error)
+
+
 def page_rows(scan: Scan) -> int:
     """Return the size of a page; a page with fewer rows is the last one."""
     return PAGE_ROWS if scan.limit is None else min(scan.limit, PAGE_ROWS)

@@ -142,22 +142,21 @@ def _worlds(specs: list[Spec]) -> tuple[FlaskClient, FlaskClient]:
     return _client(FIRST, specs), _client(SECOND, specs)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(SPECS)
 def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)
     for number, target in enumerate(_targets(first)):
-        for principal in (READER, STEWARD):
-            accept = ACCEPTED[number % len(ACCEPTED)]
-            for accepted in {ACCEPTED[0], accept}:
-                _assert_equal(
-                    _ask(first, target, principal, accepted),
-                    _ask(second, target, principal, accepted),
-                    f"{target} {accepted}",
-                )
+        principal = (READER, STEWARD)[number % 2]
+        for accepted in {ACCEPTED[0], ACCEPTED[number % len(ACCEPTED)]}:
+            _assert_equal(
+                _ask(first, target, principal, accepted),
+                _ask(second, target, principal, accepted),
+                f"{target} {accepted}",
+            )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_with_all_rights_answers_are_those_without_authentication(specs: list[Spec]) -> None:
     client = _client(FIRST, specs)
@@ -167,7 +166,7 @@ def test_with_all_rights_answers_are_those_without_authentication(specs: list[Sp
         ), target
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
     """The view itself, without the short cut of an admin, hides nothing that may be seen."""
@@ -181,7 +180,7 @@ def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec])
         ), target
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_batches_of_questions_do_not_depend_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)

@@ -229,6 +229,14 @@ class TestScans:
                 assert [len(rows) for rows in table.scan_many(scans)] == [1] * len(scans)
                 gate.end_connections()
 
+    def test_scanners_that_the_gateway_lost_are_opened_again(self, url: str, gate: Gate) -> None:
+        """As an overloaded gateway does: it forgets a scanner that is not used for 10 seconds."""
+        with opened(through(gate, url=url), timeout_ms=40_000) as table:
+            table.write([[put(b"a")]])
+            gate.delay_seconds = 13
+            threading.Timer(3, lambda: setattr(gate, "delay_seconds", 0)).start()
+            assert [key for key, _ in table.scan(b"a", b"b")] == [b"a"]
+
 
 class TestConnections:
     """Connections that break, hang or are many."""
@@ -304,7 +312,7 @@ class TestConnections:
             assert outcomes[-5:] == ["answered"] * 5
 
     def test_where_many_wait_others_do_not_wait_as_long(self, url: str, gate: Gate) -> None:
-        with opened(through(gate, url=url), timeout_ms=20_000) as table:
+        with opened(through(gate, url=url), timeout_ms=40_000) as table:
             table.write([[put(b"a")]])
             gate.delay_seconds = 60.0
             for _ in range(STUCK_MAX):
