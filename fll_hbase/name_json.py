@@ -50,10 +50,11 @@ def names(body: Mapping[str, Any], members: Iterable[str]) -> list[str]:
 
 
 def text(body: Mapping[str, Any]) -> str:
-    """Return a field as `namespace/name.field`, a hidden one as `hidden 1`."""
+    """Return a dataset as `namespace/name`, a field as `namespace/name.field`, a hidden one as `hidden 1`."""
     if "hidden" in body:
         return f"hidden {body['hidden']}"
-    return f"{body['namespace']}/{body['name']}.{body['field']}"
+    name = f"{body['namespace']}/{body['name']}"
+    return f"{name}.{body['field']}" if "field" in body else name
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:

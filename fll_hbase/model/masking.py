@@ -84,12 +84,12 @@ def mask_operations(
         return tuple(operations)
     masking = _Masking(operations, hidden)
     visible = [masking.mask(operation) for operation in operations if masking.keeps(operation.name)]
-    return (*_renumber(visible), *masking.hidden_operations())
+    return tuple(_renumber([*visible, *masking.hidden_operations()]))
 
 
 def public_checksum(operations: Sequence[Operation]) -> str:
     """Return the checksum of masked operations: of what is shown of them, without the labels."""
-    texts = sorted(_LABEL.sub("hidden", checksums.canonical(operation)) for operation in operations)
+    texts = sorted(_LABEL.sub("hidden", checksums.canonical(_sorted_inputs(item))) for item in operations)
     return checksums.digest("\n".join(("masked", *texts)).encode())
 
 
@@ -129,7 +129,8 @@ class _Masking:
 
     def mask(self, operation: Operation) -> Operation:
         """Return a visible operation without what may not be shown of it."""
-        if operation.name not in self._connected:
+        # The description of a WRITE may be that of a statement, with tables that lead to no field of it.
+        if operation.name not in self._connected and not isinstance(operation, Write):
             return operation
         match operation:
             case Read():
@@ -161,7 +162,9 @@ class _Masking:
             _add_all(by_label.setdefault(self._hidden[write.name], {}), self._inputs_behind(write))
         for label, inputs_by_node in by_label.items():
             merged = f"{label.name}s"
-            yield Transform(merged, "", _in_order(inputs_by_node.values()), (Field(WHOLE_DATASET),))
+            # Sorted: the order of the fields that they are written to is that of hidden names.
+            in_order = tuple(inputs_by_node[node] for node in sorted(inputs_by_node))
+            yield Transform(merged, "", in_order, (Field(WHOLE_DATASET),))
             yield Write(f"{label.name}w", "", label, "", (InputField(merged, WHOLE_DATASET),))
 
     def _inputs_behind(self, write: Write) -> Iterator[InputField]:
@@ -236,9 +239,25 @@ def _add_all(inputs: dict[tuple[str, str], InputField], added: Iterable[InputFie
 
 
 def _in_order(inputs: Iterable[InputField]) -> tuple[InputField, ...]:
-    """Return distinct inputs, visible ones in their order before hidden ones."""
-    distinct = dict.fromkeys(inputs)
-    return tuple(sorted(distinct, key=lambda item: item.origin if is_hidden_operation(item.origin) else ""))
+    """Return distinct inputs, visible ones in their order before hidden ones, of which each stands once."""
+    visible: dict[InputField, None] = {}
+    hidden: dict[tuple[str, str], InputField] = {}
+    for item in inputs:
+        if is_hidden_operation(item.origin):
+            _add_all(hidden, [replace(item, kind="")])
+        else:
+            visible[item] = None
+    return (*visible, *(hidden[node] for node in sorted(hidden)))
+
+
+def _sorted_inputs(operation: Operation) -> Operation:
+    """Return an operation with its hidden inputs in an order that does not depend on their labels."""
+    if isinstance(operation, Read):
+        return operation
+    visible = (item for item in operation.inputs if not is_hidden_operation(item.origin))
+    hidden = (item for item in operation.inputs if is_hidden_operation(item.origin))
+    in_order = sorted(hidden, key=lambda item: (item.name, item.influence.value, item.origin[-1:]))
+    return replace(operation, inputs=(*visible, *in_order))
 
 
 def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
@@ -247,10 +266,11 @@ def _renumber(operations: Sequence[Operation]) -> Iterator[Operation]:
     A suffix shows that another operation, which may be a hidden one, has the same name without it.
     """
     names = UniqueNames()
-    in_order = sorted((operation.name for operation in operations), key=_name_and_number)
+    visible = (operation.name for operation in operations if not is_hidden_operation(operation.name))
+    in_order = sorted(visible, key=_name_and_number)
     renamed = {name: names.assign(_SUFFIX.sub("", name)) for name in in_order}
     for operation in operations:
-        operation = replace(operation, name=renamed[operation.name])
+        operation = replace(operation, name=renamed.get(operation.name, operation.name))
         if not isinstance(operation, Read):
             inputs = (
                 replace(item, origin=renamed.get(item.origin, item.origin)) for item in operation.inputs

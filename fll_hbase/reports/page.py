@@ -80,7 +80,7 @@ def statements(body: Json) -> Iterator[str]:
     if body.get("dropped"):
         yield "<p>Some run read the field and did not use it.</p>\n"
     for relation in body.get("unknown", ()):
-        ends = (f"{relation[end]['namespace']}/{relation[end]['name']}" for end in ("source", "destination"))
+        ends = (name_json.text(relation[end]) for end in ("source", "destination"))
         text = "{} leads to {}, but it is not known how their fields relate.".format(*ends)
         yield f"<p>{escape(text)}</p>\n"
 

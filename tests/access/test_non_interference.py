@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -130,7 +131,10 @@ def _ask(client: FlaskClient, target: str, principal: Principal, accept: str) ->
 
 
 def _seen(response: TestResponse) -> tuple[Any, ...]:
-    return response.status_code, sorted(response.headers.items()), response.data
+    # A report says when it was made.
+    body = re.sub(rb"(Report of</dt><dd>)[^<]*", rb"\1", response.data)
+    headers = [item for item in response.headers.items() if body == response.data or item[0] != "ETag"]
+    return response.status_code, sorted(headers), body
 
 
 def _assert_equal(first: TestResponse, second: TestResponse, target: str) -> None:
