@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from api import responses
 from api.allowed_hosts import register_host_check
+from api.authentication import Authentication, create_verifiers
 from api.budget import RequestBudget
+from api.cross_origin import with_cross_origin
 from api.direct_routes import DirectRoutes
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
@@ -28,6 +32,7 @@ from api.path_params import (
     UrnConverter,
 )
 from api.readiness import Readiness
+from api.request_limits import with_limits
 from api.routes import (
     ancestor,
     changes,
@@ -49,6 +54,9 @@ from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import AspectCounters
 from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 _CONVERTERS = {
     "namespace": NamespaceConverter,
@@ -116,8 +124,22 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), store, app.extensions["fll-reader"], settings)
-    app.wsgi_app = RequestBudget(direct, seconds=settings.request_seconds)  # type: ignore[method-assign]
+    app.wsgi_app = _with_middleware(direct, store, settings)  # type: ignore[assignment, method-assign]
     return app
+
+
+def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settings) -> WSGIApplication:
+    """Return the app behind what the settings turn on; the first that a request meets is the last here."""
+    app = with_limits(app, settings)
+    verifiers = create_verifiers(store.access, settings)
+    if verifiers:
+        app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
+    # Outside of authentication, whose wait on the store it bounds.
+    app = RequestBudget(app, seconds=settings.request_seconds)
+    app = with_cross_origin(app, settings)
+    count = settings.proxies
+    # Of Host nothing: it is what the proxy passes on, and is checked (FLL_ALLOWED_HOSTS).
+    return ProxyFix(app, x_for=count, x_proto=count, x_host=0, x_prefix=count) if count else app
 
 
 def _create_api(app: Flask) -> DescribedApi:

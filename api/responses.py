@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 # Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
 # Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
+_SECURITY_HEADERS = (
+    ("X-Content-Type-Options", "nosniff"),
+    # Names of datasets are in addresses, which must not reach other sites.
+    ("Referrer-Policy", "no-referrer"),
+)
+_SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
@@ -78,9 +84,16 @@ def _set_request_id() -> None:
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
+def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of every answer; `scheme` is how the client reached the server."""
+    return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
+
+
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
-    """Add request id, entity tag and compression to the response to a request, and return it."""
+    """Add headers, entity tag and compression to the response to a request, and return it."""
     response.headers["X-Request-ID"] = request_id
+    for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
+        response.headers[name] = value
     # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response
