@@ -44,6 +44,7 @@ def raw_uri(environ: WSGIEnvironment) -> str:
 
 
 def raw_path(environ: WSGIEnvironment) -> str:
+    """Return the path below the mount point as the client sent it; characters beyond ASCII are escaped."""
     uri = raw_uri(environ)
     if not uri:
         raise RuntimeError(
