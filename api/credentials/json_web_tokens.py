@@ -77,7 +77,7 @@ def _header(credentials: str) -> tuple[str, str | None]:
     except _INVALID as error:
         raise Unauthenticated("the token is neither of this server nor a JSON web token") from error
     algorithm, key_id = header.get("alg"), header.get("kid")
-    if algorithm not in ALGORITHMS:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise Unauthenticated(f"the token is signed with none of {', '.join(ALGORITHMS)}")
     # `jku`, `x5u` and `jwk`, which name or are a key, are ignored: keys come from the configured issuer.
     if "crit" in header or not isinstance(key_id, str | None):

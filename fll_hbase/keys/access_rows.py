@@ -42,8 +42,8 @@ def grants_row(subject: Subject) -> bytes:
 
 def parse_subject(key: bytes) -> Subject:
     """Invert `grants_row`. Raises CorruptRow for any other key."""
-    letter, _, name = key.removeprefix(GRANTS).partition(SEPARATOR)
-    if not key.startswith(GRANTS) or letter not in _KINDS:
+    letter, separator, name = key.removeprefix(GRANTS).partition(SEPARATOR)
+    if not key.startswith(GRANTS) or letter not in _KINDS or not separator:
         raise CorruptRow(f"{key!r} is not the key of grants")
     return Subject(_KINDS[letter], unescape(name))
 
