@@ -29,7 +29,7 @@ def client_of(table: RemoteTable, **settings: Any) -> FlaskClient:
 
 
 def cors_headers(answer: Any) -> set[str]:
-    return {name for name in answer.headers.keys() if name.startswith("Access-Control")}
+    return {name for name in dict(answer.headers) if name.startswith("Access-Control")}
 
 
 class TestOrigins:
