@@ -13,10 +13,11 @@ from uuid import uuid4
 import pytest
 import requests
 from cli.commands import FLL, fll
+from datahub.configuration.common import ConfigurationError as DatahubConfigurationError
 from faults.server import Server
 from openlineage.client import OpenLineageClient
 from openlineage.client import event_v2 as ol
-from sources.datahub_client import DataHubClient, DatahubRestEmitter, Dataset, OperationalError
+from sources.datahub_client import DataHubClient, DatahubRestEmitter, Dataset
 
 from client.scripted_server import Reply, serving
 from fll_hbase.client import connect, open_client
@@ -176,7 +177,7 @@ class TestOthers:
 
     def test_datahub_with_a_wrong_one(self, server: TokenServer) -> None:
         with (
-            pytest.raises(OperationalError, match=r"401|Unauthorized|token"),
+            pytest.raises(DatahubConfigurationError, match=r"401|Unauthorized|token"),
             DatahubRestEmitter(server.url, token="wrong", retry_max_times=1) as emitter,
         ):
             emitter.test_connection()
