@@ -60,7 +60,7 @@ _ADVICE = "send a token as `Authorization: Bearer <token>`; clients of fll take 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What a check of credentials found, and when it began, in monotonic seconds."""
+    """The outcome of a check of credentials, and the time it began, in monotonic seconds."""
 
     began_at: float
     verified: Verified | None
@@ -109,15 +109,15 @@ class Authentication:
             raise Unauthenticated(f"this server takes no such token; {_ADVICE}")
         digest = hashlib.sha256(credentials.encode()).digest()
         with self._lock:
-            known = self._results.get(digest)
-        if known is None or self._clock() - known.began_at > CACHE_SECONDS:
+            cached = self._results.get(digest)
+        if cached is None or self._clock() - cached.began_at > CACHE_SECONDS:
             # A neighbour behind the same proxy may guess as long as it likes: who had a right is checked.
-            if known is None or known.verified is None:
+            if cached is None or cached.verified is None:
                 self._require_attempt(peer(environ))
-            known = self._check(verifier, credentials, known)
+            cached = self._check(verifier, credentials, cached)
             with self._lock:
-                self._results[digest] = known
-        return self._valid(known, environ)
+                self._results[digest] = cached
+        return self._valid(cached, environ)
 
     def _valid(self, result: _Result, environ: WSGIEnvironment) -> Verified:
         verified = result.verified

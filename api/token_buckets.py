@@ -47,5 +47,5 @@ class TokenBuckets:
     def _level(self, key: Hashable) -> tuple[float, float]:
         """Return the level of a bucket and the time of it; the caller holds the lock."""
         now = self._clock()
-        level, at = self._levels.get(key, (self._burst, now))
-        return min(level + (now - at) * self._per_second, self._burst), now
+        level, updated_at = self._levels.get(key, (self._burst, now))
+        return min(level + (now - updated_at) * self._per_second, self._burst), now

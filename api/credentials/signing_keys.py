@@ -57,7 +57,8 @@ class _Keys:
 
     def find(self, key_id: str | None, algorithm: str) -> Any | None:
         """Return a public key; without an id, that of the only key of the algorithm."""
-        matches = [key for name, of_key, key in self.keys if of_key == algorithm and key_id in (None, name)]
+        wanted = [(name, key) for name, key_algorithm, key in self.keys if key_algorithm == algorithm]
+        matches = [key for name, key in wanted if key_id in (None, name)]
         return matches[0] if len(matches) == 1 else None
 
 

@@ -69,14 +69,14 @@ class TlsSocket:
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
                 raise _would_block() from error
 
-    def shutdown(self, how: int) -> None:
+    def shutdown(self, direction: int) -> None:
         """Tell the client that nothing more is sent. Raises OSError."""
         with self._lock:
             # That of the client is not waited for. ValueError: there was no handshake.
             with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, ValueError):
                 # Sends the alert `close_notify`, without which an answer might have been cut by others.
                 self._socket.unwrap()
-            self._socket.shutdown(how)
+            self._socket.shutdown(direction)
 
     def close(self) -> None:
         """Close the socket."""

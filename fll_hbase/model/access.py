@@ -1,4 +1,4 @@
-"""Who asks, and what that principal may do: roles on patterns of namespaces."""
+"""Principals and what they may do: roles on patterns of namespaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DECISIONS_MAX = 4_096
 
 
 class Role(Enum):
-    """What a grant allows in its namespaces."""
+    """The right that a grant gives in its namespaces."""
 
     READER = "reader"
     """Asks about datasets, runs and programs."""

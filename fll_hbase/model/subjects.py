@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class SubjectKind(Enum):
-    """What a name of an identity provider names."""
+    """The kind of a name of an identity provider."""
 
     USER = "user"
     GROUP = "group"

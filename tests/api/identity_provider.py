@@ -49,7 +49,7 @@ def new_key(algorithm: str = "ES256", key_id: str | None = None) -> SigningKey:
 
 @dataclass
 class IdentityProvider:
-    """What it serves by path, and how; `paths` are those of all requests that it got."""
+    """The documents that it serves by path; `paths` are those of all requests that it got."""
 
     url: str
     keys: list[SigningKey]

@@ -90,7 +90,7 @@ def answered(middleware: Authentication, token: str, **members: Any) -> int:
 
 
 class TestWhoHasNone:
-    def test_is_told_how(self, client: FlaskClient) -> None:
+    def test_learns_how_to_send_one(self, client: FlaskClient) -> None:
         answer = client.get(LISTS)
         problem = assert_problem(answer, 401)
         assert answer.headers["WWW-Authenticate"] == "Bearer"

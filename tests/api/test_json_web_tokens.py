@@ -69,7 +69,7 @@ def client_of(provider: IdentityProvider, table: RemoteTable, **changes: Any) ->
 
 
 def detail(client: FlaskClient, token: str) -> str:
-    """Why a token is refused."""
+    """Return the reason for which a token is refused."""
     answer = client.get(LISTS, headers=bearer(token))
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
     text: str = assert_problem(answer, 401)["detail"]

@@ -41,13 +41,13 @@ class TestBuckets:
         """Whatever is taken before the last amount fits into a full bucket and what came since."""
         clock = Clock()
         buckets = TokenBuckets(per_second=rate, burst=burst, clock=clock)
-        taken, last = 0.0, 0.0
+        total, last = 0.0, 0.0
         for pause, amount in steps:
             clock.now += pause
             if not buckets.take("a", amount):
-                assert taken + min(amount, burst) <= (burst + rate * clock.now) * (1 + 1e-9) + 1e-6
-                taken, last = taken + amount, amount
-        assert taken - last <= (burst + rate * clock.now) * (1 + 1e-9) + 1e-6
+                assert total + min(amount, burst) <= (burst + rate * clock.now) * (1 + 1e-9) + 1e-6
+                total, last = total + amount, amount
+        assert total - last <= (burst + rate * clock.now) * (1 + 1e-9) + 1e-6
 
     @given(st.floats(0.1, 100), st.floats(1, 100), st.lists(st.floats(0.01, 300), max_size=20))
     def test_after_the_wait_it_is_taken(self, rate: float, burst: float, amounts: list[float]) -> None:
@@ -78,7 +78,7 @@ def client_of(table: RemoteTable, **settings: Any) -> FlaskClient:
     return app_of(table, **{"auth": "none", **settings}).test_client()
 
 
-def named(table: RemoteTable, name: str) -> dict[str, str]:
+def headers_of(table: RemoteTable, name: str) -> dict[str, str]:
     """The header of a new token of that name."""
     return bearer(LineageStore(table).access.create_token(name, EVERYTHING)[1].text())
 
@@ -104,7 +104,7 @@ class TestRequests:
     def test_each_principal_has_its_own_wherever_it_is(self, table: RemoteTable) -> None:
         client = client_of(table, rate_requests=1, auth="tokens")
         for name in ("a", "b"):
-            headers = named(table, name)
+            headers = headers_of(table, name)
             addresses = ({"REMOTE_ADDR": f"192.0.2.{number}"} for number in range(11))
             statuses = [
                 client.get(LISTS, headers=headers, environ_overrides=item).status_code for item in addresses

@@ -206,7 +206,7 @@ class TestTls:
     def test_a_client_that_reads_slowly_gets_all(self, server: TlsServer) -> None:
         path = "/v3/namespaces/ns1/endpoints/b/fields/lineage?start=0&end=now"
         plain = {**bearer(server.token), "Accept-Encoding": "identity"}
-        whole = server.get(path, headers=plain).content
+        expected = server.get(path, headers=plain).content
         with server.get(path, headers=plain, stream=True) as answer:
             body = bytearray()
             for number, part in enumerate(answer.iter_content(2**14)):
@@ -215,7 +215,7 @@ class TestTls:
                     time.sleep(0.05)
                     if number % 5 == 0:
                         answers_in_time(server)
-        assert bytes(body) == whole
+        assert bytes(body) == expected
 
     def test_many_at_once_on_open_connections(self, server: TlsServer) -> None:
         def ask(number: int) -> int:

@@ -13,9 +13,9 @@ CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text()
 
 
 def test_the_test_of_each_attack_is_there() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
-    assert len(named) >= 20
-    for path, name in named:
+    tests = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
+    assert len(tests) >= 20
+    for path, name in tests:
         text = (ROOT / path).read_text()
         assert not name or re.search(rf"\b(?:def|class) {name}\b", text), (path, name)
 

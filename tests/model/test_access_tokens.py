@@ -27,10 +27,10 @@ def test_a_token_is_read_as_written(token: AccessToken) -> None:
 @given(tokens, st.data())
 def test_a_single_wrong_character_is_found(token: AccessToken, data: st.DataObject) -> None:
     text = token.text()
-    place = data.draw(st.integers(0, len(text) - 1))
-    other = data.draw(st.characters().filter(lambda character: character != text[place]))
+    index = data.draw(st.integers(0, len(text) - 1))
+    other = data.draw(st.characters().filter(lambda character: character != text[index]))
     with pytest.raises(ValueError, match=r"form|checksum") as caught:
-        parse_token(text[:place] + other + text[place + 1 :])
+        parse_token(text[:index] + other + text[index + 1 :])
     assert token.secret not in str(caught.value)
 
 
@@ -48,8 +48,8 @@ def test_no_text_of_a_token_shows_its_secret() -> None:
 
 
 def test_tokens_are_random() -> None:
-    made = {new_token() for _ in range(100)}
-    assert len({token.id for token in made}) == len({token.secret for token in made}) == 100
+    created = {new_token() for _ in range(100)}
+    assert len({token.id for token in created}) == len({token.secret for token in created}) == 100
 
 
 def test_the_documented_expression_finds_tokens() -> None:

@@ -74,7 +74,7 @@ def test_it_asks_once_and_keeps_it_for_the_tab(site: Site, token: str, visit: Vi
     expect(other.get_by_role("heading", name="This server asks who you are")).to_be_visible()
 
 
-def test_a_wrong_one_is_said_to_be_wrong(site: Site, token: str, visit: Visit) -> None:
+def test_a_wrong_one_is_refused_with_a_reason(site: Site, token: str, visit: Visit) -> None:
     page = visit.open(site.link(view="home"))
     give(page, token[:-1] + ("0" if token[-1] != "0" else "1"))
     expect(page.get_by_role("alert")).to_contain_text("does not take the token")

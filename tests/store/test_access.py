@@ -63,7 +63,7 @@ class TestKeys:
     @pytest.mark.parametrize("key", [b"k|x|a", b"k|g|x|a", b"k|g|u", b"t|a", b"k|g|u|%zz", b"k|t|a|b"])
     def test_other_keys_are_corrupt(self, table: Table, key: bytes) -> None:
         table.write([[Put(key, access_rows.TOKEN, b"{}")]])
-        assert key[:2] != layout.ACCESS or Kind.UNREADABLE in {found.kind for found in findings(table)}
+        assert key[:2] != layout.ACCESS or Kind.UNREADABLE in {finding.kind for finding in findings(table)}
         for parse in (access_rows.parse_token, access_rows.parse_subject):
             with pytest.raises(CorruptRow):
                 parse(key)
@@ -93,8 +93,8 @@ class TestTokens:
         assert not again.is_valid(NOW_MS)
 
     def test_all_are_listed(self, access: AccessStore) -> None:
-        made = {access.create_token("same", [READ])[0] for _ in range(5)}
-        assert set(access.tokens()) == made
+        created = {access.create_token("same", [READ])[0] for _ in range(5)}
+        assert set(access.tokens()) == created
 
     def test_an_unknown_one(self, access: AccessStore) -> None:
         assert access.token("0" * 16) is None
@@ -155,9 +155,9 @@ class TestMaintenance:
 
     def test_the_audit_finds_nothing(self, table: Table) -> None:
         assert not wrong(findings(table))
-        before = rows(table)
+        expected = rows(table)
         repaired(table)
-        assert rows(table) == before
+        assert rows(table) == expected
 
     @pytest.mark.parametrize(
         "value", [b"", b"{}", b"\xff", b'{"at":1,"name":"a","sha256":"0","grants":[["x","y"]]}']
@@ -165,7 +165,7 @@ class TestMaintenance:
     def test_the_audit_finds_damage(self, table: Table, access: AccessStore, value: bytes) -> None:
         key = next(iter(rows(table).keys() - {access_rows.grants_row(ANA)}))
         table.write([[Put(key, access_rows.TOKEN, value)]])
-        (finding,) = [found for found in findings(table) if found.kind is Kind.UNREADABLE]
+        (finding,) = [finding for finding in findings(table) if finding.kind is Kind.UNREADABLE]
         assert finding.row == key
         with pytest.raises(CorruptRow, match=r"k\|t\|"):
             list(access.tokens())
@@ -179,15 +179,15 @@ class TestMaintenance:
     def test_columns_of_newer_releases_change_nothing(
         self, table: Table, access: AccessStore, column: bytes
     ) -> None:
-        before = list(access.tokens()), list(access.all_grants())
+        expected = list(access.tokens()), list(access.all_grants())
         table.write([[Put(key, column, b"any") for key in rows(table)]])
-        assert (list(access.tokens()), list(access.all_grants())) == before
+        assert (list(access.tokens()), list(access.all_grants())) == expected
         assert not wrong(findings(table))
 
     def test_retention_leaves_them(self, table: Table) -> None:
-        before, policy, later_ms = rows(table), RetentionPolicy(2**50), 2**52
+        expected, policy, later_ms = rows(table), RetentionPolicy(2**50), 2**52
         garbage_collection.purge(table, policy, until_ms=later_ms)
         garbage = garbage_collection.find_garbage(table, policy, until_ms=later_ms)
         garbage_collection.remove(table, garbage, policy, until_ms=later_ms)
-        assert rows(table) == before
+        assert rows(table) == expected
         assert not [key for key, _ in table.scan(layout.RUNS, b"r}")]

@@ -12,10 +12,10 @@ from fll_hbase.tables import Row
 
 def collect_access(key: bytes, row: Row, facts: RowFacts) -> None:
     """Check the row of a token or of grants. Raises CorruptRow."""
-    known = known_cells(key, row, facts)
+    cells = known_cells(key, row, facts)
     if key.startswith(access_rows.TOKENS):
-        decode_token(key, known)
+        decode_token(key, cells)
     elif key.startswith(access_rows.GRANTS):
-        decode_grants(key, known)
+        decode_grants(key, cells)
     else:
         raise CorruptRow("is neither the key of a token nor of grants")
