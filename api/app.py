@@ -6,7 +6,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from flask import Flask
-from werkzeug.middleware.proxy_fix import ProxyFix
 
 from api import responses
 from api.allowed_hosts import register_host_check
@@ -31,6 +30,7 @@ from api.path_params import (
     TagConverter,
     UrnConverter,
 )
+from api.proxies import behind_proxies
 from api.readiness import Readiness
 from api.request_limits import with_limits
 from api.routes import (
@@ -136,10 +136,7 @@ def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settin
         app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
     # Outside of authentication, whose wait on the store it bounds.
     app = RequestBudget(app, seconds=settings.request_seconds)
-    app = with_cross_origin(app, settings)
-    count = settings.proxies
-    # Of Host nothing: it is what the proxy passes on, and is checked (FLL_ALLOWED_HOSTS).
-    return ProxyFix(app, x_for=count, x_proto=count, x_host=0, x_prefix=count) if count else app
+    return behind_proxies(with_cross_origin(app, settings), settings.proxies)
 
 
 def _create_api(app: Flask) -> DescribedApi:

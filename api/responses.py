@@ -15,6 +15,7 @@ from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
+from api.proxies import PREFIX
 from fll_hbase.model.window import Window
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def with_next_link(response: Response, **parameters: str | None) -> Response:
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
     # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
-    response.headers["Link"] = f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
+    path = request.environ.get(PREFIX, "") + request.environ["PATH_INFO"]
+    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
     return response
 
 

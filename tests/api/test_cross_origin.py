@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_client import assert_problem
+from api_client import assert_problem, record_new
+from documents import copying, run
 from flask.testing import FlaskClient
 from token_clients import LISTS, RemoteTable, app_of, bearer, new_token
 
@@ -132,6 +133,29 @@ class TestProxies:
         assert client.get(LISTS, headers=self.FORWARDED).status_code == 429
         other = {**self.FORWARDED, "X-Forwarded-For": "203.0.113.10"}
         assert client.get(LISTS, headers=other).status_code == 200
+
+    @pytest.mark.parametrize(
+        ("prefix", "expected"),
+        [
+            ("/lineage", "/lineage/v3"),
+            ("/a/b/", "/a/b/v3"),
+            ("/v3", "/v3/v3"),
+            ("evil, /lineage", "/lineage/v3"),
+            ("/", "/v3"),
+            ("//evil.example.com", "/v3"),
+            ("/a>; rel=x, </b>", "/v3"),
+            ("", "/v3"),
+        ],
+    )
+    def test_links_have_the_prefix(self, table: RemoteTable, prefix: str, expected: str) -> None:
+        documents = [copying("a", name, "x", run=run(name)) for name in "bcd"]
+        client = client_of(table, proxies=1)
+        record_new(client, *documents)
+        path = "/v3/namespaces/ns1/endpoints?limit=1"
+        link = client.get(path, headers={"X-Forwarded-Prefix": prefix}).headers["Link"]
+        assert link.startswith(f"<{expected}/namespaces/ns1/endpoints?")
+        plain = client_of(table).get(path, headers={"X-Forwarded-Prefix": prefix}).headers["Link"]
+        assert plain.startswith("</v3/namespaces/")
 
     @pytest.mark.parametrize("prefix", ["/lineage", "/v3", "/v3/namespaces", "", "//", "/%2e%2e", "x\ty"])
     def test_a_prefix_opens_nothing(self, table: RemoteTable, prefix: str) -> None:
