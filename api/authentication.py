@@ -153,7 +153,9 @@ class Authentication:
 
 def is_open(environ: WSGIEnvironment) -> bool:
     """Return whether a request is answered to anyone, by the very path that routes are matched with."""
-    return raw_path(environ) in OPEN_PATHS and environ["REQUEST_METHOD"] in ("GET", "HEAD")
+    # The decoded path first, which costs nothing: open paths have no escapes, so both are equal then.
+    may_be_open = environ.get("PATH_INFO") in OPEN_PATHS and environ["REQUEST_METHOD"] in ("GET", "HEAD")
+    return may_be_open and raw_path(environ) in OPEN_PATHS
 
 
 def _credentials(header: str | None) -> str:

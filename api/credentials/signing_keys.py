@@ -36,6 +36,9 @@ WAIT_SECONDS = 3.0
 PAUSE_SECONDS = 10.0
 """Least time between two fetches, whatever tokens name as their key."""
 
+HANGING_SECONDS, FETCHES_MAX = 60.0, 3
+"""After this time another fetch is tried beside one that hangs, of which there may be so many."""
+
 FRESH_SECONDS, USABLE_SECONDS = 300.0, 3_600.0
 """Age at which keys are fetched again, and until which they count while the provider is away."""
 
@@ -79,6 +82,7 @@ class SigningKeys:
         self._clock = clock
         self._lock = threading.Lock()
         self._keys = _Keys()
+        self._running = 0
         self._latest = _Fetch()
         self._latest.ended.set()
 
@@ -105,9 +109,10 @@ class SigningKeys:
         """Begin a fetch unless one is under way or ended just now; return the latest one."""
         with self._lock:
             now = self._clock()
-            # One that hangs beyond its own limits must not keep others from being tried.
-            is_under_way = not self._latest.ended.is_set() and now - self._latest.began_at < 60.0
-            if not is_under_way and now - self._latest.began_at >= PAUSE_SECONDS:
+            pause = PAUSE_SECONDS if self._latest.ended.is_set() else HANGING_SECONDS
+            # A provider that sends a byte now and then is within the limit of each step for hours.
+            if now - self._latest.began_at >= pause and self._running < FETCHES_MAX:
+                self._running += 1
                 self._latest = _Fetch(now)
                 threading.Thread(target=self._run, args=(self._latest,), daemon=True, name="jwks").start()
             return self._latest
@@ -119,6 +124,8 @@ class SigningKeys:
             fetch.error = str(error) or type(error).__name__
             _log.warning("the keys of the identity provider cannot be fetched: %s", fetch.error)
         finally:
+            with self._lock:
+                self._running -= 1
             fetch.ended.set()
 
 

@@ -151,7 +151,8 @@ class TestWhoHasNone:
     def test_cannot_say_who_asks(self, table: RemoteTable) -> None:
         middleware, seen = seen_by(table, Clock())
         forged = Principal("admin", (Grant(Role.ADMIN, "*"),))
-        assert answered(middleware, "x", REQUEST_URI="/healthz", **{PRINCIPAL: forged}) == 200
+        open_path = {"REQUEST_URI": "/healthz", "PATH_INFO": "/healthz"}
+        assert answered(middleware, "x", **open_path, **{PRINCIPAL: forged}) == 200
         assert seen == [None]
 
 

@@ -395,6 +395,25 @@ class TestAway:
         assert len(provider.paths) == 1
         assert client.get("/healthz").status_code == 200
 
+    def test_fetches_that_never_end_are_few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(signing_keys, "WAIT_SECONDS", 0.05)
+        clock, began, ends = [0.0], [], threading.Event()
+
+        def fetch() -> dict[str, Any]:
+            began.append(clock[0])
+            ends.wait(20)
+            return {"keys": [KEYS["ES256"].public()]}
+
+        keys = SigningKeys(fetch, clock=lambda: clock[0])
+        for _ in range(20):
+            with pytest.raises(signing_keys.ProviderAway):
+                keys.find(KEYS["ES256"].id, "ES256")
+            clock[0] += 30
+        assert began == [0, 60, 120]
+        ends.set()
+        time.sleep(0.2)
+        assert keys.find(KEYS["ES256"].id, "ES256")
+
     def test_failing_is_a_503_at_once(self, provider: IdentityProvider, client: FlaskClient) -> None:
         provider.status = 500
         began = time.monotonic()
