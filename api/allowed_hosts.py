@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from flask import Flask, Request, request
 from werkzeug.exceptions import Forbidden, HTTPException
 
+from api.cross_origin import allowed_origins
 from fll_hbase.config import Settings
 
 ANY = "*"
@@ -30,10 +31,14 @@ class MisdirectedRequest(HTTPException):
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names that are allowed beside `localhost` and addresses; `is_any` if every name is."""
+    """Names that are allowed beside `localhost` and addresses; `is_any` if every name is.
+
+    `origins` are those of other sites whose pages may change something.
+    """
 
     names: frozenset[str]
     is_any: bool = False
+    origins: frozenset[str] = frozenset()
 
     def allows(self, authority: str) -> bool:
         """Return whether Host or the authority of an origin may be used: a name, with or without a port."""
@@ -46,7 +51,7 @@ def allowed_hosts(settings: Settings) -> AllowedHosts:
     """Return the hosts of FLL_ALLOWED_HOSTS; without any, all on an address that others can reach."""
     names = frozenset(name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip())
     is_open = not names and not is_loopback(settings.host)
-    return AllowedHosts(names, is_any=is_open or ANY in names)
+    return AllowedHosts(names, is_open or ANY in names, allowed_origins(settings))
 
 
 def is_loopback(host: str) -> bool:
@@ -91,7 +96,7 @@ def _check_request(req: Request, hosts: AllowedHosts) -> None:
         return
     authority = origin.rpartition("//")[2]
     # Not `allows`: another server at `localhost` or at an address is another site.
-    if authority != host and host_name(authority) not in hosts.names:
+    if authority != host and host_name(authority) not in hosts.names and origin not in hosts.origins:
         raise Forbidden(f"a page of origin {origin[:100]!r} may not change anything here; {_ADVICE}")
 
 

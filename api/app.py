@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
 from api import responses
 from api.allowed_hosts import register_host_check
+from api.authentication import Authentication, create_verifiers
 from api.budget import RequestBudget
+from api.cross_origin import with_cross_origin
 from api.direct_routes import DirectRoutes
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
@@ -27,7 +30,9 @@ from api.path_params import (
     TagConverter,
     UrnConverter,
 )
+from api.proxies import behind_proxies
 from api.readiness import Readiness
+from api.request_limits import with_limits
 from api.routes import (
     ancestor,
     changes,
@@ -50,6 +55,9 @@ from fll_hbase.ingest import DocumentReader
 from fll_hbase.sources import name_rules
 from fll_hbase.sources.datahub import AspectCounters
 from fll_hbase.store.lineage_store import LineageStore
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 _CONVERTERS = {
     "namespace": NamespaceConverter,
@@ -120,8 +128,19 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    app.wsgi_app = RequestBudget(direct, seconds=settings.request_seconds)  # type: ignore[method-assign]
+    app.wsgi_app = _with_middleware(direct, store, settings)  # type: ignore[assignment, method-assign]
     return app
+
+
+def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settings) -> WSGIApplication:
+    """Return the app behind what the settings turn on; the first that a request meets is the last here."""
+    app = with_limits(app, settings)
+    verifiers = create_verifiers(store.access, settings)
+    if verifiers:
+        app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
+    # Outside of authentication, whose wait on the store it bounds.
+    app = RequestBudget(app, seconds=settings.request_seconds)
+    return behind_proxies(with_cross_origin(app, settings), settings.proxies)
 
 
 def _create_api(app: Flask) -> DescribedApi:

@@ -28,7 +28,19 @@ Example:
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Worker processes (default: FLL_WORKERS, else 2)."
 )
-def serve(*, store: str | None, host: str | None, port: int | None, workers: int | None) -> None:
+@click.option(
+    "--allow-unauthenticated",
+    is_flag=True,
+    help="Serve without authentication on an address that others reach (default: FLL_ALLOW_UNAUTHENTICATED).",
+)
+def serve(
+    *,
+    store: str | None,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    allow_unauthenticated: bool,
+) -> None:
     """Serve the REST API, with its documentation at /docs, until interrupted."""
     # Imported on demand: Flask and gunicorn would slow the start of every other command, and are an extra.
     try:
@@ -39,6 +51,13 @@ def serve(*, store: str | None, host: str | None, port: int | None, workers: int
             " tree, or the wheel with [server] behind its name"
         ) from error
 
-    settings = config.from_environment(store=store, host=host, port=port, workers=workers)
-    message = f"Serving {settings.store} at http://{settings.address}/ (the API: /docs)"
+    settings = config.from_environment(
+        store=store,
+        host=host,
+        port=port,
+        workers=workers,
+        allow_unauthenticated=allow_unauthenticated or None,
+    )
+    scheme = "https" if settings.tls_cert else "http"
+    message = f"Serving {settings.store} at {scheme}://{settings.address}/ (the API: /docs)"
     server.serve(settings, on_ready=lambda: print_err(message))

@@ -32,7 +32,7 @@ class RawPath:
         self._app = app
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ["PATH_INFO"] = _raw_path(environ)
+        environ["PATH_INFO"] = raw_path(environ)
         return self._app(environ, start_response)
 
 
@@ -43,7 +43,8 @@ def raw_uri(environ: WSGIEnvironment) -> str:
     return uri
 
 
-def _raw_path(environ: WSGIEnvironment) -> str:
+def raw_path(environ: WSGIEnvironment) -> str:
+    """Return the path below the mount point as the client sent it; characters beyond ASCII are escaped."""
     uri = raw_uri(environ)
     if not uri:
         raise RuntimeError(

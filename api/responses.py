@@ -15,6 +15,7 @@ from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
+from api.proxies import PREFIX
 from fll_hbase.model.window import Window
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 # Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
 # Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
+_SECURITY_HEADERS = (
+    ("X-Content-Type-Options", "nosniff"),
+    # Names of datasets are in addresses, which must not reach other sites.
+    ("Referrer-Policy", "no-referrer"),
+)
+_SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
@@ -59,7 +66,8 @@ def with_next_link(response: Response, **parameters: str | None) -> Response:
     params = {**g.get("query_params", {}), **parameters}
     query = urlencode({name: value for name, value in params.items() if value is not None}, quote_via=quote)
     # PATH_INFO is the raw path (see `RawPath`), in which names are still escaped.
-    response.headers["Link"] = f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
+    path = request.environ.get(PREFIX, "") + request.environ["PATH_INFO"]
+    response.headers["Link"] = f'<{path}?{query}>; rel="next"'
     return response
 
 
@@ -78,9 +86,16 @@ def _set_request_id() -> None:
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
 
 
+def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of every answer; `scheme` is how the client reached the server."""
+    return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
+
+
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:
-    """Add request id, entity tag and compression to the response to a request, and return it."""
+    """Add headers, entity tag and compression to the response to a request, and return it."""
     response.headers["X-Request-ID"] = request_id
+    for name, value in security_headers(environ.get("wsgi.url_scheme", "")):
+        response.headers[name] = value
     # A tag or gzip needs the whole body in memory; a batch answer that was spooled to disk may be large.
     if response.is_streamed or response.direct_passthrough:
         return response

@@ -12,6 +12,9 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from api.app import create_app
+from api.authentication import require_authentication
+from api.cross_origin import allowed_origins
+from api.http.tls import tls_context
 from api.http.worker import HttpWorker
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
@@ -25,6 +28,10 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
 
     Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
     """
+    require_authentication(settings)
+    # Before any process is started: each would end with the same error.
+    allowed_origins(settings)
+    tls_context(settings)
     # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from fll_hbase.errors import ConfigurationError
 
@@ -22,9 +22,26 @@ class Settings:
     # Of the command line: the server that it queries instead of a store, and the zone of its times.
     server: str = ""
     timezone: str = "UTC"
-    # Loopback, because the API has no authentication (docs/operations.md, Security).
+    # Of clients: a secret, so no text of these settings shows it.
+    token: str = field(default="", repr=False)
+    # Loopback: any other address needs authentication, or the explicit consent of `allow_unauthenticated`.
     host: str = "127.0.0.1"
     port: int = 8080
+    auth: str = "none"
+    allow_unauthenticated: int = 0
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_jwks_url: str = ""
+    jwt_groups: str = "groups"
+    # Of one principal, or of one address without authentication; 0 is no limit.
+    rate_requests: int = 0
+    rate_bytes: int = 0
+    questions_max: int = 0
+    cors_origins: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    # How many proxies stand before the server, whose X-Forwarded headers count.
+    proxies: int = 0
     # Names separated by commas; empty is `localhost` on loopback, any name elsewhere (docs/operations.md).
     allowed_hosts: str = ""
     # More than the 7 s of a gateway (docs/operations.md), so that its error with the reason arrives first.
@@ -78,6 +95,8 @@ _BOUNDS = {
     "workers": (1, None),
     "threads": (1, None),
     "store_connections_max": (1, None),
+    "allow_unauthenticated": (0, 1),
+    "proxies": (0, 10),
 }
 """The smallest and greatest accepted value of settings for which 0 is not one."""
 

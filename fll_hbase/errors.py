@@ -202,6 +202,27 @@ class Overloaded(LineageError):
     retryable = True
 
 
+class TooManyRequests(LineageError):
+    """One client sends more than its limits allow: send the request again after `retry_after_seconds`."""
+
+    slug, title, status = "too-many-requests", "Too many requests", HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
+
+    def __init__(self, detail: str, *, retry_after_seconds: int = 1) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(detail)
+
+
+class Unauthenticated(LineageError):
+    """A request without valid credentials: send a valid token. `is_invalid` if it has some that are not."""
+
+    slug, title, status = "unauthenticated", "Not authenticated", HTTPStatus.UNAUTHORIZED
+
+    def __init__(self, detail: str, *, is_invalid: bool = True) -> None:
+        self.is_invalid = is_invalid
+        super().__init__(detail)
+
+
 class CorruptRow(LineageError):
     """A stored row does not have the format that its key requires; check the table."""
 
@@ -230,6 +251,8 @@ PROBLEMS: dict[str, type[LineageError]] = {
         BatchStopped,
         StoreUnavailable,
         Overloaded,
+        TooManyRequests,
+        Unauthenticated,
         CorruptRow,
     )
 }

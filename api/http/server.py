@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
@@ -16,6 +16,7 @@ from api.budget import request_seconds
 from api.http.connection import Connection
 from api.http.dispatcher import Dispatcher
 from api.http.event_loop import EventLoop
+from api.http.tls import TlsSocket, tls_context
 from fll_hbase.config import Settings
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
         self._connections_max = _raise_connections_max()
         self._accept_at = 0.0
+        self._tls = tls_context(settings)
         sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
         super().__init__(
             app,
@@ -102,6 +104,13 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         # could get all. SO_REUSEPORT spreads them too, but keeps those of a process that is stopped waiting.
         delay = min(len(self.active_channels) * ACCEPT_DELAY_SECONDS, ACCEPT_DELAY_SECONDS_MAX)
         self._accept_at = time.monotonic() + delay
+
+    def accept(self) -> tuple[socket.socket | TlsSocket, Any] | None:
+        """Accept a connection, with TLS if it is configured; the handshake comes with its first reads."""
+        accepted: tuple[socket.socket, Any] | None = super().accept()
+        if accepted is None or self._tls is None:
+            return accepted
+        return TlsSocket(self._tls, accepted[0]), accepted[1]
 
     def refresh(self, connection: Connection) -> None:
         """Note, in the event loop, that a connection changed."""
@@ -173,7 +182,13 @@ def _close_all(connections: Iterable[Connection]) -> None:
 def _adjustments(settings: Settings) -> Adjustments:
     """Return waitress's options."""
     document, batch = (
-        Adjustments(**_OPTIONS, max_request_body_size=bytes_max + _EXCESS)
+        Adjustments(
+            **_OPTIONS,
+            max_request_body_size=bytes_max + _EXCESS,
+            # Without proxies whose word counts, what clients write into their headers is removed.
+            clear_untrusted_proxy_headers=not settings.proxies,
+            url_scheme="https" if settings.tls_cert else "http",
+        )
         for bytes_max in (settings.document_bytes_max, settings.batch_bytes_max)
     )
     document.body_limits = batch.body_limits = _BodyLimits(document, batch)
@@ -191,7 +206,6 @@ _OPTIONS = {
     # Beyond these a body and an answer are in temporary files: a slow client costs no memory.
     "inbuf_overflow": 2**17,
     "outbuf_overflow": 2**20,
-    "clear_untrusted_proxy_headers": True,
 }
 
 

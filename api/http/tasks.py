@@ -119,6 +119,7 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
         self.response_headers += [
             ("Content-Type", problems.MEDIA_TYPE),
             ("X-Request-ID", request_id),
+            *responses.security_headers(self.channel.server.adj.url_scheme),
             *refusal.headers,
         ]
         self.content_length = len(body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fll_hbase.cli.commands import (
+    access,
     catalogue,
     changes,
     export,
@@ -56,6 +57,7 @@ for _command in (
     *changes.COMMANDS,
     *catalogue.COMMANDS,
     *tags.COMMANDS,
+    *access.COMMANDS,
     record.record,
     replay.replay,
     export.export,

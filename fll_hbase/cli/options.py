@@ -359,7 +359,7 @@ def open_target(store: str | None, server: str | None, *, create: bool = False) 
     if server is not None:
         # Only `fll record` sets `create`: giving up early would leave the rest of its file unrecorded.
         timeout_seconds = RECORD_TIMEOUT_SECONDS if create else QUERY_TIMEOUT_SECONDS
-        client: Connection = HttpClient(server, timeout_seconds=timeout_seconds)
+        client: Connection = HttpClient(server, timeout_seconds=timeout_seconds, token=settings.token)
     else:
         # One `now` for all windows of a command; with a server `now` is that of the server.
         now = now_ms()

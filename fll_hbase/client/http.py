@@ -49,10 +49,13 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 
 
 class HttpClient(HttpTagClient, Connection):
-    """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries."""
+    """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
 
-    def __init__(self, url: str, *, timeout_seconds: float = 60.0) -> None:
-        self._session = HttpSession(url, timeout_seconds=timeout_seconds)
+    `token` is sent with each request.
+    """
+
+    def __init__(self, url: str, *, timeout_seconds: float = 60.0, token: str = "") -> None:
+        self._session = HttpSession(url, timeout_seconds=timeout_seconds, token=token)
 
     def record(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ BUSY = frozenset({429, 502, 503, 504})
 _ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs")
 """One of them is in the acknowledgement of any route: of one run, of a DataHub message, of many runs."""
 
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
+
 _INVALID_URL = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
@@ -39,14 +42,20 @@ class HttpSession:
 
     A request that does not reach the server, or is answered with a status of BUSY, is retried after at least
     the Retry-After of the response, for `timeout_seconds` in all; an attempt waits `read_seconds` for data.
+    `token` is sent with each request, to this server alone.
     """
 
-    def __init__(self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0) -> None:
+    def __init__(
+        self, url: str, *, timeout_seconds: float = 60.0, read_seconds: float = 60.0, token: str = ""
+    ) -> None:
+        """Open no connection yet. Raises ConfigurationError for a token that no header can have."""
         self._url = url.rstrip("/")
         self._policy = RetryPolicy(timeout_seconds=timeout_seconds)
         self._read_seconds = read_seconds
         self._limit_seconds: float | None = None
         self._session = requests.Session()
+        if token:
+            self._session.auth = _BearerToken(token)
 
     @contextmanager
     def limit(self, seconds: float | None) -> Iterator[None]:
@@ -183,6 +192,20 @@ class HttpSession:
         """Return the URL of the server without user and password, for messages."""
         parts = urlsplit(self._url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+class _BearerToken(requests.auth.AuthBase):
+    """Adds a token to requests; as `auth` it has priority over the user of a URL and over `.netrc`."""
+
+    def __init__(self, token: str) -> None:
+        # A file with a token mostly ends with a line feed. The text of the error must not show the token.
+        self._token = token.strip()
+        if not _TOKEN.fullmatch(self._token):
+            raise ConfigurationError("FLL_TOKEN is not a token: it has characters that no token has")
+
+    def __call__(self, prepared: requests.PreparedRequest) -> requests.PreparedRequest:
+        prepared.headers["Authorization"] = f"Bearer {self._token}"
+        return prepared
 
 
 class _Unanswered(Exception):

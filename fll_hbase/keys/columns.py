@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import access_rows, layout, periods
 
 
 class KnownColumns(NamedTuple):
@@ -37,6 +37,7 @@ _BY_ROW = {
     layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
     layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN})),
+    layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
 }
 
 

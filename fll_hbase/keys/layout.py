@@ -62,8 +62,7 @@ TAG, TAGGED, POLICY = b"d:t|", b"d:t", b"d:p"
 CONTENTS, RUNS, DATASETS, EVENT_BODIES, ALIASES = b"c|", b"r|", b"e|", b"p|", b"a|"
 TAGS, TAG_INDEX, POLICIES = b"t|", b"g|", b"y|"
 REFERENCES, INDEX, RUN_INDEX = (b"b|", b"f|"), b"i|", b"n|"
-PERIOD_INDEX, PROPERTIES = b"j|", b"v|"
-ACCESS = b"k|"
+PERIOD_INDEX, PROPERTIES, ACCESS = b"j|", b"v|", b"k|"
 """Key prefixes of the kinds of rows."""
 
 _LETTER = {Direction.BACKWARD: b"b", Direction.FORWARD: b"f"}

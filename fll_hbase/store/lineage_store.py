@@ -16,6 +16,7 @@ from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, Datas
 from fll_hbase.model.runs import ProgramRun, RecordedRun
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.store import content_rows, run_rows
+from fll_hbase.store.access import AccessStore
 from fll_hbase.store.components import build_components
 from fll_hbase.store.policies import PolicyStore
 from fll_hbase.store.read.catalogue import DatasetSummary
@@ -100,6 +101,7 @@ class LineageStore:
         self.catalogue = self._components.catalogue
         self.tags = TagStore(table, self.catalogue, clock=clock)
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
+        self.access = AccessStore(table, clock=clock)
         spans = RunSpanReader(table, self._windows, self._contents)
         self._reach = ReachReader(self._windows, self._contents, spans, self._settings)
         self._horizons = HorizonReader(table, self.catalogue, clock=clock)

@@ -2,6 +2,7 @@
 
 import { fetchInBatch, hasDotSegment } from "./dot-names";
 import { encode, formatQuery } from "./query";
+import { askForToken, currentToken, tokenHeaders } from "./token";
 
 export type Params = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -102,11 +103,15 @@ async function send(url: string, options: FetchOptions): Promise<Response> {
   const { signal: given, accept = "application/json", method = "GET", body } = options;
   const timeout = AbortSignal.timeout(ANSWER_SECONDS_MAX * 1000);
   const signal = given ? AbortSignal.any([given, timeout]) : timeout;
-  const headers: Record<string, string> = { Accept: accept };
+  const token = currentToken();
+  const headers: Record<string, string> = { Accept: accept, ...tokenHeaders(token) };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   try {
-    if (method === "GET" && hasDotSegment(url)) return await fetchInBatch(url, signal);
-    return await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    const content = body === undefined ? undefined : JSON.stringify(body);
+    const isBatch = method === "GET" && hasDotSegment(url);
+    const response = await (isBatch ? fetchInBatch(url, headers, signal) : fetch(url, { method, headers, body: content, signal }));
+    if (response.status === 401) askForToken(token);
+    return response;
   } catch (error) {
     if (given?.aborted) throw error;
     throw new Offline(error instanceof Error ? error.message : String(error));

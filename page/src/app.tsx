@@ -8,10 +8,12 @@ import { Filters } from "./parts/filters";
 import { Header } from "./parts/header";
 import { Link } from "./parts/link";
 import { Place } from "./parts/place";
+import { TokenForm } from "./parts/token-form";
 import { WindowBar } from "./parts/window-bar";
 import { DatasetScreen } from "./screens/dataset";
 import { GraphScreen } from "./screens/graph";
 import { HomeScreen } from "./screens/home";
+import { useAccess } from "./token";
 import type { PageState, View } from "./url";
 
 export interface ScreenProps {
@@ -38,6 +40,12 @@ function hasWindow({ view, field, report }: PageState): boolean {
 }
 
 export function App() {
+  const { token, isAsked, version } = useAccess();
+  // With another token everything is asked again.
+  return isAsked ? <TokenForm key={version} isRefused={token !== undefined} /> : <Page key={version} />;
+}
+
+function Page() {
   const state = usePageState();
   useEffect(() => {
     document.title = pageTitle(state);

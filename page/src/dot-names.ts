@@ -14,15 +14,15 @@ export function hasDotSegment(url: string): boolean {
 }
 
 /** Return the response to a GET of a relative address of the API, asked as a batch. Throws as `fetch`. */
-export async function fetchInBatch(url: string, signal: AbortSignal): Promise<Response> {
+export async function fetchInBatch(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
   const batch = await fetch("v3/questions", {
     method: "POST",
-    headers: { "Content-Type": "application/json" },
+    headers: { ...headers, Accept: "application/json", "Content-Type": "application/json" },
     body: JSON.stringify({ questions: [{ path: `/${url}` }] }),
     signal,
   });
   if (!batch.ok) return batch;
   const { answers } = (await batch.json()) as BatchAnswers;
-  const [{ status, headers, body } = { status: 502, headers: {}, body: {} }] = answers;
-  return new Response(JSON.stringify(body), { status, headers: { ...headers, "Content-Type": "application/json" } });
+  const [{ status, headers: answered, body } = { status: 502, headers: {}, body: {} }] = answers;
+  return new Response(JSON.stringify(body), { status, headers: { ...answered, "Content-Type": "application/json" } });
 }

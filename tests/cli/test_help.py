@@ -22,6 +22,7 @@ def test_the_commands_are_these() -> None:
         "export",
         "field",
         "find",
+        "grant",
         "history",
         "lineage",
         "ls",
@@ -39,6 +40,7 @@ def test_the_commands_are_these() -> None:
         "spark",
         "table",
         "tag",
+        "token",
     ]
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import access_rows, layout, periods
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
+from fll_hbase.model.access import Grant, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
 from fll_hbase.model.operations import InputField, Read, Transform, Write
 from fll_hbase.model.runs import ProgramRun
+from fll_hbase.model.subjects import Subject, SubjectKind
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import content_rows, run_rows
 
@@ -71,6 +73,9 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     ),
     "fields_of_tag": lambda *names: _key(layout.tag_index_prefix(*names)),
     "policy_row": lambda name: _key(layout.policy_row(name)),
+    "token_row": lambda token: _key(access_rows.token_row(token)),
+    "grants_row": lambda kind, name: _key(access_rows.grants_row(Subject(SubjectKind(kind), name))),
+    "grant_column": lambda role, pattern: _key(access_rows.grant_column(Grant(Role(role), pattern))),
     "stated_column": lambda field: _key(layout.declared_field_column(field)),
     "truth_column": lambda count, digest: _key(layout.commit_column(count, digest)),
     "field_column": lambda way, field: _key(layout.field_column(Direction(way), field)),
@@ -104,6 +109,7 @@ def test_the_page_has_a_vector_of_every_kind() -> None:
         b"t",
         b"g",
         b"y",
+        b"k",
         b"j",
         b"v",
     }

@@ -1,10 +1,12 @@
 /** The top of a report: what it is about, in which window, as of when, and what can be done with it. */
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
-import { type Answer, apiUrl, type Params } from "../api";
+import { useMemo, useState } from "preact/hooks";
+import { type Answer, apiUrl, fetchAnswer, type Params } from "../api";
+import { download, fileName } from "../files";
 import { Button } from "../parts/button";
 import { type Fact, Facts } from "../parts/section";
 import { useZone } from "../parts/time";
+import { currentToken } from "../token";
 import { formatTime, pinWindow, zoneName } from "../window";
 import { CsvMenu } from "./csv-menu";
 
@@ -35,14 +37,28 @@ export function ReportHead({ title, answer, facts = [], path, params, csv, names
       <div class="report-actions">
         <Button onClick={() => printWhole(setWhole)}>Print</Button>
         <CsvMenu path={path} params={exact} parts={csv} names={names} />
-        {hasPage && (
-          <a href={apiUrl(path, exact)} target="_blank" rel="noreferrer">
-            Page of the server, to print or keep
-          </a>
-        )}
+        {hasPage && <PageOfServer path={path} params={exact} names={names} />}
       </div>
     </header>
   );
+}
+
+/** A link to the report as a page; with a token, which no link can send, the page is saved. */
+function PageOfServer({ path, params, names }: Pick<ReportHeadProps, "path" | "params" | "names">) {
+  const text = "Page of the server, to print or keep";
+  const [isFailed, setFailed] = useState(false);
+  if (currentToken() === undefined) {
+    return (
+      <a href={apiUrl(path, params)} target="_blank" rel="noreferrer">
+        {text}
+      </a>
+    );
+  }
+  const save = () =>
+    fetchAnswer<string>(path, params, { accept: "text/html" })
+      .then(({ body }) => download(fileName(names, "html"), new Blob([body], { type: "text/html" })))
+      .catch(() => setFailed(true));
+  return <Button onClick={() => void save()}>{isFailed ? "The page could not be loaded; try again" : text}</Button>;
 }
 
 function useWindowFacts(answer: Answer<unknown>): Fact[] {

@@ -11,7 +11,12 @@ from fll_hbase.errors import CorruptRow
 from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.endpoints import CACHED_CONTENTS_MAX, EndpointCache
-from fll_hbase.store.maintenance.audit import check_contents, check_indexes, check_tags
+from fll_hbase.store.maintenance.audit import (
+    check_access,
+    check_contents,
+    check_indexes,
+    check_tags,
+)
 from fll_hbase.store.maintenance.audit.check_runs import Endpoints, RunRowChecker
 from fll_hbase.store.maintenance.audit.expectations import RowFacts
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind
@@ -37,6 +42,7 @@ _COLLECTORS: Mapping[bytes, Collector] = {
     layout.TAGS: check_tags.collect_tags,
     layout.TAG_INDEX: check_tags.collect_tag_index,
     layout.POLICIES: check_tags.collect_policy,
+    layout.ACCESS: check_access.collect_access,
     layout.PROPERTIES: check_indexes.collect_property,
 }
 

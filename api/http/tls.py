@@ -1,0 +1,93 @@
+"""TLS of the event loop: sockets whose handshake and records never wait for their client."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """Return the context of FLL_TLS_CERT and FLL_TLS_KEY, None without. Raises ConfigurationError."""
+    cert, key = settings.tls_cert, settings.tls_key
+    if not cert and not key:
+        return None
+    if not cert or not key:
+        raise ConfigurationError("TLS needs both FLL_TLS_CERT and FLL_TLS_KEY")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    # A client that renegotiates again and again would keep the event loop busy.
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    try:
+        # Without a password function, OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(cert, key, password=_no_password)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"FLL_TLS_CERT={cert} and FLL_TLS_KEY={key} are not a certificate and its key: {error}"
+        ) from error
+    return context
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted; decrypt it, and let only the server's user read it")
+
+
+class TlsSocket:
+    """A connected socket with TLS, as the event loop and waitress use sockets: without waiting.
+
+    The handshake is part of the first reads. What would have to wait raises BlockingIOError.
+    """
+
+    def __init__(self, context: ssl.SSLContext, sock: socket.socket) -> None:
+        """Wrap a socket, which belongs to this object from now on. Raises OSError."""
+        sock.setblocking(False)
+        self._socket = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        # The event loop reads while a request thread sends; OpenSSL allows only one call at a time.
+        self._lock = Lock()
+
+    def recv(self, size: int) -> bytes:
+        """Return up to `size` bytes, none at the end. `size` must be at least that of a record, 16 KiB.
+
+        Then nothing is left in OpenSSL, of which epoll would know nothing.
+        """
+        with self._lock:
+            try:
+                return self._socket.recv(size)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+                raise _would_block() from error
+
+    def send(self, data: bytes) -> int:
+        """Send bytes; return how many."""
+        with self._lock:
+            try:
+                return self._socket.send(data)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+                raise _would_block() from error
+
+    def shutdown(self, direction: int) -> None:
+        """Tell the client that nothing more is sent. Raises OSError."""
+        with self._lock:
+            # That of the client is not waited for. ValueError: there was no handshake.
+            with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, ValueError):
+                # Sends the alert `close_notify`, without which an answer might have been cut by others.
+                self._socket.unwrap()
+            self._socket.shutdown(direction)
+
+    def close(self) -> None:
+        """Close the socket."""
+        with self._lock:
+            self._socket.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what needs no TLS: `fileno`, `getpeername`, `setsockopt` and the like."""
+        return getattr(self._socket, name)
+
+
+def _would_block() -> BlockingIOError:
+    # With its number: waitress compares that, not the class.
+    return BlockingIOError(errno.EWOULDBLOCK, "the client is not ready")

@@ -1,0 +1,51 @@
+"""Token buckets: how much each client may use, on average and at once, in this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+from cachetools import LRUCache
+
+KEYS_MAX = 10_000
+"""Clients that are known at a time; one that is forgotten begins with a full bucket."""
+
+
+class TokenBuckets:
+    """A bucket for each key, refilled by `per_second` up to `burst`. Threads may share them.
+
+    An amount that is larger than a bucket is allowed when the bucket is full, and leaves a debt: so it is
+    not refused for ever, and the average is kept.
+    """
+
+    def __init__(
+        self, *, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._levels: LRUCache[Hashable, tuple[float, float]] = LRUCache(KEYS_MAX)
+
+    def take(self, key: Hashable, amount: float = 1.0) -> float:
+        """Take an amount; return 0, or how many seconds to wait before: then nothing was taken."""
+        with self._lock:
+            level, now = self._level(key)
+            missing = min(amount, self._burst) - level
+            if missing > 0:
+                return missing / self._per_second
+            self._levels[key] = (level - amount, now)
+            return 0.0
+
+    def seconds_until(self, key: Hashable, amount: float = 1.0) -> float:
+        """Return how many seconds `take` would have to wait now; takes nothing."""
+        with self._lock:
+            level, _ = self._level(key)
+            return max(min(amount, self._burst) - level, 0.0) / self._per_second
+
+    def _level(self, key: Hashable) -> tuple[float, float]:
+        """Return the level of a bucket and the time of it; the caller holds the lock."""
+        now = self._clock()
+        level, updated_at = self._levels.get(key, (self._burst, now))
+        return min(level + (now - updated_at) * self._per_second, self._burst), now

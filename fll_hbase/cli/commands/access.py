@@ -1,0 +1,224 @@
+"""`fll token` and `fll grant`: who may use a server that authenticates, in its store."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli.options import STORE_HELP, Command, now_ms
+from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.render import console
+from fll_hbase.cli.render.access_tables import grants_table, tokens_table
+from fll_hbase.errors import ConfigurationError, FieldError, InvalidQuery
+from fll_hbase.json_types import Json
+from fll_hbase.model import max_age
+from fll_hbase.model.access import Grant, Role
+from fll_hbase.model.subjects import Subject, SubjectKind
+from fll_hbase.model.window import DAY_MS
+from fll_hbase.store.access import AccessStore, StoredToken
+from fll_hbase.store.factory import open_store_table
+
+_LIFETIME_MS_MAX = 36_500 * DAY_MS
+_store = click.option("--store", metavar="URL", help=STORE_HELP)
+
+
+class _SubjectParam(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A user or group, as `user:ana` or `group:etl`."""
+
+    name = "subject"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Subject:
+        """Return the subject. Raises BadParameter for another form."""
+        kind, separator, name = str(value).partition(":")
+        if not separator or kind not in {item.value for item in SubjectKind}:
+            self.fail(f"{value!r} is neither user:NAME nor group:NAME.", param, ctx)
+        return Subject(SubjectKind(kind), name)
+
+
+def _grant_options(*, required: bool) -> Callable[[Command], Command]:
+    """Add --role and --namespace, each repeatable; received as `grants`: each role on each pattern."""
+
+    def decorate(command: Command) -> Command:
+        @click.option(
+            "--role",
+            "roles",
+            type=click.Choice([role.value for role in Role]),
+            multiple=True,
+            required=required,
+            help="What is allowed: reader asks, recorder records, steward also sets tags, admin all of it.",
+        )
+        @click.option(
+            "--namespace",
+            "patterns",
+            metavar="PATTERN",
+            multiple=True,
+            required=required,
+            help="Where: a namespace, in which * is any characters.",
+        )
+        @functools.wraps(command)
+        def with_grants(*, roles: tuple[str, ...], patterns: tuple[str, ...], **others: Any) -> None:
+            if bool(roles) is not bool(patterns):
+                raise click.UsageError("Give both --role and --namespace.", click.get_current_context())
+            pairs = dict.fromkeys((role, pattern) for role in roles for pattern in patterns)
+            command(grants=[Grant(Role(role), pattern) for role, pattern in pairs], **others)
+
+        return with_grants
+
+    return decorate
+
+
+@contextmanager
+def _access(store: str | None, *, create: bool = False) -> Iterator[AccessStore]:
+    """Open the tokens and grants of a store, and close it at the end."""
+    settings = config.from_environment(store=store)
+    if settings.server and store is None:
+        raise ConfigurationError(
+            "tokens and grants are set in the store itself: name it with --store, or unset FLL_SERVER"
+        )
+    with closing(open_store_table(settings, create=create)) as table:
+        yield AccessStore(table, clock=now_ms)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fll token create nightly --role recorder --namespace bank --expires 90d
+  fll token create board --role reader --namespace 'bank*' --namespace hospital
+  fll token list
+"""
+)
+def token() -> None:
+    """Create, list and revoke tokens, with which programs use a server."""
+
+
+@token.command("create")
+@click.argument("name", metavar="NAME")
+@_grant_options(required=True)
+@click.option("--expires", metavar="AGE", help="After that time, such as 90d; units s m h d w. Else never.")
+@_store
+@format_options(TABLE, JSON)
+def create_token(
+    *, name: str, grants: list[Grant], expires: str | None, store: str | None, output_format: str
+) -> None:
+    """Create a token and print it, once: only its hash is stored. NAME is what logs show."""
+    with _access(store, create=True) as access:
+        stored, secret = access.create_token(name, grants, lifetime_ms=_lifetime_ms(expires))
+    if output_format == JSON:
+        console.print_json({**_token_json(stored), "token": secret.text()})
+        return
+    console.print_err(f"fll: token {stored.id} for {name}; it is shown only now. Clients send FLL_TOKEN.")
+    click.echo(secret.text())
+
+
+@token.command("list")
+@_store
+@format_options(TABLE, JSON)
+def list_tokens(*, store: str | None, output_format: str) -> None:
+    """List all tokens, also those that were revoked or have expired."""
+    with _access(store) as access:
+        tokens = [_token_json(stored) for stored in access.tokens()]
+    _print({"tokens": tokens}, output_format, tokens_table(tokens))
+
+
+@token.command("revoke")
+@click.argument("token_id", metavar="ID")
+@_store
+def revoke_token(*, token_id: str, store: str | None) -> None:
+    """Revoke a token for good; every server knows it within ten seconds."""
+    with _access(store) as access:
+        stored = access.revoke(token_id)
+    console.print_err(f"fll: token {stored.id} of {stored.name} is revoked.")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fll grant set group:etl --role recorder --namespace bank
+  fll grant list
+  fll grant remove user:ana
+"""
+)
+def grant() -> None:
+    """Give rights to users and groups of an identity provider (FLL_AUTH=jwt)."""
+
+
+@grant.command("set")
+@click.argument("subject", metavar="SUBJECT", type=_SubjectParam())
+@_grant_options(required=True)
+@_store
+def set_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> None:
+    """Give SUBJECT, user:NAME or group:NAME, roles in namespaces, beside those that it has."""
+    with _access(store, create=True) as access:
+        access.set_grants(subject, grants)
+    console.print_err(f"fll: {subject} has {_texts(grants)}.")
+
+
+@grant.command("list")
+@_store
+@format_options(TABLE, JSON)
+def list_grants(*, store: str | None, output_format: str) -> None:
+    """List all users and groups with their grants."""
+    with _access(store) as access:
+        subjects = [
+            {"subject": str(subject), "grants": _grants_json(grants)}
+            for subject, grants in access.all_grants()
+        ]
+    _print({"subjects": subjects}, output_format, grants_table(subjects))
+
+
+@grant.command("remove")
+@click.argument("subject", metavar="SUBJECT", type=_SubjectParam())
+@_grant_options(required=False)
+@_store
+def remove_grant(*, subject: Subject, grants: list[Grant], store: str | None) -> None:
+    """Take these roles in these namespaces from SUBJECT; without options all that it has."""
+    with _access(store) as access:
+        removed = access.remove_grants(subject, grants)
+    console.print_err(f"fll: {subject} no longer has {_texts(removed)}.")
+
+
+def _lifetime_ms(text: str | None) -> int | None:
+    """Return a lifetime in milliseconds, None for ever. Raises InvalidQuery."""
+    if text is None:
+        return None
+    try:
+        lifetime_ms = max_age.parse_max_age(text).milliseconds
+        if lifetime_ms > _LIFETIME_MS_MAX:
+            raise ValueError(f"{text!r} is more than 36500d; leave the option out for ever")
+    except ValueError as error:
+        raise InvalidQuery([FieldError("expires", str(error))]) from error
+    return lifetime_ms
+
+
+def _token_json(stored: StoredToken) -> Json:
+    times = {"expires": stored.expires_ms, "revoked": stored.revoked_ms}
+    return {
+        "id": stored.id,
+        "name": stored.name,
+        "grants": _grants_json(stored.grants),
+        "at": stored.at_ms,
+        **{name: at_ms for name, at_ms in times.items() if at_ms is not None},
+    }
+
+
+def _grants_json(grants: tuple[Grant, ...]) -> list[dict[str, str]]:
+    return [{"role": grant.role.value, "namespace": grant.pattern} for grant in grants]
+
+
+def _texts(grants: list[Grant] | tuple[Grant, ...]) -> str:
+    return ", ".join(f"{item.role.value} on {item.pattern}" for item in grants)
+
+
+def _print(body: Json, output_format: str, table: Any) -> None:
+    if output_format == JSON:
+        console.print_json(body)
+    else:
+        console.print_renderable(table)
+
+
+COMMANDS = (token, grant)

@@ -1,0 +1,210 @@
+"""Tokens, and grants of users and groups: created, listed, revoked and removed.
+
+Only hashes of tokens are stored. docs/row-keys.md defines the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import msgspec
+
+from fll_hbase.clock import now_ms
+from fll_hbase.errors import CorruptRow, FieldError, InvalidQuery, NotFound, in_row
+from fll_hbase.keys import access_rows, layout, ranges
+from fll_hbase.model.access import Grant, Role
+from fll_hbase.model.access_tokens import AccessToken, new_token
+from fll_hbase.model.subjects import Subject
+from fll_hbase.store.run_rows import checked_put
+from fll_hbase.store.tag_rows import REMOVED
+from fll_hbase.tables import Put, Row, Table
+
+_Value = TypeVar("_Value")
+
+NAME_BYTES_MAX = 256
+"""Longest name of a token, a user or a group, and longest pattern, in bytes of UTF-8."""
+
+GRANTS_MAX = 1_000
+"""Grants of one token."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """A token without its secret; times in milliseconds since 1970, None for never."""
+
+    id: str
+    name: str
+    sha256: str
+    grants: tuple[Grant, ...]
+    at_ms: int
+    expires_ms: int | None = None
+    revoked_ms: int | None = None
+
+    def is_valid(self, at_ms: int) -> bool:
+        """Return whether it was neither revoked nor has expired at a time."""
+        return self.revoked_ms is None and (self.expires_ms is None or at_ms < self.expires_ms)
+
+
+class _Token(
+    msgspec.Struct, frozen=True, omit_defaults=True, rename={"at_ms": "at", "expires_ms": "expires"}
+):
+    at_ms: int
+    name: str
+    sha256: str
+    grants: list[tuple[Role, str]]
+    expires_ms: int | None = None
+
+
+class _Mark(msgspec.Struct, frozen=True, rename={"at_ms": "at"}):
+    """The value of a revocation, and of a grant."""
+
+    at_ms: int
+
+
+class AccessStore:
+    """Tokens and grants of a table. Threads and processes may share it; nothing is cached here.
+
+    Methods raise StoreUnavailable and CorruptRow.
+    """
+
+    def __init__(self, table: Table, *, clock: Callable[[], int] = now_ms) -> None:
+        self._table = table
+        self._clock = clock
+
+    def create_token(
+        self, name: str, grants: Sequence[Grant], *, lifetime_ms: int | None = None
+    ) -> tuple[StoredToken, AccessToken]:
+        """Store a new token; return it, and its secret, which cannot be had again.
+
+        Raises InvalidQuery for a name or pattern that is empty, too long or not printable, and for no grants.
+        """
+        check_names({"name": name, **{f"namespace.{n}": grant.pattern for n, grant in enumerate(grants)}})
+        if not 0 < len(grants) <= GRANTS_MAX:
+            raise InvalidQuery([FieldError("namespace", f"give 1 to {GRANTS_MAX:,} roles on patterns")])
+        token, at_ms = new_token(), self._clock()
+        expires_ms = None if lifetime_ms is None else at_ms + lifetime_ms
+        stored = StoredToken(token.id, name, token.digest(), tuple(grants), at_ms, expires_ms)
+        value = _Token(at_ms, name, stored.sha256, [(item.role, item.pattern) for item in grants], expires_ms)
+        key = access_rows.token_row(token.id)
+        self._write(checked_put(key, access_rows.TOKEN, msgspec.json.encode(value), f"token {name!r}"))
+        return stored, token
+
+    def token(self, token_id: str) -> StoredToken | None:
+        """Return a token by its id, also a revoked or expired one; None if there was never one."""
+        key = access_rows.token_row(token_id)
+        row = self._table.get(key, columns=(access_rows.TOKEN, access_rows.REVOKED))
+        return decode_token(key, row) if row else None
+
+    def tokens(self) -> Iterator[StoredToken]:
+        """Yield all tokens by id, also those that were revoked or have expired."""
+        for key, row in self._scan(access_rows.TOKENS):
+            yield decode_token(key, row)
+
+    def revoke(self, token_id: str) -> StoredToken:
+        """Revoke a token for good, durably; one that is revoked keeps its time. Raises NotFound."""
+        stored = self.token(token_id)
+        if stored is None:
+            raise NotFound(f"there is no token with the id {token_id[:100]!r}; `fll token list` shows all")
+        if stored.revoked_ms is not None:
+            return stored
+        at_ms = self._clock()
+        self._write(Put(access_rows.token_row(token_id), access_rows.REVOKED, _mark(at_ms)))
+        return replace(stored, revoked_ms=at_ms)
+
+    def set_grants(self, subject: Subject, grants: Sequence[Grant]) -> None:
+        """Give grants to a user or group, durably, beside those that it has. Raises InvalidQuery."""
+        check_names(
+            {"name": subject.name, **{f"namespace.{n}": item.pattern for n, item in enumerate(grants)}}
+        )
+        key, mark = access_rows.grants_row(subject), _mark(self._clock())
+        self._write(*(Put(key, access_rows.grant_column(grant), mark) for grant in grants))
+
+    def remove_grants(self, subject: Subject, grants: Sequence[Grant] = ()) -> tuple[Grant, ...]:
+        """Remove these grants of a user or group, or all without any; return them. Raises NotFound."""
+        present = self.grants([subject]).get(subject, ())
+        removed = tuple(grants) or present
+        missing = [grant for grant in removed if grant not in present]
+        if missing or not removed:
+            texts = ", ".join(f"{grant.role.value} on {grant.pattern}" for grant in missing) or "any grant"
+            raise NotFound(f"{subject} does not have {texts}; `fll grant list` shows all")
+        key = access_rows.grants_row(subject)
+        self._write(*(Put(key, access_rows.grant_column(grant), REMOVED) for grant in removed))
+        return removed
+
+    def grants(self, subjects: Iterable[Subject]) -> dict[Subject, tuple[Grant, ...]]:
+        """Return the grants of users and groups, in one call; those without any are left out."""
+        keys = [access_rows.grants_row(subject) for subject in subjects]
+        rows = self._table.rows(keys, columns=(layout.LIGHT,)) if keys else {}
+        decoded = (decode_grants(key, row) for key, row in rows.items())
+        return {subject: grants for subject, grants in decoded if grants}
+
+    def all_grants(self) -> Iterator[tuple[Subject, tuple[Grant, ...]]]:
+        """Yield all users and groups that have grants, with these."""
+        for key, row in self._scan(access_rows.GRANTS):
+            subject, grants = decode_grants(key, row)
+            if grants:
+                yield subject, grants
+
+    def _scan(self, prefix: bytes) -> Iterator[tuple[bytes, Row]]:
+        return self._table.scan(*ranges.prefix_range(prefix), columns=(layout.LIGHT,))
+
+    def _write(self, *puts: Put) -> None:
+        self._table.write([list(puts)])
+
+
+def check_names(names: dict[str, str]) -> None:
+    """Raise InvalidQuery for each name, by its path, that is empty, too long or not printable."""
+    errors = [
+        FieldError(path, f"must have 1 to {NAME_BYTES_MAX} bytes of printable characters")
+        for path, name in names.items()
+        if not is_name(name)
+    ]
+    if errors:
+        raise InvalidQuery(errors)
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text may name a token, user or group: logs and tables show it."""
+    # Lone surrogates are not printable, so it can be encoded.
+    return text.isprintable() and 0 < len(text.encode()) <= NAME_BYTES_MAX
+
+
+def decode_token(key: bytes, row: Row) -> StoredToken:
+    """Decode the row of a token. Raises CorruptRow."""
+    with in_row(key):
+        token_id = access_rows.parse_token(key)
+        if access_rows.TOKEN not in row:
+            raise CorruptRow("a token without its hash")
+        value = _decode(row[access_rows.TOKEN].value, _Token)
+        mark = row.get(access_rows.REVOKED)
+        revoked_ms = _decode(mark.value, _Mark).at_ms if mark is not None else None
+    grants = tuple(Grant(role, pattern) for role, pattern in value.grants)
+    return StoredToken(token_id, value.name, value.sha256, grants, value.at_ms, value.expires_ms, revoked_ms)
+
+
+def decode_grants(key: bytes, row: Row) -> tuple[Subject, tuple[Grant, ...]]:
+    """Decode the grants of a user or group that are not removed, sorted. Raises CorruptRow."""
+    with in_row(key):
+        subject = access_rows.parse_subject(key)
+        grants = []
+        for column, cell in row.items():
+            # A newer release may have further columns.
+            if column.startswith(access_rows.GRANT):
+                grant = access_rows.parse_grant(column)
+                if cell.value != REMOVED:
+                    _decode(cell.value, _Mark)
+                    grants.append(grant)
+    return subject, tuple(sorted(grants, key=lambda grant: (grant.role.value, grant.pattern)))
+
+
+def _mark(at_ms: int) -> bytes:
+    return msgspec.json.encode(_Mark(at_ms))
+
+
+def _decode(value: bytes, kind: type[_Value]) -> _Value:
+    try:
+        return msgspec.json.decode(value, type=kind)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise CorruptRow(f"{value[:200]!r} is not a value of this column: {error}") from error
