@@ -16,6 +16,8 @@ from flask import Response
 
 from api import problems, query_params, responses
 from api.allowed_hosts import allowed_hosts
+from api.audit import note_question
+from api.environ import ROUTE
 from api.path_params import NameConverter, NamespaceConverter, raw_uri
 from api.problems import InvalidName
 from api.routes import lineage, openlineage, recording
@@ -90,15 +92,20 @@ class DirectRoutes:
         path, query = raw_uri(environ).partition("?")[0], environ.get("QUERY_STRING", "")
         self._check_headers(environ)
         if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
-            return self._question(
-                Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2])), query
-            )
+            dataset = Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]))
+            question = self._question(dataset, query)
+            environ[ROUTE] = lineage.DATASET_LINEAGE
+            if self._settings.audit_log:
+                note_question(environ, dataset)
+            return question
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:
                 event = self._read(environ, None)
+                environ[ROUTE] = openlineage.PATH
                 return lambda: openlineage.record(self._store, event)
             if match := _DOCUMENT.fullmatch(path):
                 document = self._read(environ, NamespaceConverter.decode(match[1]))
+                environ[ROUTE] = recording.DOCUMENT
                 return lambda: recording.record(self._store, document, _NATIVE)
         raise _NotPlain
 

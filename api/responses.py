@@ -15,6 +15,7 @@ from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
+from api.environ import ROUTE
 from fll_hbase.model.window import Window
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # Below, there is little to gain: header and trailer of gzip alone are 18 bytes.
 COMPRESSED_BYTES_MIN = 1024
 # Visible ASCII only: the id is repeated in a header and in logs, where a line break or escape does harm.
+_PATH_PARAM = re.compile(r"<(?:[^:>]*:)?([^>]*)>")
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
@@ -71,11 +73,24 @@ def request_id(sent: str) -> str:
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that add request id, entity tag and compression to every response."""
     app.before_request(_set_request_id)
+    app.before_request(_set_route)
     app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
 
 
 def _set_request_id() -> None:
     g.request_id = request_id(request.headers.get("X-Request-ID", ""))
+
+
+def _set_route() -> None:
+    # Without a rule the path is unknown, or known for other methods only.
+    if request.url_rule is not None:
+        request.environ[ROUTE] = route_path(request.url_rule.rule)
+
+
+@lru_cache(maxsize=1_000)
+def route_path(rule: str) -> str:
+    """Return the path of a route of Flask as the OpenAPI document has it."""
+    return _PATH_PARAM.sub(r"{\1}", rule)
 
 
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:

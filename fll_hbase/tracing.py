@@ -7,10 +7,11 @@ and configured (api/otel.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 VARIABLE = "TRACEPARENT"
 """The environment variable by which schedulers hand a trace to a command."""
@@ -51,35 +52,69 @@ def current() -> TraceContext | None:
     return _current.get()
 
 
-@contextmanager
-def using(context: TraceContext | None) -> Iterator[None]:
-    """Return a context in which this thread works for a trace."""
-    token = _current.set(context)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class RequestSpan(Protocol):
+    """The span of a request that this process answers."""
+
+    @property
+    def context(self) -> TraceContext | None:
+        """Return what is handed on of it; None without a trace."""
+
+    def end(self, method: str, route: str, status: str) -> None:
+        """Note how the request was answered."""
 
 
-_no_span = nullcontext()
+class Tracer(Protocol):
+    """What exports spans."""
+
+    def request(self, caller: TraceContext | None) -> AbstractContextManager[RequestSpan]:
+        """Return a context that is the span of a request, below the span of its caller if it names one."""
+
+    def step(self, name: str) -> AbstractContextManager[object]:
+        """Return a context that is a span below the current one; none without a request."""
 
 
-def _ignore(name: str) -> AbstractContextManager[object]:
-    return _no_span
+@dataclass(frozen=True, slots=True)
+class _NoSpan:
+    """The span of a request while no tracer exports any: it only has the trace of its caller."""
+
+    context: TraceContext | None = None
+
+    def end(self, method: str, route: str, status: str) -> None:
+        """Note nothing."""
 
 
-_start_span: Callable[[str], AbstractContextManager[object]] = _ignore
+_nothing: AbstractContextManager[None] = nullcontext()
+_untraced: AbstractContextManager[RequestSpan] = nullcontext(_NoSpan())
+_tracer: Tracer | None = None
+
+
+def export(tracer: Tracer | None) -> None:
+    """Connect all spans to a tracer; None disconnects them."""
+    global _tracer
+    _tracer = tracer
 
 
 def span(name: str) -> AbstractContextManager[object]:
-    """Return a context that is one step of the current trace, such as a call to the table."""
-    return _start_span(name)
+    """Return a context that is one step of the current request, such as a call to the table."""
+    return _nothing if _tracer is None else _tracer.step(name)
 
 
-def export(start_span: Callable[[str], AbstractContextManager[object]]) -> None:
-    """Let `start_span` make the contexts of all spans."""
-    global _start_span
-    _start_span = start_span
+def request(traceparent: str) -> AbstractContextManager[RequestSpan]:
+    """Return a context in which this thread answers a request, with the header that it came with, if any."""
+    if _tracer is None and not traceparent:
+        return _untraced
+    return _traced(parse_traceparent(traceparent))
+
+
+@contextmanager
+def _traced(caller: TraceContext | None) -> Iterator[RequestSpan]:
+    started = nullcontext(_NoSpan(caller)) if _tracer is None else _tracer.request(caller)
+    with started as request_span:
+        token = _current.set(request_span.context)
+        try:
+            yield request_span
+        finally:
+            _current.reset(token)
 
 
 def outgoing(environment: Mapping[str, str]) -> str:
