@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -17,7 +18,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
-from api import exporter, logs
+from api import exporter, logs, otel
 from api.app import create_app
 from api.http.worker import HttpWorker
 from api.log_file import open_log
@@ -37,6 +38,7 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     Raises ConfigurationError, StoreUnavailable, or LineageError for an address in use, before it listens.
     """
     logs.configure(settings.log_level)
+    otel.span_exporter(os.environ)
     for name in ("access_log", "audit_log"):
         # Opened again by each process; here, so that a file that cannot be opened is reported at once.
         opened = open_log(getattr(settings, name), setting=f"FLL_{name.upper()}")
@@ -97,6 +99,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """Open the store and create the app; called once in each worker process."""
+        otel.configure(os.environ)
         table = ObservedTable(open_store_table(self.settings))
         return create_app(LineageStore(table, self.settings), self.settings)
 

@@ -11,7 +11,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task
 
 from api import responses
-from api.http.observer import CLIENT_LEFT_STATUS, AnsweredRequest, status_of
+from api.http.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
 from api.http.tasks import (
     ProblemTask,
     Refusal,
@@ -155,7 +155,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         # A status that the app chose counts, also for a client that left: a write has been done.
         has_status = answering.complete or answering.wrote_header
         return AnsweredRequest(
-            method=getattr(task.request, "command", ""),
+            method=method_of(getattr(task.request, "command", "")),
             status=status_of(answering.status) if has_status else CLIENT_LEFT_STATUS,
             received_at=task.request.received_at,
             size_bytes=answering.content_bytes_written,

@@ -84,22 +84,20 @@ class RequestObserver:
     def observe(self, answered: AnsweredRequest) -> None:
         """Count a request and log it; raises nothing, since its answer is on its way."""
         seconds = time.monotonic() - answered.received_at
-        method = answered.method if answered.method in _METHODS else "other"
-        route = answered.route
-        REQUESTS.add(1, route, method, answered.status)
-        SECONDS.observe(seconds, route, method)
+        REQUESTS.add(1, answered.route, answered.method, answered.status)
+        SECONDS.observe(seconds, answered.route, answered.method)
         reason = (_REASONS_OF_APP if answered.is_by_app else _REASONS).get(answered.status)
         if reason is not None:
             REFUSED.add(1, reason)
         if self._access is not None:
-            self._log_access(self._access, answered, method, seconds)
+            self._log_access(self._access, answered, seconds)
         if self._audit is not None and answered.is_by_app:
-            self._audit.note(answered.environ, answered.status, members(answered, method))
+            self._audit.note(answered.environ, answered.status, members(answered))
 
-    def _log_access(self, log: LogFile, answered: AnsweredRequest, method: str, seconds: float) -> None:
+    def _log_access(self, log: LogFile, answered: AnsweredRequest, seconds: float) -> None:
         line = to_line(
             {
-                **members(answered, method),
+                **members(answered),
                 "duration_ms": round(1000 * seconds, 3),
                 "bytes": answered.size_bytes,
             }
@@ -111,7 +109,7 @@ class RequestObserver:
             _log.error("the access log cannot be written: %s", error)
 
 
-def members(answered: AnsweredRequest, method: str) -> dict[str, str | int]:
+def members(answered: AnsweredRequest) -> dict[str, str | int]:
     """Return what both logs have of a request: neither its path nor its query, which have names."""
     principal = answered.environ.get(PRINCIPAL)
     trace = tracing.current()
@@ -121,10 +119,15 @@ def members(answered: AnsweredRequest, method: str) -> dict[str, str | int]:
         "trace_id": trace.trace_id if trace else "",
         "principal": principal.name if principal else "",
         "remote": answered.environ.get("REMOTE_ADDR", answered.remote),
-        "method": method,
+        "method": answered.method,
         "route": answered.route,
         "status": int(answered.status),
     }
+
+
+def method_of(command: str) -> str:
+    """Return the method of a request; `other` for all that are none of HTTP's, of which there is no end."""
+    return command if command in _METHODS else "other"
 
 
 def status_of(phrase: str) -> str:
