@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class Questioned(NamedTuple):
-    """What a request asks about: a field of a dataset, or with an empty name all of them."""
+    """The subject of a question: a field of a dataset, or with an empty name all of them."""
 
     dataset: Dataset
     field: str

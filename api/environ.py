@@ -1,4 +1,4 @@
-"""What this server adds to the WSGI environment of a request."""
+"""Members of our own in the WSGI environment of a request."""
 
 from __future__ import annotations
 

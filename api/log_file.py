@@ -58,11 +58,11 @@ class LogFile:
         if self._descriptor < 0:
             return True
         try:
-            found = os.stat(self._path)
+            current = os.stat(self._path)
         except FileNotFoundError:
             return True
-        own = os.fstat(self._descriptor)
-        return (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino)
+        opened = os.fstat(self._descriptor)
+        return (current.st_dev, current.st_ino) != (opened.st_dev, opened.st_ino)
 
     def _open(self) -> None:
         self._close()

@@ -109,8 +109,8 @@ class _OtelRequestSpan:
     @property
     def context(self) -> TraceContext | None:
         """Return what is handed on: the trace, with this span as the one above."""
-        own = self._span.get_span_context()
-        return TraceContext(f"{own.trace_id:032x}", f"{own.span_id:016x}", f"{own.trace_flags:02x}")
+        ids = self._span.get_span_context()
+        return TraceContext(f"{ids.trace_id:032x}", f"{ids.span_id:016x}", f"{ids.trace_flags:02x}")
 
     def end(self, method: str, route: str, status: str) -> None:
         """Name the span by its route, never by its path, and note the status of the answer."""

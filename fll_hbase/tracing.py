@@ -64,7 +64,7 @@ class RequestSpan(Protocol):
 
 
 class Tracer(Protocol):
-    """What exports spans."""
+    """An exporter of spans."""
 
     def request(self, caller: TraceContext | None) -> AbstractContextManager[RequestSpan]:
         """Return a context that is the span of a request, below the span of its caller if it names one."""
@@ -83,7 +83,7 @@ class _NoSpan:
         """Note nothing."""
 
 
-_nothing: AbstractContextManager[None] = nullcontext()
+_no_step: AbstractContextManager[None] = nullcontext()
 _untraced: AbstractContextManager[RequestSpan] = nullcontext(_NoSpan())
 _tracer: Tracer | None = None
 
@@ -96,7 +96,7 @@ def export(tracer: Tracer | None) -> None:
 
 def span(name: str) -> AbstractContextManager[object]:
     """Return a context that is one step of the current request, such as a call to the table."""
-    return _nothing if _tracer is None else _tracer.step(name)
+    return _no_step if _tracer is None else _tracer.step(name)
 
 
 def request(traceparent: str) -> AbstractContextManager[RequestSpan]:

@@ -65,15 +65,15 @@ class ObservedTable:
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         with tracing.span("table.get"):
-            found = self._table.get(row, columns=columns)
-        _count(1 if found else 0)
-        return found
+            answer = self._table.get(row, columns=columns)
+        _count(1 if answer else 0)
+        return answer
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         with tracing.span("table.rows"):
-            found = self._table.rows(keys, columns=columns)
-        _count(len(found))
-        return found
+            answer = self._table.rows(keys, columns=columns)
+        _count(len(answer))
+        return answer
 
     def scan(
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None

@@ -1,1 +1,1 @@
-"""What an operator sees of a server, and how it is deployed."""
+"""Metrics, logs and traces of a server, and the files that deploy it."""

@@ -110,8 +110,8 @@ class TestLines:
         paths = [f"{FIELDS}/total/lineage{WINDOW}", f"{FIELDS}/lineage{WINDOW}"]
         questions = {"questions": [{"path": path} for path in [*paths, *paths]]}
         assert ask(audited, "POST", "/v3/questions", json=questions).status_code == 200
-        asked = [line for line in lines(audited) if line["event"] == "question"]
-        assert [line.get("field", "") for line in asked] == ["total", ""]
+        audited_questions = [line for line in lines(audited) if line["event"] == "question"]
+        assert [line.get("field", "") for line in audited_questions] == ["total", ""]
 
     def test_other_questions_have_none(self, audited: Server) -> None:
         orders = "/v3/namespaces/shop/endpoints/orders/fields"

@@ -50,7 +50,7 @@ def expressions() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
     """The metrics of a server in which everything has happened at least once."""
     folder = tmp_path_factory.mktemp("metrics")
     with pytest.MonkeyPatch.context() as patch:
@@ -67,26 +67,26 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
 
 
 class TestMetrics:
-    """What the dashboard and the alerts ask for is there."""
+    """The dashboard and the alerts ask for metrics and labels that exist."""
 
-    def test_every_metric_of_the_package_is_exported(self, found: Scrape) -> None:
-        exported = {name for family in found.families for name in (family.name, f"{family.name}_total")}
+    def test_every_metric_of_the_package_is_exported(self, scraped: Scrape) -> None:
+        exported = {name for family in scraped.families for name in (family.name, f"{family.name}_total")}
         assert {metric.name for metric in metrics.all_metrics()} <= exported
 
-    def test_names(self, found: Scrape) -> None:
-        samples = {sample.name for family in found.families for sample in family.samples}
-        named = {name for expression in expressions() for name in re.findall(r"\bfll_\w+", expression)}
-        assert named <= samples
-        families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in named}
+    def test_names(self, scraped: Scrape) -> None:
+        samples = {sample.name for family in scraped.families for sample in family.samples}
+        names_used = {name for expression in expressions() for name in re.findall(r"\bfll_\w+", expression)}
+        assert names_used <= samples
+        families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names_used}
         # Each is on the dashboard or in an alert, or nobody sees it.
         assert {metric.name for metric in metrics.all_metrics()} <= families
 
     @pytest.mark.parametrize("expression", sorted(set(expressions())))
-    def test_labels(self, found: Scrape, expression: str) -> None:
+    def test_labels(self, scraped: Scrape, expression: str) -> None:
         names = re.findall(r"\bfll_\w+", expression)
-        known = {
+        labels = {
             label
-            for family in found.families
+            for family in scraped.families
             for sample in family.samples
             if sample.name in names
             for label in sample.labels
@@ -97,7 +97,7 @@ class TestMetrics:
             for listed in re.findall(r"\bby \(([^)]*)\)", expression)
             for label in re.split(r",\s*", listed)
         }
-        assert used <= known | LABELS_OF_PROMETHEUS
+        assert used <= labels | LABELS_OF_PROMETHEUS
 
     def test_alerts_say_how_bad_and_what(self) -> None:
         rules = [rule for group in ALERTS["groups"] for rule in group["rules"]]
@@ -107,8 +107,10 @@ class TestMetrics:
             assert rule["annotations"]["summary"]
 
     def test_panels_are_apart(self) -> None:
-        places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]}
-        assert len(places) == len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+        positions = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]}
+        assert (
+            len(positions) == len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+        )
 
 
 class TestCompose:
@@ -131,7 +133,7 @@ class TestCompose:
 
 
 class TestKubernetes:
-    """What the API server would refuse, and what it would not but should."""
+    """The manifests would be accepted, and fit the server and each other."""
 
     @pytest.fixture
     def pod(self) -> dict[str, Any]:

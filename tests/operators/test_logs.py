@@ -88,7 +88,7 @@ class TestAccessLog:
 
 
 class TestWarnings:
-    """What an operator has to know."""
+    """An operator reads of each event that needs attention, once."""
 
     def test_a_refused_document_has_no_names(self, start_server: StartServer) -> None:
         server = start_server(workers=1)

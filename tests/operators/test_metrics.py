@@ -67,17 +67,17 @@ class TestSeveralProcesses:
 
     def test_the_sum_is_exact(self, start_server: StartServer) -> None:
         server = start_server()
-        before = scrape(server.port).total("fll_http_requests_total", route="/v3/namespaces")
+        count = scrape(server.port).total("fll_http_requests_total", route="/v3/namespaces")
         with ThreadPoolExecutor(4) as threads:
             answers = list(threads.map(lambda _: ask(server.port, "/v3/namespaces"), range(200)))
         assert answers == [200] * 200
-        after = [scrape(server.port) for _ in range(5)]
-        counts = {one.total("fll_http_requests_total", route="/v3/namespaces") for one in after}
-        assert counts == {before + 200}
-        for one in after:
-            observed = one.total("fll_http_request_duration_seconds_count", route="/v3/namespaces")
-            assert observed == before + 200
-        assert after[-1].total("fll_workers") == 2
+        ended = [scrape(server.port) for _ in range(5)]
+        counts = {answer.total("fll_http_requests_total", route="/v3/namespaces") for answer in ended}
+        assert counts == {count + 200}
+        for answer in ended:
+            observed = answer.total("fll_http_request_duration_seconds_count", route="/v3/namespaces")
+            assert observed == count + 200
+        assert ended[-1].total("fll_workers") == 2
         assert len(list(metrics_directory(server).glob("counter_*.db"))) == 2
 
     def test_a_killed_worker_loses_no_count_and_leaves_no_file(self, start_server: StartServer) -> None:
@@ -85,16 +85,16 @@ class TestSeveralProcesses:
         directory = metrics_directory(server)
         for _ in range(30):
             assert ask(server.port, "/v3/namespaces") == 200
-        before = scrape(server.port).total("fll_http_requests_total", route="/v3/namespaces")
+        count = scrape(server.port).total("fll_http_requests_total", route="/v3/namespaces")
         for _ in range(3):
             killed = server.workers()[0]
             os.kill(killed, signal.SIGKILL)
             eventually(lambda pid=killed: pid not in server.workers(), 20, "it is gone")  # type: ignore[misc]
             server.wait_for_all_workers()
-        after = scrape(server.port)
-        assert after.total("fll_http_requests_total", route="/v3/namespaces") == before
-        assert after.total("fll_worker_exits_total") == 3
-        assert after.total("fll_workers") == 2
+        ended = scrape(server.port)
+        assert ended.total("fll_http_requests_total", route="/v3/namespaces") == count
+        assert ended.total("fll_worker_exits_total") == 3
+        assert ended.total("fll_workers") == 2
         running = {str(pid) for pid in [*server.workers(), server.master]} | {"ended"}
         files = {path.stem.rpartition("_")[2] for path in directory.glob("*.db")}
         assert files <= running
@@ -133,12 +133,12 @@ class TestLabels:
             assert requests.request(f"SECRET{number}", url, timeout=20).status_code in (404, 405)
             path = f"/v3/namespaces/secret-{number}/endpoints/secret-{number}/fields/lineage"
             assert ask(server.port, path) == 404
-        found = scrape(server.port)
-        assert found.total("fll_http_requests_total", route="none", method="GET", status="404") == 50
-        assert found.total("fll_http_requests_total", route="none", method="other") == 50
-        assert found.total("fll_http_requests_total", route=LINEAGE, status="404") == 50
-        assert "secret" not in found.text.lower()
-        assert len(found.text) < 40_000
+        scraped = scrape(server.port)
+        assert scraped.total("fll_http_requests_total", route="none", method="GET", status="404") == 50
+        assert scraped.total("fll_http_requests_total", route="none", method="other") == 50
+        assert scraped.total("fll_http_requests_total", route=LINEAGE, status="404") == 50
+        assert "secret" not in scraped.text.lower()
+        assert len(scraped.text) < 40_000
 
     def test_both_ways_of_a_request_have_the_same_route(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
@@ -148,9 +148,9 @@ class TestLabels:
         assert ask(server.port, f"{path}&level=20") == 200
         url = f"http://127.0.0.1:{server.port}/v3/namespaces/shop/lineage?dryRun=true"
         assert requests.post(url, json=document("r2"), timeout=20).status_code == 200
-        found = scrape(server.port)
-        assert found.total("fll_http_requests_total", route=LINEAGE, status="200") == 2
-        assert found.total("fll_http_requests_total", route=DOCUMENT, method="POST") == 2
+        scraped = scrape(server.port)
+        assert scraped.total("fll_http_requests_total", route=LINEAGE, status="200") == 2
+        assert scraped.total("fll_http_requests_total", route=DOCUMENT, method="POST") == 2
 
 
 class TestRefusals:
@@ -162,13 +162,13 @@ class TestRefusals:
         large = requests.post(f"http://127.0.0.1:{server.port}/api/v1/lineage", data=b"x" * 10**5, timeout=20)
         assert large.status_code == 413
         assert ask(server.port, "/v3/namespaces", Host="evil.example") == 421
-        found = scrape(server.port)
-        assert {labels["reason"]: value for labels, value in found.samples("fll_http_refused_total")} == {
+        scraped = scrape(server.port)
+        assert {labels["reason"]: value for labels, value in scraped.samples("fll_http_refused_total")} == {
             "head_too_large": 1,
             "too_large": 1,
             "host": 1,
         }
-        assert found.total("fll_http_requests_total", route="none", status="431") == 1
+        assert scraped.total("fll_http_requests_total", route="none", status="431") == 1
 
     def test_shed_requests_and_a_store_that_hangs(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server(workers=1, FLL_THREADS="2", FLL_REQUEST_SECONDS="1")
@@ -176,13 +176,13 @@ class TestRefusals:
             posts = [threads.submit(record, server.port, document(f"r{n}")) for n in range(12)]
             assert scrape(server.port).total("fll_workers") == 1
             assert {post.result() for post in posts} == {503}
-        found = scrape(server.port)
-        assert found.total("fll_http_refused_total", reason="overloaded") > 0
-        assert found.total("fll_http_requests_total", method="POST", status="503") == 12
+        scraped = scrape(server.port)
+        assert scraped.total("fll_http_refused_total", reason="overloaded") > 0
+        assert scraped.total("fll_http_requests_total", method="POST", status="503") == 12
 
 
 class TestTheStore:
-    """What recording and asking cost."""
+    """Recording and asking are counted with their costs."""
 
     def test_questions_commits_and_caches(self, start_server: StartServer) -> None:
         server = start_server(workers=1)
@@ -195,31 +195,31 @@ class TestTheStore:
             ask(server.port, "/v3/namespaces/shop/endpoints/invoices/fields/total/history?start=0&end=now")
             == 200
         )
-        found = scrape(server.port)
-        assert found.total("fll_documents_total", outcome="recorded") == 1
-        assert found.total("fll_documents_total", outcome="repeated") == 1
-        assert found.total("fll_documents_refused_total", reason="unreadable-document") == 1
-        assert found.total("fll_commit_passes_total") == 2
-        assert found.total("fll_group_commit_runs_count") == 2
-        assert found.total("fll_group_commit_runs_sum") == 2
-        assert found.total("fll_questions_total", kind="lineage") == 2
-        assert found.total("fll_questions_total", kind="history") == 1
-        assert found.total("fll_question_calls_total", kind="lineage") >= 2
-        assert found.total("fll_question_rows_total", kind="lineage") >= 2
-        assert found.total("fll_content_cache_misses_total") >= 1
-        assert found.total("fll_content_cache_hits_total") >= 1
-        assert found.total("fll_build_info") == 1
+        scraped = scrape(server.port)
+        assert scraped.total("fll_documents_total", outcome="recorded") == 1
+        assert scraped.total("fll_documents_total", outcome="repeated") == 1
+        assert scraped.total("fll_documents_refused_total", reason="unreadable-document") == 1
+        assert scraped.total("fll_commit_passes_total") == 2
+        assert scraped.total("fll_group_commit_runs_count") == 2
+        assert scraped.total("fll_group_commit_runs_sum") == 2
+        assert scraped.total("fll_questions_total", kind="lineage") == 2
+        assert scraped.total("fll_questions_total", kind="history") == 1
+        assert scraped.total("fll_question_calls_total", kind="lineage") >= 2
+        assert scraped.total("fll_question_rows_total", kind="lineage") >= 2
+        assert scraped.total("fll_content_cache_misses_total") >= 1
+        assert scraped.total("fll_content_cache_hits_total") >= 1
+        assert scraped.total("fll_build_info") == 1
 
 
 def test_names_follow_the_conventions(start_server: StartServer) -> None:
-    found = scrape(start_server(workers=1).port)
-    assert lint(found) == []
+    scraped = scrape(start_server(workers=1).port)
+    assert lint(scraped) == []
 
 
-def lint(found: Scrape) -> list[str]:
-    """What promtool would complain of."""
+def lint(scraped: Scrape) -> list[str]:
+    """Return the complaints that promtool would have."""
     complaints = []
-    for family in found.families:
+    for family in scraped.families:
         # The parser removes the suffix of counters.
         if not re.fullmatch(r"fll_[a-z_]+", family.name):
             complaints.append(f"{family.name}: not in our namespace, or not snake case")
