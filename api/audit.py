@@ -17,7 +17,7 @@ from flask import Flask, request
 from api.budget import is_read
 from api.environ import QUESTIONED
 from api.log_file import LogFile
-from api.logs import to_line
+from api.logs import line_format
 from api.path_params import raw_uri
 from fll_hbase import deadline
 from fll_hbase.errors import LineageError, NotFound
@@ -77,6 +77,7 @@ class AuditLog:
 
     def __init__(self, file: LogFile, tags: TagStore) -> None:
         self._file = file
+        self._format = line_format(file)
         self._tags = tags
         self._reported_at = -FAILURE_PAUSE_SECONDS
 
@@ -88,20 +89,23 @@ class AuditLog:
             return
         if not is_read(environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")):
             self._write("write", described)
-        for questioned in environ.get(QUESTIONED, ()):
-            tags = self._tags_of(questioned)
-            if tags:
-                about = {"dataset": str(questioned.dataset), "field": questioned.field, "tags": tags}
-                self._write("question", {**described, **about})
+        # An invalid question is about nothing: its names need not even be names.
+        questions = () if status == "400" else environ.get(QUESTIONED, ())
+        # One limit for all questions of a batch: the thread that answered it is needed.
+        with deadline.limited(TAG_SECONDS):
+            for questioned in questions:
+                tags = self._tags_of(questioned)
+                if tags:
+                    about = {"dataset": str(questioned.dataset), "field": questioned.field, "tags": tags}
+                    self._write("question", {**described, **about})
 
     def _tags_of(self, questioned: Questioned) -> str:
         """Return the tags of a field, or of any field of a dataset, separated by commas; empty for none."""
         try:
-            with deadline.limited(TAG_SECONDS):
-                if questioned.field:
-                    stored = self._tags.field_tags(DatasetField(questioned.dataset, questioned.field))
-                else:
-                    stored = list(islice(self._tags.dataset_tags(questioned.dataset), TAGS_MAX))
+            if questioned.field:
+                stored = self._tags.field_tags(DatasetField(questioned.dataset, questioned.field))
+            else:
+                stored = list(islice(self._tags.dataset_tags(questioned.dataset), TAGS_MAX))
         except NotFound:
             return ""
         except LineageError as error:
@@ -112,7 +116,7 @@ class AuditLog:
 
     def _write(self, event: str, members: Mapping[str, str | int]) -> None:
         try:
-            self._file.write(to_line({"event": event, **members}))
+            self._file.write(self._format({"event": event, **members}))
         except OSError as error:
             FAILURES.add()
             now = time.monotonic()

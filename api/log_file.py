@@ -26,6 +26,11 @@ class LogFile:
         if path != STANDARD_ERROR:
             self._open()
 
+    @property
+    def is_terminal(self) -> bool:
+        """Return whether a person reads the lines as they are written."""
+        return self._path == STANDARD_ERROR and os.isatty(2)
+
     def write(self, line: bytes) -> None:
         """Append a line. Raises OSError; then nothing of the line is in the file."""
         with self._lock:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from api.log_file import LogFile
 from fll_hbase import tracing
 from fll_hbase.escape import escape_control
 
@@ -39,6 +40,17 @@ def to_line(members: Mapping[str, Any]) -> bytes:
         if value != ""
     }
     return msgspec.json.encode(clean) + b"\n"
+
+
+def to_text(members: Mapping[str, Any]) -> bytes:
+    """Return one line of text for a person, without the members that are empty text."""
+    parts = [f"{name}={escape_control(str(value))}" for name, value in members.items() if value != ""]
+    return " ".join(parts).encode(errors="backslashreplace") + b"\n"
+
+
+def line_format(file: LogFile) -> Callable[[Mapping[str, Any]], bytes]:
+    """Return what makes a line for a file: JSON, or text on a terminal."""
+    return to_text if file.is_terminal else to_line
 
 
 def _escape(text: str) -> str:

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 REFUSED = metrics.Counter(
     "fll_documents_refused_total", "Documents and events that were refused.", ["reason"]
 )
-_OF_DOCUMENTS = (UnreadableDocument, InvalidLineage, TooLarge, RunIdConflict, ChecksumConflict)
+_DOCUMENT_ERRORS = (UnreadableDocument, InvalidLineage, TooLarge, RunIdConflict, ChecksumConflict)
 
 
 class InvalidName(BadRequest):
@@ -94,7 +94,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 
 def report_refused(errors: Iterable[LineageError]) -> None:
     """Count and log the documents of a request that have an error; other errors are passed over."""
-    counts = Counter(error.slug for error in errors if isinstance(error, _OF_DOCUMENTS))
+    counts = Counter(error.slug for error in errors if isinstance(error, _DOCUMENT_ERRORS))
     for slug, count in counts.items():
         REFUSED.add(count, slug)
     if counts:

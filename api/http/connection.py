@@ -137,7 +137,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]
                 span.end(answered.method, answered.route, answered.status)
         finally:
             request_id.reset(token)
-        self._finish(task)
+            # Also after an error of what observes it: the client waits for its answer.
+            self._finish(task)
 
     def _answer(self, task: Task) -> AnsweredRequest:
         """Answer a request; return it with the status of its answer."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from api.audit import AuditLog
 from api.environ import PRINCIPAL, ROUTE
 from api.log_file import LogFile
-from api.logs import format_time, request_id, to_line
+from api.logs import format_time, line_format, request_id
 from fll_hbase import tracing
 from fll_hbase.metrics import Counter, Histogram
 
@@ -95,7 +95,7 @@ class RequestObserver:
             self._audit.note(answered.environ, answered.status, members(answered))
 
     def _log_access(self, log: LogFile, answered: AnsweredRequest, seconds: float) -> None:
-        line = to_line(
+        line = line_format(log)(
             {
                 **members(answered),
                 "duration_ms": round(1000 * seconds, 3),

@@ -136,6 +136,15 @@ class TestLines:
         assert [line["event"] for line in written] == ["write"] * 4
         assert written[2]["path"] == path
 
+    def test_an_invalid_question_is_none(self, audited: Server) -> None:
+        for names in (
+            "namespace=shop&endpoint=invoices&field=%ff",
+            f"namespace=shop&endpoint={'x' * 90_000}",
+        ):
+            path = f"/v3/reports/provenance{WINDOW}&{names}&unknown=1"
+            assert ask(audited, "GET", path).status_code == 400
+        assert len(lines(audited)) == 2
+
     def test_the_metric_counts_lines(self, audited: Server) -> None:
         assert scrape(audited.port).total("fll_audit_lines_total", event="write") == 2
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from faults.server import Server
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.logs import JsonFormatter, TextFormatter, request_id, to_line
+from api.logs import JsonFormatter, TextFormatter, request_id, to_line, to_text
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables.hbase_url import GatewayAddress
@@ -68,6 +71,36 @@ class TestAccessLog:
         server = start_server()
         assert get(server, "/v3/namespaces").status_code == 200
         assert lines(server) == []
+
+    def test_text_on_a_terminal(self, tmp_path: Path) -> None:
+        terminal, output = pty.openpty()
+        port = free_port()
+        command = [
+            FLL,
+            "serve",
+            "--store",
+            f"sqlite:///{tmp_path}/s.db",
+            "--port",
+            str(port),
+            "--workers",
+            "1",
+        ]
+        environment = {**os.environ, "FLL_ACCESS_LOG": "-"}
+        process = subprocess.Popen(command, env=environment, stderr=output)
+        os.close(output)
+        text = ""
+        try:
+            while "route=/healthz" not in text:
+                with suppress(requests.ConnectionError):
+                    requests.get(f"http://127.0.0.1:{port}/healthz", timeout=20)
+                if select.select([terminal], [], [], 0.2)[0]:
+                    text += os.read(terminal, 4096).decode()
+        finally:
+            process.terminate()
+            process.wait(40)
+            os.close(terminal)
+        assert "method=GET route=/healthz status=200" in text
+        assert "{" not in text
 
     def test_a_file_of_two_processes(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server(FLL_ACCESS_LOG=str(tmp_path / "access.log"))
@@ -183,6 +216,13 @@ class TestForgery:
         assert line.count("\n") == len(line.splitlines()) == 1
         assert line[:-1].isprintable() or not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in line[:-1])
         assert json.loads(line)["status"] == 200
+
+    @given(texts, texts)
+    def test_text_for_a_terminal(self, name: str, value: str) -> None:
+        line = to_text({"principal": value, "path": name, "status": 200}).decode()
+        assert line.endswith("\n")
+        assert line.count("\n") == len(line.splitlines()) == 1
+        assert "status=200" in line
 
     @given(texts)
     def test_formatters(self, text: str) -> None:
