@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+_PREFIX, _OWNER = "fll-metrics-", "owner"
+"""Beginning of the name of the directory, and the file in it that the server has locked while it runs."""
+
 _ENDED = "ended"
 """In place of a process id: the file with the sums of all processes that have ended."""
 
@@ -42,16 +45,33 @@ WORKER_EXITS = metrics.Counter("fll_worker_exits_total", "Worker processes that 
 @contextmanager
 def shared_directory() -> Iterator[Path]:
     """Return a context with a directory in which this process and those it forks share their metrics."""
-    directory = Path(tempfile.mkdtemp(prefix="fll-metrics-"))
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
     owner = os.getpid()
     os.environ[_VARIABLE] = str(directory)
     try:
-        yield directory
+        with (directory / "new").open("w") as lock:
+            # Inherited by the processes that are forked: free once all of them have ended.
+            fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+            (directory / "new").rename(directory / _OWNER)
+            yield directory
     finally:
         # The processes that were forked meanwhile end here, too.
         if os.getpid() == owner:
             del os.environ[_VARIABLE]
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the directories of this user's servers that were killed, which could not remove them."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        # The next start tries again; a directory may also vanish meanwhile.
+        with suppress(OSError):
+            if directory.lstat().st_uid != os.getuid():
+                continue
+            with (directory / _OWNER).open() as lock:
+                if _try_lock(lock.fileno(), fcntl.LOCK_EX):
+                    shutil.rmtree(directory)
 
 
 @cache

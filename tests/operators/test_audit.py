@@ -8,6 +8,8 @@ import resource
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,15 @@ import requests
 from cli.documents import document
 from faults.server import Server
 
+from api.audit import TAG_SECONDS, AuditLog, Questioned
+from api.environ import QUESTIONED
 from api.log_file import LogFile
+from fll_hbase import deadline
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Row, open_table
+from fll_hbase.tables.base import Columns
+from fll_hbase.tables.observed import ObservedTable
 from operators.conftest import StartServer
 from operators.scrapes import scrape
 
@@ -147,6 +157,26 @@ class TestLines:
 
     def test_the_metric_counts_lines(self, audited: Server) -> None:
         assert scrape(audited.port).total("fll_audit_lines_total", event="write") == 2
+
+
+class _Hanging(ObservedTable):
+    """A table that does not answer until the deadline."""
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        time.sleep(deadline.seconds_left(10))
+        raise deadline.unavailable("it hangs")
+
+
+def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
+    store = LineageStore(_Hanging(open_table("sqlite:///:memory:")))
+    audit = AuditLog(LogFile(str(tmp_path / "audit.log")), store.tags)
+    questions = [Questioned(Dataset("ns", "name"), str(number)) for number in range(50)]
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v3/questions", QUESTIONED: questions}
+    began = time.monotonic()
+    audit.note(environ, "200", {"status": 200})
+    assert time.monotonic() - began < 2 * TAG_SECONDS
+    written = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert [line["tags"] for line in written] == ["unknown"] * 50
 
 
 class TestTheFile:

@@ -108,6 +108,24 @@ class TestSeveralProcesses:
         assert server.ends(40) == 0
         assert not directory.exists()
 
+    def test_a_killed_server_leaves_its_directory_until_the_next_start(
+        self, start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        server = start_server()
+        (first,) = tmp_path.glob("fll-metrics-*")
+        (tmp_path / "fll-metrics-unknown").mkdir()
+        server.kill()
+        assert first.exists()
+        for _ in range(2):
+            other = Server(tmp_path / "other.db", workers=1)
+            with other:
+                assert scrape(other.port).total("fll_workers") == 1
+                assert not first.exists()
+                with Server(tmp_path / "third.db", workers=1):
+                    assert scrape(other.port).total("fll_workers") == 1
+        assert (tmp_path / "fll-metrics-unknown").exists()
+
     def test_a_stopped_reader_does_not_stop_the_others(self, start_server: StartServer) -> None:
         server = start_server(workers=3)
         directory = metrics_directory(server)
