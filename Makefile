@@ -27,7 +27,8 @@ COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-un
 NPM := npm --prefix page
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop test format lint types imports house \
-	tests tests-python tests-java tests-page spark35 system-java system-node system-page faults bench lock clean
+	tests tests-python tests-java tests-page tests-servers spark35 system-java system-node system-page system-servers \
+	faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -35,8 +36,9 @@ help:
 	@echo 'make page          builds the web page from page/ into api/page (needs Node 20)'
 	@echo 'make page-dev      serves it with reload at http://127.0.0.1:5173; API=http://127.0.0.1:$(PORT) is what it asks'
 	@echo 'make test          every check: format, lint, types, imports, house, tests'
-	@echo 'make tests-python  the tests that need neither a JDK nor Maven nor a browser'
+	@echo 'make tests-python  the tests that need neither a JDK nor Maven nor a browser nor other servers'
 	@echo 'make tests-page    the page: types, units, that the build is committed, and the tests in a browser'
+	@echo 'make tests-servers what docker/ has for Prometheus, nginx and systemd, tried with these'
 	@echo 'make spark35       the jobs on Spark 3.5, in $(SPARK35)'
 	@echo 'make house         the house rules in numbers'
 	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
@@ -68,6 +70,9 @@ system-node:
 system-page:
 	@$(PACKAGES) python node browser
 
+system-servers:
+	@$(PACKAGES) python servers
+
 run: $(RUNNABLE)
 	@$(BIN)/fll sample --store '$(STORE)' --if-empty
 	@echo "The command line is $(BIN)/fll; after '. $(BIN)/activate' it is fll. Ctrl-C stops the server."
@@ -97,7 +102,7 @@ hbase hbase-cluster: system-java $(RUNNABLE)
 hbase-stop:
 	@$(HBASE) stop
 
-test: system-java system-page format lint types imports house tests
+test: system-java system-page system-servers format lint types imports house tests
 
 format: setup
 	$(BIN)/ruff format --check .
@@ -114,14 +119,14 @@ imports: setup
 house: $(RUNNABLE)
 	$(BIN)/python tools/house.py
 
-tests: tests-python tests-java tests-page
+tests: tests-python tests-java tests-page tests-servers
 
 # Coverage makes these several times slower, and what they execute the other tests execute, too.
 UNCOVERED := tests/simulation tests/oracle tests/cases tests/faults tests/keys tests/model \
 	$(addprefix tests/sources/test_,datahub_fuzz.py openlineage_fuzz.py pipeline_any.py)
 
 tests-python: setup
-	$(PYTEST) -m 'not java' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
+	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
 	$(PYTEST) -m 'not java' $(UNCOVERED)
 
 tests-java: system-java setup $(AGENT) $(KAFKA) spark35
@@ -133,6 +138,9 @@ tests-page: system-page setup page
 	git diff --exit-code -- api/page
 	test -z "$$(git ls-files --others --exclude-standard -- api/page)"
 	$(PYTEST) -m browser tests/page
+
+tests-servers: system-servers setup
+	$(PYTEST) -m servers tests/operators
 
 # Without the other tests' conftest, which needs what only $(VENV) has.
 spark35: system-java $(LAKE) $(SPARK35)/installed

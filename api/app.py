@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from api import responses
+from api import exporter, responses
 from api.allowed_hosts import register_host_check
+from api.audit import AuditLog, register_question_hook
 from api.authentication import Authentication, create_verifiers
 from api.budget import RequestBudget
 from api.cross_origin import with_cross_origin
 from api.direct_routes import DirectRoutes
+from api.http.observer import RequestObserver
+from api.log_file import open_log
 from api.openapi import answers, documents
 from api.openapi import datahub as datahub_shapes
 from api.openapi import pipelines as pipeline_shapes
@@ -94,7 +97,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     """Create a WSGI app over an open store; the caller closes the store.
 
     The server must pass the raw path as RAW_URI or REQUEST_URI, as `fll serve` does. Raises
-    ConfigurationError for name rules that cannot be parsed.
+    ConfigurationError for name rules that cannot be parsed and logs that cannot be opened.
     """
     settings = settings or Settings()
     # With a static folder Flask adds a route of its own, which the OpenAPI document would lack.
@@ -120,8 +123,12 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         "fll-datahub-counts": AspectCounters(),
+        "fll-observer": _create_observer(store, settings),
     }
+    exporter.connect()
     responses.register_response_hooks(app)
+    if settings.audit_log:
+        register_question_hook(app)
     register_host_check(app, settings)
     app.extensions["fll-api"] = _create_api(app)
     app.register_blueprint(documentation.blueprint)
@@ -141,6 +148,14 @@ def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settin
     # Outside of authentication, whose wait on the store it bounds.
     app = RequestBudget(app, seconds=settings.request_seconds)
     return behind_proxies(with_cross_origin(app, settings), settings.proxies)
+
+
+def _create_observer(store: LineageStore, settings: Settings) -> RequestObserver:
+    audit = open_log(settings.audit_log, setting="FLL_AUDIT_LOG")
+    return RequestObserver(
+        access=open_log(settings.access_log, setting="FLL_ACCESS_LOG"),
+        audit=AuditLog(audit, store.tags) if audit else None,
+    )
 
 
 def _create_api(app: Flask) -> DescribedApi:

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from api.allowed_hosts import is_loopback
 from api.credentials.tokens import TokenVerifier
 from api.credentials.verifier import Verified, Verifier
+from api.environ import PRINCIPAL
 from api.path_params import raw_path
 from api.peers import peer
 from api.refusals import refuse
@@ -36,9 +37,6 @@ from fll_hbase.store.access import AccessStore
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
-PRINCIPAL = "fll.principal"
-"""The member of the WSGI environment with the Principal of a request; absent only with FLL_AUTH=none."""
 
 NONE, TOKENS, JWT = "none", "tokens", "jwt"
 

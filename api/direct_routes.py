@@ -16,6 +16,8 @@ from flask import Response
 
 from api import problems, query_params, responses
 from api.allowed_hosts import allowed_hosts
+from api.audit import note_question
+from api.environ import ROUTE
 from api.path_params import NameConverter, NamespaceConverter, raw_uri
 from api.problems import InvalidName
 from api.routes import lineage, openlineage, recording
@@ -90,13 +92,19 @@ class DirectRoutes:
         view = self._views.select(environ)
         if environ["REQUEST_METHOD"] == "GET" and (match := _QUESTION.fullmatch(path)):
             dataset = Dataset(NamespaceConverter.decode(match[1]), NameConverter.decode(match[2]))
-            return self._question(view.store, dataset, query)
+            question = self._question(view.store, dataset, query)
+            environ[ROUTE] = lineage.DATASET_LINEAGE
+            if self._settings.audit_log:
+                note_question(environ, dataset)
+            return question
         if environ["REQUEST_METHOD"] == "POST" and not query:
             if path == openlineage.PATH:
                 event = self._read(view.reader, environ, None)
+                environ[ROUTE] = openlineage.PATH
                 return lambda: openlineage.record(view.store, event)
             if match := _DOCUMENT.fullmatch(path):
                 document = self._read(view.reader, environ, NamespaceConverter.decode(match[1]))
+                environ[ROUTE] = recording.DOCUMENT
                 return lambda: recording.record(view.store, document, _NATIVE)
         raise _NotPlain
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from http import HTTPStatus
 
@@ -11,13 +12,28 @@ from werkzeug.exceptions import BadRequest, HTTPException
 from werkzeug.exceptions import NotFound as RouteNotFound
 
 from api.responses import to_json
-from fll_hbase import rest_json
-from fll_hbase.errors import FieldError, InputError, InvalidQuery, LineageError
+from fll_hbase import metrics, rest_json
+from fll_hbase.errors import (
+    ChecksumConflict,
+    FieldError,
+    InputError,
+    InvalidLineage,
+    InvalidQuery,
+    LineageError,
+    RunIdConflict,
+    TooLarge,
+    UnreadableDocument,
+)
 from fll_hbase.json_types import Json
 
 MEDIA_TYPE = "application/problem+json"
 _TYPE = "urn:fll-hbase:problem:"
 _log = logging.getLogger(__name__)
+
+REFUSED = metrics.Counter(
+    "fll_documents_refused_total", "Documents and events that were refused.", ["reason"]
+)
+_DOCUMENT_ERRORS = (UnreadableDocument, InvalidLineage, TooLarge, RunIdConflict, ChecksumConflict)
 
 
 class InvalidName(BadRequest):
@@ -66,6 +82,7 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
         # The text of an unforeseen error may show internals: it goes to the log, the answer names where.
         _log.error("request %s: unexpected error", request_id, exc_info=error)
         return _response(internal_problem(request_id))
+    report_refused([error])
     # Errors of the client are in its answer; those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _log.error("request %s: %s: %s", request_id, type(error).__name__, error)
@@ -73,6 +90,16 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(retry_after_seconds)
     return response
+
+
+def report_refused(errors: Iterable[LineageError]) -> None:
+    """Count and log the documents of a request that have an error; other errors are passed over."""
+    counts = Counter(error.slug for error in errors if isinstance(error, _DOCUMENT_ERRORS))
+    for slug, count in counts.items():
+        REFUSED.add(count, slug)
+    if counts:
+        # Without the text of the errors, which has names of the documents: the sender has it.
+        _log.warning("documents refused: %s", ", ".join(f"{count} {slug}" for slug, count in counts.items()))
 
 
 def _error(error: Exception) -> Response:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from werkzeug.wsgi import ClosingIterator
 
-from api.authentication import PRINCIPAL, is_open
+from api.authentication import is_open
 from api.budget import is_read
+from api.environ import PRINCIPAL
 from api.peers import peer
 from api.refusals import refuse
 from api.token_buckets import TokenBuckets

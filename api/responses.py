@@ -15,6 +15,7 @@ from flask import Flask, Response, g, request
 from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
+from api.environ import ROUTE
 from api.proxies import PREFIX
 from fll_hbase.model.window import Window
 
@@ -30,6 +31,7 @@ _SECURITY_HEADERS = (
     ("Referrer-Policy", "no-referrer"),
 )
 _SECURITY_HEADERS_TLS = (*_SECURITY_HEADERS, ("Strict-Transport-Security", "max-age=31536000"))
+_PATH_PARAM = re.compile(r"<(?:[^:>]*:)?([^>]*)>")
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 
 
@@ -79,6 +81,7 @@ def request_id(sent: str) -> str:
 def register_response_hooks(app: Flask) -> None:
     """Register hooks on the app that add request id, entity tag and compression to every response."""
     app.before_request(_set_request_id)
+    app.before_request(_set_route)
     app.after_request(lambda response: finish(response, request.environ, g.get("request_id", "")))
 
 
@@ -89,6 +92,18 @@ def _set_request_id() -> None:
 def security_headers(scheme: str) -> tuple[tuple[str, str], ...]:
     """Return the headers of every answer; `scheme` is how the client reached the server."""
     return _SECURITY_HEADERS_TLS if scheme == "https" else _SECURITY_HEADERS
+
+
+def _set_route() -> None:
+    # Without a rule the path is unknown, or known for other methods only.
+    if request.url_rule is not None:
+        request.environ[ROUTE] = route_path(request.url_rule.rule)
+
+
+@lru_cache(maxsize=1_000)
+def route_path(rule: str) -> str:
+    """Return the path of a route of Flask as the OpenAPI document has it."""
+    return _PATH_PARAM.sub(r"{\1}", rule)
 
 
 def finish(response: Response, environ: WSGIEnvironment, request_id: str) -> Response:

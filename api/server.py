@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import errno
+import logging
+import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+from gunicorn.workers.base import Worker
 
+from api import exporter, logs, otel
 from api.app import create_app
 from api.authentication import require_authentication
 from api.cross_origin import allowed_origins
 from api.http.tls import tls_context
 from api.http.worker import HttpWorker
+from api.log_file import open_log
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError
-from fll_hbase.store.factory import open_store
+from fll_hbase.store.factory import open_store, open_store_table
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables.observed import ObservedTable
 
 _IN_MEMORY = "sqlite:///:memory:"
+_log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
@@ -32,12 +44,20 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     # Before any process is started: each would end with the same error.
     allowed_origins(settings)
     tls_context(settings)
+    logs.configure(settings.log_level)
+    otel.span_exporter(os.environ)
+    for name in ("access_log", "audit_log"):
+        # Opened again by each process; here, so that a file that cannot be opened is reported at once.
+        opened = open_log(getattr(settings, name), setting=f"FLL_{name.upper()}")
+        if opened is not None:
+            opened.close()
     # Closed again before gunicorn forks: connections and SQLite handles must not be shared by processes.
     with closing(open_store(settings)) as store:
         store.ready()
     _check_address(settings)
     on_ready()
-    _Server(settings).run()
+    with exporter.shared_directory() as directory:
+        _Server(settings, directory).run()
 
 
 def _check_address(settings: Settings) -> None:
@@ -59,8 +79,10 @@ def _check_address(settings: Settings) -> None:
 class _Server(BaseApplication):  # type: ignore[misc]
     """gunicorn, which supervises the processes; each opens a store and creates an app."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, metrics: Path) -> None:
         self.settings = settings
+        self._metrics = metrics
+        self._ended: set[int] = set()
         super().__init__()
 
     def load_config(self) -> None:
@@ -74,12 +96,40 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "graceful_timeout": 30,
             # It bounds the silence of an event loop, not the time of a request.
             "timeout": 60,
-            "loglevel": "warning",
+            "loglevel": settings.log_level,
+            "logger_class": _GunicornLogger,
             "proc_name": "fll",
+            "child_exit": self._note_exit,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
         """Open the store and create the app; called once in each worker process."""
-        return create_app(open_store(self.settings), self.settings)
+        otel.configure(os.environ)
+        table = ObservedTable(open_store_table(self.settings))
+        return create_app(LineageStore(table, self.settings), self.settings)
+
+    def _note_exit(self, arbiter: Arbiter, worker: Worker) -> None:
+        """Add the metrics of a worker that has ended to the sums; called by gunicorn in its own process."""
+        # Without listeners the server is stopping.
+        if arbiter.LISTENERS:
+            exporter.connect()
+            exporter.WORKER_EXITS.add()
+            _log.warning("worker process %s ended, another one starts", worker.pid)
+        self._ended.add(worker.pid)
+        try:
+            self._ended -= {pid for pid in self._ended if exporter.add_ended(self._metrics, pid)}
+        # gunicorn would stop for a disk that is full; the files stay and count until the next attempt.
+        except OSError as error:
+            _log.error("the metrics of ended processes cannot be added up: %s", error)
+
+
+class _GunicornLogger(Logger):  # type: ignore[misc]
+    """The logger of gunicorn, whose messages are logged like all others."""
+
+    def setup(self, cfg: Config) -> None:
+        """Pass messages on; called by gunicorn when it starts."""
+        super().setup(cfg)
+        self.error_log.handlers[:] = []
+        self.error_log.propagate = True

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import LRUCache
 
+from api.environ import PRINCIPAL
 from fll_hbase.ingest import DocumentReader
 from fll_hbase.model.access import Grant, Principal, Role
-from fll_hbase.store.access.numbering import begin_answer
-from fll_hbase.store.access.store_view import StoreView
 from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.store.view.numbering import begin_answer
+from fll_hbase.store.view.store_view import StoreView
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
-
-PRINCIPAL = "fll.principal"
-"""Set in the WSGI environment by the authentication: the Principal of a request, absent without any."""
 
 VIEWS_MAX = 8
 """Views that a process keeps, one for each distinct set of grants; each has an equal part of the cache."""

@@ -73,6 +73,10 @@ class Settings:
     grace_ms: int = 3_600_000
     retry_after_seconds: int = 2
     name_rules: str = ""
+    # What an operator reads; a log is a file, `-` for standard error, or empty for none.
+    log_level: str = "warning"
+    access_log: str = ""
+    audit_log: str = ""
     # Half of it is for the first call that fails: longer than HBase needs to move the regions of a server.
     recorder_seconds: int = 60
     spool: str = ""
@@ -100,6 +104,9 @@ _BOUNDS = {
 }
 """The smallest and greatest accepted value of settings for which 0 is not one."""
 
+_CHOICES = {"log_level": ("debug", "info", "warning", "error", "critical")}
+"""The values of settings that have few."""
+
 
 def from_environment(environment: Mapping[str, str] = os.environ, **overrides: str | int | None) -> Settings:
     """Return the settings of the `FLL_*` variables; overrides that are not None have priority.
@@ -117,7 +124,7 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
 def _convert(name: str, value: str | int) -> str | int:
     # By the type of the default: annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
-        return str(value)
+        return _convert_text(name, str(value))
     try:
         number = int(value)
     except ValueError as error:
@@ -127,3 +134,14 @@ def _convert(name: str, value: str | int) -> str | int:
         bounds = f"{least} or more" if greatest is None else f"{least} to {greatest}"
         raise ConfigurationError(f"{PREFIX}{name.upper()}={value!r} is not possible; set it to {bounds}")
     return number
+
+
+def _convert_text(name: str, value: str) -> str:
+    choices = _CHOICES.get(name)
+    if choices is None:
+        return value
+    if value.lower() not in choices:
+        raise ConfigurationError(
+            f"{PREFIX}{name.upper()}={value!r} is not possible; it is one of {', '.join(choices)}"
+        )
+    return value.lower()

@@ -11,6 +11,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import Task
 
 from api import responses
+from api.http.observer import CLIENT_LEFT_STATUS, AnsweredRequest, method_of, status_of
 from api.http.tasks import (
     ProblemTask,
     Refusal,
@@ -22,6 +23,8 @@ from api.http.tasks import (
     overloaded,
     timed_out,
 )
+from api.logs import request_id
+from fll_hbase import tracing
 
 READ_BYTES = 2**16
 SEND_BYTES = 2**16
@@ -126,6 +129,20 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         with self.outbuf_lock:
             # A buffer for each answer: one that has grown into a file stays one until it is thrown away.
             self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
+        token = request_id.set(responses.request_id(request.headers.get("X_REQUEST_ID", "")))
+        try:
+            with tracing.request(request.headers.get("TRACEPARENT", "")) as span:
+                answered = self._answer(task)
+                self.server.observer.observe(answered)
+                span.end(answered.method, answered.route, answered.status)
+        finally:
+            request_id.reset(token)
+            # Also after an error of what observes it: the client waits for its answer.
+            self._finish(task)
+
+    def _answer(self, task: Task) -> AnsweredRequest:
+        """Answer a request; return it with the status of its answer."""
+        answering = task
         try:
             # Of a broken connection nothing is done; a client that only sends and leaves does not break it.
             if self.connected:
@@ -135,8 +152,17 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         except ClientDisconnected:
             task.close_on_finish = True
         except Exception:  # noqa: BLE001 (whatever the app raises is a 500, and logged)
-            self._fail(task)
-        self._finish(task)
+            answering = self._fail(task)
+        # A status that the app chose counts, also for a client that left: a write has been done.
+        has_status = answering.complete or answering.wrote_header
+        return AnsweredRequest(
+            method=method_of(getattr(task.request, "command", "")),
+            status=status_of(answering.status) if has_status else CLIENT_LEFT_STATUS,
+            received_at=task.request.received_at,
+            size_bytes=answering.content_bytes_written,
+            remote=str(self.addr[0]),
+            environ=task.environ or {} if isinstance(task, RequestTask) else {},
+        )
 
     def send_continue(self) -> None:
         """Let the client send the body that it keeps back; never closes, as waitress's own method may."""
@@ -214,16 +240,16 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.request = None
         self.server.add_task(self)
 
-    def _fail(self, task: Task) -> None:
-        """Answer with a 500, unless some of another answer was written."""
-        sent = task.request.headers.get("X_REQUEST_ID", "")
-        request_id = responses.request_id(sent)
-        _log.exception("request %s: %s was not answered", request_id, task.request.path)
-        if not task.wrote_header:
-            task.request.error = internal_error(request_id)
-            task.request.headers["X_REQUEST_ID"] = request_id
-            self.error_task_class(self, task.request).service()
+    def _fail(self, task: Task) -> Task:
+        """Answer with a 500, unless some of another answer was written; return the task that answered."""
+        _log.exception("request %s: %s was not answered", request_id.get(), task.request.path)
         task.close_on_finish = True
+        if task.wrote_header:
+            return task
+        task.request.error = internal_error()
+        failed = self.error_task_class(self, task.request)
+        failed.service()
+        return failed
 
     def _finish(self, task: Task) -> None:
         """Send the answer, as far as the client takes it now, and begin the next request."""

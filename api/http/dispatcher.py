@@ -67,7 +67,7 @@ class Lane:
 
 
 class Dispatcher:
-    """Request threads with two lanes, and one more thread for what must never wait for the store."""
+    """Request threads with two lanes, and two more threads for what must never wait for these."""
 
     def __init__(self, *, threads: int, request_seconds: float) -> None:
         self._threads = threads
@@ -77,17 +77,23 @@ class Dispatcher:
         self._lock = threading.Lock()
         self._ready: SimpleQueue[tuple[Job, Lane, int]] = SimpleQueue()
         self._immediate: SimpleQueue[Job] = SimpleQueue()
+        self._metrics: SimpleQueue[Job] = SimpleQueue()
         self._numbers = count()
 
     def start(self) -> None:
         """Start the threads; they end with the process."""
         for number in range(self._threads):
             threading.Thread(target=self._serve, name=f"request-{number}", daemon=True).start()
-        threading.Thread(target=self._serve_immediate, name="health", daemon=True).start()
+        for name, queue in (("health", self._immediate), ("metrics", self._metrics)):
+            threading.Thread(target=_serve_queue, args=(queue,), name=name, daemon=True).start()
 
     def add_immediate(self, job: Job) -> None:
         """Answer a request that does not use the store, before all others."""
         self._immediate.put(job)
+
+    def add_metrics(self, job: Job) -> None:
+        """Answer a request for metrics, in a thread of its own: they matter most while all others wait."""
+        self._metrics.put(job)
 
     def add(self, job: Job, lane: Lane, *, deadline: float) -> None:
         """Run a request, let it wait for a thread, or refuse it if it would wait beyond its deadline."""
@@ -155,9 +161,10 @@ class Dispatcher:
                     self._run(other.waiting.popleft()[0], other)
         self._refuse_all(late)
 
-    def _serve_immediate(self) -> None:
-        while True:
-            _serve_safely(self._immediate.get().service)
+
+def _serve_queue(queue: SimpleQueue[Job]) -> None:
+    while True:
+        _serve_safely(queue.get().service)
 
 
 def _serve_safely(service: Callable[[], None]) -> None:

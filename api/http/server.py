@@ -16,7 +16,9 @@ from api.budget import request_seconds
 from api.http.connection import Connection
 from api.http.dispatcher import Dispatcher
 from api.http.event_loop import EventLoop
+from api.http.observer import RequestObserver
 from api.http.tls import TlsSocket, tls_context
+from api.routes.health import METRICS_PATH
 from fll_hbase.config import Settings
 
 if TYPE_CHECKING:
@@ -56,9 +58,12 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
     channel_class = Connection
     next_channel_cleanup: float
 
-    def __init__(self, app: WSGIApplication, listener: socket.socket, settings: Settings) -> None:
+    def __init__(
+        self, app: WSGIApplication, listener: socket.socket, settings: Settings, observer: RequestObserver
+    ) -> None:
         self._loop = EventLoop()
         self._settings = settings
+        self.observer = observer
         self.retry_after_seconds = settings.retry_after_seconds
         self.is_stopping = False
         self._dispatcher = Dispatcher(threads=settings.threads, request_seconds=settings.request_seconds)
@@ -89,6 +94,9 @@ class HttpServer(TcpWSGIServer):  # type: ignore[misc]
         request.received_at = time.monotonic()
         if request.error or request.path in IMMEDIATE_PATHS:
             self._dispatcher.add_immediate(connection)
+            return
+        if request.path == METRICS_PATH:
+            self._dispatcher.add_metrics(connection)
             return
         seconds = request_seconds(request.headers.get("PREFER", ""), longest=self._settings.request_seconds)
         lane = self._dispatcher.reads if request.is_read else self._dispatcher.writes

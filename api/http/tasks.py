@@ -14,6 +14,8 @@ from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from api import problems, responses
 from api.budget import CLIENT_LEFT, RECEIVED, is_read
+from api.environ import QUESTIONED
+from api.logs import request_id
 from fll_hbase.errors import FieldError, LineageError, Overloaded, TooLarge, UnreadableDocument
 from fll_hbase.json_types import Json
 
@@ -113,12 +115,11 @@ class ProblemTask(ErrorTask):  # type: ignore[misc]
         """Write the answer."""
         error = self.request.error
         refusal = error if isinstance(error, Refusal) else _refusal(self.request)
-        request_id = responses.request_id(self.request.headers.get("X_REQUEST_ID", ""))
         body = responses.to_json(refusal.problem)
         self.status = f"{refusal.code} {refusal.reason}"
         self.response_headers += [
             ("Content-Type", problems.MEDIA_TYPE),
-            ("X-Request-ID", request_id),
+            ("X-Request-ID", request_id.get()),
             *responses.security_headers(self.channel.server.adj.url_scheme),
             *refusal.headers,
         ]
@@ -143,14 +144,15 @@ def _closing(error: LineageError) -> Refusal:
     return Refusal(problems.problem_body(error), closes=True)
 
 
-def internal_error(request_id: str) -> Refusal:
+def internal_error() -> Refusal:
     """Return the answer to a request that the app failed to answer; the log has its cause."""
-    return Refusal(problems.internal_problem(request_id), closes=True)
+    return Refusal(problems.internal_problem(request_id.get()), closes=True)
 
 
 class RequestTask(WSGITask):  # type: ignore[misc]
     """Answers a request by the app."""
 
+    environ: dict[str, Any] | None = None
     # Whether waitress is about to close the connection only because the answer has no Content-Length.
     _ends_with_head = False
 
@@ -162,6 +164,10 @@ class RequestTask(WSGITask):  # type: ignore[misc]
         environ["wsgi.multiprocess"] = True
         environ[RECEIVED] = self.request.received_at
         environ[CLIENT_LEFT] = self.channel.has_left
+        environ[QUESTIONED] = []
+        # The id that logs have, also where the client sent none.
+        environ["HTTP_X_REQUEST_ID"] = request_id.get()
+        self.environ = environ
         return environ
 
     def build_response_header(self) -> bytes:

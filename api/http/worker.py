@@ -11,6 +11,7 @@ from typing import Any
 
 from gunicorn.workers.base import Worker
 
+from api.exporter import WORKERS
 from api.http.server import HttpServer
 
 NOTIFY_SECONDS = 1.0
@@ -27,7 +28,9 @@ class HttpWorker(Worker):  # type: ignore[misc]
     def run(self) -> None:
         """Serve until a signal stops the process."""
         sys.setswitchinterval(SWITCH_SECONDS)
-        self._server = HttpServer(self.wsgi, self.sockets[0].sock, self.app.settings)
+        observer = self.wsgi.extensions["fll-observer"]
+        self._server = HttpServer(self.wsgi, self.sockets[0].sock, self.app.settings, observer)
+        WORKERS.add(1)
         # What exists now exists as long as the process: no collection needs to visit it.
         gc.collect()
         gc.freeze()

@@ -10,7 +10,7 @@ from flask import current_app, g, request
 
 from api import request_body
 from api.openapi.answers import ProblemSchema
-from api.problems import MEDIA_TYPE
+from api.problems import MEDIA_TYPE, report_refused
 from api.query_params import QueryParser
 from api.views import View, Views
 from fll_hbase import deadline
@@ -106,6 +106,7 @@ def ingest_batch(
     for start in range(0, len(documents), PART_DOCUMENTS):
         part = documents[start : start + PART_DOCUMENTS]
         results += _refuse(part, g.exceeded) if "exceeded" in g else _ingest_part(part, take_over)
+    report_refused(result for result in results if isinstance(result, LineageError))
     return results
 
 

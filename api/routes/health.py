@@ -1,4 +1,4 @@
-"""Liveness and readiness probes."""
+"""Liveness and readiness probes, and metrics."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 from flask import Response, current_app
 
-from api import responses
+from api import exporter, responses
 from api.openapi.answers import HealthSchema
 from api.query_params import NoParams
 from api.readiness import Readiness
 from api.routes.blueprint import Blueprint
+
+METRICS_PATH = "/metrics"
 
 blueprint = Blueprint("health", __name__, description="For load balancers and supervisors")
 
@@ -34,3 +36,17 @@ def ready(query: dict[str, Any]) -> Response:
     readiness: Readiness = current_app.extensions["fll-readiness"]
     readiness.require()
     return responses.json_response({"status": "ready"})
+
+
+@blueprint.route(METRICS_PATH)
+@blueprint.arguments(NoParams(), location="query")
+@blueprint.alt_response(
+    200, schema={"type": "string"}, content_type="text/plain", description="The text format of Prometheus"
+)
+@blueprint.problems(400, 503)
+def metrics(query: dict[str, Any]) -> Response:
+    """Return the metrics of all processes of the server, for Prometheus.
+
+    They name routes, never datasets, fields, runs or users.
+    """
+    return Response(exporter.exposition(), content_type=exporter.MEDIA_TYPE)

@@ -19,6 +19,9 @@ blueprint = Blueprint("questions", __name__, description="Query the lineage of a
 
 _ENDPOINT_PATH = "/v3/namespaces/<namespace:namespace>/endpoints/<name:name>"
 # The path of the first design (seed 000), where datasets are not yet `endpoints`.
+DATASET_LINEAGE = responses.route_path(f"{_ENDPOINT_PATH}/fields/lineage")
+"""The path of `lineage` in the OpenAPI document."""
+
 _DATASET_PATH = "/v3/namespaces/<namespace:namespace>/datasets/<name:name>"
 
 

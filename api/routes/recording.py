@@ -38,6 +38,9 @@ BATCH_DOCUMENTS = 2_000
 NATIVE = format_named("lineage")
 
 _NAMESPACE_PATH = "/v3/namespaces/<namespace:namespace>"
+DOCUMENT = responses.route_path(f"{_NAMESPACE_PATH}/{NATIVE.route}")
+"""The path that records a native document, in the OpenAPI document."""
+
 _TEXT = {"type": "string"}
 _DRY_RUN = (
     "A run id that another program recorded is 409, unless `replace=true`. "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fll_hbase.cli.output import TABLE
-from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.times import format_with_zone
 from fll_hbase.client import (
     Connection,
@@ -14,6 +13,7 @@ from fll_hbase.client import (
     RunsQuery,
     WindowText,
 )
+from fll_hbase.escape import escape_control
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import START_LIMIT_MS
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from fll_hbase.cli.render.console import escape_control
 from fll_hbase.errors import ConfigurationError, InvalidQuery, LineageError
+from fll_hbase.escape import escape_control
 
 # 2 as click and other commands use it; 130 is 128 plus the number of SIGINT, as shells report it.
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130

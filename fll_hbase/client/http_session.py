@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
+from fll_hbase import tracing
 from fll_hbase.client import errors
 from fll_hbase.client.bounded_call import call_bounded
 from fll_hbase.client.errors import Unanswered
@@ -172,6 +174,9 @@ class HttpSession:
         # requests resolves the path segments `.` and `..`, which are valid names of datasets: put them back.
         path = urlsplit(request.url or "").path
         prepared.url = urlsplit(prepared.url or "")._replace(path=path).geturl()
+        # Instrumentation of the caller may have set the header already.
+        if traceparent := tracing.outgoing(os.environ):
+            prepared.headers.setdefault("traceparent", traceparent)
         # Session.send, unlike Session.request, ignores HTTP_PROXY, REQUESTS_CA_BUNDLE and the like.
         settings = self._session.merge_environment_settings(prepared.url, {}, None, None, None)
         limit = self._limit_seconds

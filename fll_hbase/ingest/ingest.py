@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from fll_hbase import metrics
 from fll_hbase.errors import ConfigurationError, LineageError, RunIdConflict, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
@@ -37,7 +39,13 @@ def ingest(
     store.put_metadata(
         metadata for result in results if isinstance(result, RecordResult) for metadata in result.metadata
     )
+    for outcome, count in Counter(_outcomes(results)).items():
+        metrics.DOCUMENTS.add(count, outcome)
     return results
+
+
+def _outcomes(results: Sequence[RecordResult | LineageError]) -> list[str]:
+    return [result.outcome.value for result in results if isinstance(result, RecordResult)]
 
 
 def preview(run: RunInput) -> FieldLineageInfo:

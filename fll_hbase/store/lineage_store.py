@@ -63,6 +63,7 @@ from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.group_commit import GroupCommit
 from fll_hbase.store.write.pending_run import CommitResult
 from fll_hbase.tables import Table
+from fll_hbase.tables.observed import counted
 
 DATASETS_PER_READ = 128
 """Datasets of one hop that are read together: on HBase 32 on each of four connections."""
@@ -242,6 +243,7 @@ class LineageStore:
                 self.catalogue.require_field(query.field)
         return result
 
+    @counted
     def history(
         self, field: DatasetField, window: Window, *, indirect: bool = True, failed: bool = False
     ) -> FieldHistory:
@@ -280,6 +282,7 @@ class LineageStore:
             dataset, window, limit=limit, start_after=start_after, directions=directions, **selection
         )
 
+    @counted
     def namespace_runs(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
         """Return a page of the runs of a namespace's programs, or of all, see `NamespaceRunReader`."""
         return self._namespace_runs.page(query, limit=limit, start_after=start_after)
@@ -317,6 +320,7 @@ class LineageStore:
         """Return where data is older than a policy allows, see `RetentionReporter`."""
         return self._reporter.report(query)
 
+    @counted
     def run(self, run: str) -> RunDetails:
         """Return the committed state of one run by its id. Raises NotFound."""
         details = self._components.events.run_details([run]).get(run)

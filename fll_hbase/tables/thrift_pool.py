@@ -6,6 +6,7 @@ for the reply to the next call.
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import threading
@@ -21,10 +22,13 @@ from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
 from fll_hbase import deadline as request_deadline
+from fll_hbase import metrics
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.tables.hbase_url import GatewayAddress
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2.0
 SLOT_WAIT_SECONDS = 2.0
@@ -89,7 +93,7 @@ class ThriftPool:
                         f"gateway {connection.address} did not answer in time: outcome unknown, try again"
                     ) from error
                 except (TTransportException, OSError) as error:
-                    self._discard(connection)
+                    self._discard(connection, _reason(error))
                     failures.append(f"{connection.address}: {_reason(error)}")
                     # One attempt per gateway, and one more for a connection that was already stale.
                     if len(failures) > len(self._addresses):
@@ -131,17 +135,29 @@ class ThriftPool:
     def _slot(self) -> Iterator[float]:
         """Wait for a free connection slot and yield the deadline of the call (monotonic seconds)."""
         patience = request_deadline.seconds_left(min(SLOT_WAIT_SECONDS, self._timeout_seconds))
-        if not self._slots.acquire(timeout=patience):
+        if not self._wait_for_slot(patience):
             raise request_deadline.unavailable(
                 f"all {self._connections_max} connections to HBase are in use; try again"
             )
         thread, started = threading.get_ident(), time.monotonic()
         self._call_starts[thread] = started
+        metrics.CONNECTIONS.add(1)
         try:
             yield started + request_deadline.seconds_left(self._timeout_for_call(started))
         finally:
+            metrics.CONNECTIONS.add(-1)
             del self._call_starts[thread]
             self._slots.release()
+
+    def _wait_for_slot(self, seconds: float) -> bool:
+        """Return whether a connection slot became free within the time."""
+        if self._slots.acquire(blocking=False):
+            return True
+        metrics.WAITING.add(1)
+        try:
+            return self._slots.acquire(timeout=seconds)
+        finally:
+            metrics.WAITING.add(-1)
 
     def _timeout_for_call(self, now: float) -> float:
         # A hung gateway must not tie up all threads of the server for the whole timeout.
@@ -172,8 +188,8 @@ class ThriftPool:
                 try:
                     return _PooledConnection(address, min(seconds_left, CONNECT_SECONDS))
                 except (TTransportException, OSError) as error:
-                    self._failed_until[address] = time.monotonic() + DOWN_SECONDS
                     reasons[address] = _reason(error)
+                    self._avoid(address, reasons[address])
             # Not the common retry policy: rounds over all gateways, bounded by the deadline of this call.
             pause = PAUSE_SECONDS * 2**number
             if number == ROUNDS - 1 or time.monotonic() + pause > deadline:
@@ -198,14 +214,24 @@ class ThriftPool:
         if time.monotonic() - late.used_at < min(STUCK_SECONDS, self._timeout_seconds) / 2:
             late.drop()
         else:
-            self._discard(late)
+            self._discard(late, "no answer in time")
 
-    def _discard(self, failed: _PooledConnection) -> None:
+    def _avoid(self, address: GatewayAddress, reason: str) -> None:
+        """Try a gateway last for DOWN_SECONDS."""
+        now = time.monotonic()
+        is_known = self._failed_until.get(address, 0.0) > now
+        self._failed_until[address] = now + DOWN_SECONDS
+        metrics.GATEWAY_FAILURES.add()
+        # Once for an outage in which calls go on to fail, not for each of them.
+        if not is_known:
+            _log.warning("gateway %s failed, others come first for %g s: %s", address, DOWN_SECONDS, reason)
+
+    def _discard(self, failed: _PooledConnection, reason: str) -> None:
         """Close a connection that failed and all idle connections to the same gateway.
 
         The gateway is tried last for DOWN_SECONDS; connections in use by other threads stay open.
         """
-        self._failed_until[failed.address] = time.monotonic() + DOWN_SECONDS
+        self._avoid(failed.address, reason)
         failed.drop()
         # They were opened before the failure and would cost each caller a timeout.
         for idle in self._pop_idle():

@@ -15,7 +15,7 @@ from werkzeug.test import TestResponse
 from worlds import ADMIN, READER, SPECS, STEWARD, Json, Spec, World, documents
 
 from api import create_app
-from api.views import PRINCIPAL
+from api.environ import PRINCIPAL
 from fll_hbase.model.access import Principal
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table

@@ -26,11 +26,11 @@ from api.authentication import (
     CACHE_SECONDS,
     CHECK_SECONDS_MAX,
     OPEN_PATHS,
-    PRINCIPAL,
     Authentication,
     create_verifiers,
     require_authentication,
 )
+from api.environ import PRINCIPAL
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
 from fll_hbase.keys import access_rows

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from cli.commands import FLL
 from cli.documents import START_MS, document
-from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
+from fll_hbase.escape import escape_control
 
 WIDE = ("lineage", "bank", "DailyTransactions", "--start", "0", "--end", "1760000000")
 

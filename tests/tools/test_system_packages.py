@@ -58,6 +58,15 @@ def test_the_packages_of_the_page_are_named(bare_path: Path) -> None:
     )
 
 
+def test_the_packages_of_servers_are_named(bare_path: Path) -> None:
+    result = _check(bare_path, "servers")
+    names = [
+        name for name in ("promtool", "nginx", "systemd-analyze") if not Path("/usr/sbin", name).exists()
+    ]
+    assert result.returncode == (1 if names else 0)
+    assert ("systemd-analyze: not found" in result.stderr) == bool(names)
+
+
 def test_an_old_node_is_refused(bare_path: Path) -> None:
     for name, script in {"node": "echo v18.20.4", "npm": ""}.items():
         (bare_path / name).write_text(f"#!/bin/sh\n{script}\n")

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.graph_view import dataset_name
 from fll_hbase.cli.render.tables import TextTable, empty_message
 from fll_hbase.client import DiffQuery, HistoryQuery
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 _STRETCH_COLUMNS = ("first run (UTC)", "last run (UTC)", "runs", "content of the last run")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
@@ -15,9 +14,9 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from fll_hbase.escape import escape_control
+
 _UNLIMITED_WIDTH = 1_000_000
-# The bidirectional controls of CVE-2021-42574. Other format characters, such as joiners, belong to scripts.
-_DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def open_console(stream: TextIO) -> Console:
@@ -51,18 +50,6 @@ def print_json(body: Any) -> None:
 def print_err(text: str) -> None:
     """Print a line to standard error, so that standard output contains the answer only."""
     click.echo(text, err=True)
-
-
-def escape_control(text: str) -> str:
-    """Escape every character that moves the cursor, hides text or changes its direction."""
-    return text if text.isprintable() else "".join(map(_escape, text))
-
-
-def _escape(character: str) -> str:
-    is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
-    if is_control or character in _DIRECTION_CHARACTERS:
-        return character.encode("unicode_escape").decode()
-    return character
 
 
 def format_time(milliseconds: int, zone: tzinfo = UTC) -> str:

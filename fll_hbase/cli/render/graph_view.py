@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fll_hbase.cli.render.console import escape_control
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.tables import TextTable, empty_message
 from fll_hbase.cli.render.times import describe_window, format_minute, format_with_zone
 from fll_hbase.client import WindowText
 from fll_hbase.client.answers import TableAnswer
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 _RUN_MEMBERS = ("namespace", "application", "version", "program", "type", "state", "checksum", "errorMessage")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.tables import TextTable, empty_message
 from fll_hbase.client import FieldReachQuery
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 _COLUMNS = ("hop", "from", "to", "influence", "runs", "last run (UTC)")

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fll_hbase import name_json
-from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.tables import TextTable
 from fll_hbase.client import WindowText
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 from fll_hbase.reports import retention_page
 from fll_hbase.reports.tables import PARTS, Part

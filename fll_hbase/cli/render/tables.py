@@ -14,9 +14,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.times import describe_window
 from fll_hbase.client import LineageQuery, WindowText
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 _TITLES = {"backward": "Where {dataset} comes from", "forward": "What is made of {dataset}"}

@@ -7,8 +7,9 @@ from math import ceil
 from zoneinfo import ZoneInfo
 
 from fll_hbase import time_window
-from fll_hbase.cli.render.console import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
 from fll_hbase.client import WindowText
+from fll_hbase.escape import escape_control
 
 UTC_NAME = "UTC"
 

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from fll_hbase.cli.render.console import escape_control
 from fll_hbase.cli.render.graph_view import FieldGraph, Step
 from fll_hbase.cli.render.tables import empty_message
 from fll_hbase.cli.render.times import describe_window
 from fll_hbase.client import FieldQuery
+from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from cachetools import LRUCache
 
-from fll_hbase import deadline
+from fll_hbase import deadline, metrics
 from fll_hbase.errors import CorruptRow, in_row
 from fll_hbase.keys import layout
 from fll_hbase.model import field_relations, lineage
@@ -25,6 +25,7 @@ from fll_hbase.store import content_rows
 from fll_hbase.store.field_map_codec import decode_field_map
 from fll_hbase.store.read import shared_reads
 from fll_hbase.tables import Row, Scan, Table
+from fll_hbase.tables.observed import counted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def retry_on_missing_content(query: Callable[P, T]) -> Callable[P, T]:
             shared_reads.forget()
         return query(*args, **options)
 
-    return attempt
+    return counted(attempt)
 
 
 class FieldOfContent(NamedTuple):
@@ -204,7 +205,10 @@ class ContentCache:
         """Return the value of a key from the cache or from `read`, which returns size in bytes and value."""
         with self._lock:
             cached = self._cache.get(key)
-        if cached is None:
+        if cached is not None:
+            metrics.CACHE_HITS.add()
+        else:
+            metrics.CACHE_MISSES.add()
             # Outside the lock, which would make all threads wait for the table; two may read the same row.
             cached = read()
             # LRUCache raises ValueError for an item larger than the whole cache.
@@ -268,6 +272,7 @@ class ContentCache:
                 hits = {item: self._cache.get(key(item)) for item in chunk}
             values: dict[K, T] = {item: hit[1] for item, hit in hits.items() if hit is not None}
             missing = [item for item in chunk if item not in values]
+            metrics.CACHE_HITS.add(len(values))
             if missing:
                 cells = read(missing)
                 for item, row in cells.items():

@@ -27,6 +27,7 @@ from fll_hbase.store.write.batching import (
     split_into_rounds,
 )
 from fll_hbase.store.write.content_refresh import ContentRefresher
+from fll_hbase.store.write.pass_report import report_pass
 from fll_hbase.store.write.pending_run import (
     CommitResult,
     PendingEvents,
@@ -140,6 +141,7 @@ class RunCommitter:
                 # they may be older than the grace period by now, and be deleted at any time.
                 for run in pending:
                     run.put_again()
+            report_pass(pending)
         if not pending:
             return
         raise StoreUnavailable(

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fll_hbase import deadline
+from fll_hbase import deadline, metrics
 from fll_hbase.errors import DeadlineExceeded, LineageError, StoreUnavailable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
@@ -93,6 +93,7 @@ class GroupCommit:
             return
         with self._queue_lock:
             group, self._queue = self._queue[:GROUP_RUNS_MAX], self._queue[GROUP_RUNS_MAX:]
+        metrics.GROUP_RUNS.observe(len(group))
         try:
             for member, result in zip(group, self._results(group), strict=True):
                 member.finish(result)

@@ -7,7 +7,8 @@ import tempfile
 
 import click
 
-from fll_hbase.cli.render.console import escape_control, print_err
+from fll_hbase.cli.render.console import print_err
+from fll_hbase.escape import escape_control
 
 TRACE_CHARACTERS_MAX = 2**20
 """Of a longer trace the end is left out: causes repeat there."""

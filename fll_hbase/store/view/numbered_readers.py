@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.model.window import Direction, Window
-from fll_hbase.store.access.numbering import number_hidden
 from fll_hbase.store.read.field_programs import FieldProgramReader, FieldPrograms
 from fll_hbase.store.read.field_summaries import (
     DatasetSummary,
@@ -15,6 +14,7 @@ from fll_hbase.store.read.field_summaries import (
     RelatedFields,
 )
 from fll_hbase.store.results import DatasetLineageResult
+from fll_hbase.store.view.numbering import number_hidden
 
 
 class NumberedSummaryReader(FieldSummaryReader):

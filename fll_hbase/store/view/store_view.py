@@ -17,11 +17,6 @@ from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Window
-from fll_hbase.store.access.numbered_readers import NumberedProgramReader, NumberedSummaryReader
-from fll_hbase.store.access.numbering import has_hidden, number_hidden
-from fll_hbase.store.access.recording_rights import RecordingRights, run_id_in_use
-from fll_hbase.store.access.visible_runs import VisibleRuns
-from fll_hbase.store.access.visible_table import VisibleTable
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.read.namespace_runs import RunsQuery
@@ -40,6 +35,11 @@ from fll_hbase.store.results import (
     RunDetails,
     RunsPage,
 )
+from fll_hbase.store.view.numbered_readers import NumberedProgramReader, NumberedSummaryReader
+from fll_hbase.store.view.numbering import has_hidden, number_hidden
+from fll_hbase.store.view.recording_rights import RecordingRights, run_id_in_use
+from fll_hbase.store.view.visible_runs import VisibleRuns
+from fll_hbase.store.view.visible_table import VisibleTable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
 

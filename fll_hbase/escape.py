@@ -1,0 +1,20 @@
+"""Escapes of characters that a terminal or a reader of lines acts upon, for names that anybody may choose."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# The bidirectional controls of CVE-2021-42574. Other format characters, such as joiners, belong to scripts.
+_DIRECTION_CHARACTERS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def escape_control(text: str) -> str:
+    """Escape every character that moves the cursor, hides text or changes its direction."""
+    return text if text.isprintable() else "".join(map(_escape, text))
+
+
+def _escape(character: str) -> str:
+    is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+    if is_control or character in _DIRECTION_CHARACTERS:
+        return character.encode("unicode_escape").decode()
+    return character

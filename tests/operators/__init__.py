@@ -1,0 +1,1 @@
+"""Metrics, logs and traces of a server, and the files that deploy it."""

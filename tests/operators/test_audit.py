@@ -1,0 +1,232 @@
+"""The audit log: who wrote, was denied or asked about tagged fields; whole lines, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from cli.documents import document
+from faults.server import Server
+
+from api.audit import TAG_SECONDS, AuditLog, Questioned
+from api.environ import QUESTIONED
+from api.log_file import LogFile
+from fll_hbase import deadline
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Row, open_table
+from fll_hbase.tables.base import Columns
+from fll_hbase.tables.observed import ObservedTable
+from operators.conftest import StartServer
+from operators.scrapes import scrape
+
+TOKEN = "fll_secret_token"
+FIELDS = "/v3/namespaces/shop/endpoints/invoices/fields"
+WINDOW = "?start=0&end=now"
+
+_APPEND = """
+import sys
+from api.log_file import LogFile
+log = LogFile(sys.argv[1])
+for number in range(300):
+    log.write((sys.argv[2] * 3000 + "\\n").encode())
+"""
+
+_FULL = """
+import resource, sys
+from api.log_file import LogFile
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+log = LogFile(sys.argv[1])
+failures = 0
+for number in range(20):
+    try:
+        log.write(b"x" * 2999 + b"\\n")
+    except OSError:
+        failures += 1
+print(failures)
+"""
+
+
+def ask(server: Server, method: str, path: str, **options: Any) -> requests.Response:
+    headers = {"Authorization": f"Bearer {TOKEN}", **options.pop("headers", {})}
+    url = f"http://127.0.0.1:{server.port}{path}"
+    return requests.request(method, url, headers=headers, timeout=20, **options)
+
+
+@pytest.fixture
+def audited(start_server: StartServer, tmp_path: Path) -> Server:
+    """A server with an audit log, one run and a tagged field."""
+    server = start_server(FLL_AUDIT_LOG=str(tmp_path / "audit.log"))
+    assert ask(server, "POST", "/v3/namespaces/shop/lineage", json=document()).status_code == 201
+    assert ask(server, "PUT", f"{FIELDS}/total/tags/pii", json={}).status_code == 201
+    return server
+
+
+def lines(server: Server) -> list[dict[str, Any]]:
+    text = server.store.with_name("audit.log").read_text()
+    assert TOKEN not in text
+    assert "operations" not in text
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class TestLines:
+    """One for each event, with what it was about."""
+
+    def test_writes(self, audited: Server) -> None:
+        first, second = lines(audited)
+        assert set(first) == {
+            "event", "time", "request_id", "remote", "method", "route", "status", "path",
+        }  # fmt: skip
+        assert (first["event"], first["method"], first["status"]) == ("write", "POST", 201)
+        assert first["path"] == "/v3/namespaces/shop/lineage"
+        assert second["path"] == f"{FIELDS}/total/tags/pii"
+
+    def test_a_denied_request(self, audited: Server) -> None:
+        headers = {"Origin": "https://evil.example"}
+        answer = ask(audited, "POST", "/v3/namespaces/shop/lineage", json=document("r2"), headers=headers)
+        assert answer.status_code == 403
+        line = lines(audited)[-1]
+        assert (line["event"], line["status"]) == ("denied", 403)
+
+    @pytest.mark.parametrize(
+        ("path", "field"),
+        [
+            (f"{FIELDS}/total/lineage{WINDOW}", "total"),
+            (f"{FIELDS}/total/history{WINDOW}", "total"),
+            (f"{FIELDS}/lineage{WINDOW}", ""),
+            (f"{FIELDS}/lineage{WINDOW}&level=20", ""),
+            ("/v3/namespaces/shop/endpoints/invoices", ""),
+            (f"/v3/namespaces/shop/endpoints/invoices/runs{WINDOW}&field=total", "total"),
+            (f"/v3/reports/provenance{WINDOW}&namespace=shop&endpoint=invoices&field=total", "total"),
+        ],
+    )
+    def test_a_question_about_a_tagged_field(self, audited: Server, path: str, field: str) -> None:
+        assert ask(audited, "GET", path).status_code == 200
+        line = lines(audited)[-1]
+        assert (line["event"], line["tags"], line["dataset"]) == ("question", "pii", "shop/invoices")
+        assert line.get("field", "") == field
+
+    def test_a_batch_has_a_line_for_each(self, audited: Server) -> None:
+        paths = [f"{FIELDS}/total/lineage{WINDOW}", f"{FIELDS}/lineage{WINDOW}"]
+        questions = {"questions": [{"path": path} for path in [*paths, *paths]]}
+        assert ask(audited, "POST", "/v3/questions", json=questions).status_code == 200
+        audited_questions = [line for line in lines(audited) if line["event"] == "question"]
+        assert [line.get("field", "") for line in audited_questions] == ["total", ""]
+
+    def test_other_questions_have_none(self, audited: Server) -> None:
+        orders = "/v3/namespaces/shop/endpoints/orders/fields"
+        for path in (
+            f"{orders}/net/lineage{WINDOW}",
+            f"{orders}/lineage{WINDOW}",
+            "/v3/namespaces",
+            "/metrics",
+        ):
+            assert ask(audited, "GET", path).status_code == 200
+        assert ask(audited, "GET", f"{orders}/nothing/lineage{WINDOW}").status_code == 404
+        assert len(lines(audited)) == 2
+
+    def test_a_name_cannot_write_a_line(self, audited: Server) -> None:
+        path = "/v3/namespaces/shop%0A%7B%7D/lineage"
+        # The document names another namespace: an attempt is a line, too.
+        assert ask(audited, "POST", path, json=document()).status_code == 400
+        odd = requests.Request("POST", f"http://127.0.0.1:{audited.port}/v3/x").prepare()
+        odd.url = f"http://127.0.0.1:{audited.port}/v3/\x85\u2028x"
+        assert requests.Session().send(odd, timeout=20).status_code == 404
+        written = lines(audited)
+        assert [line["event"] for line in written] == ["write"] * 4
+        assert written[2]["path"] == path
+
+    def test_an_invalid_question_is_none(self, audited: Server) -> None:
+        for names in (
+            "namespace=shop&endpoint=invoices&field=%ff",
+            f"namespace=shop&endpoint={'x' * 90_000}",
+        ):
+            path = f"/v3/reports/provenance{WINDOW}&{names}&unknown=1"
+            assert ask(audited, "GET", path).status_code == 400
+        assert len(lines(audited)) == 2
+
+    def test_the_metric_counts_lines(self, audited: Server) -> None:
+        assert scrape(audited.port).total("fll_audit_lines_total", event="write") == 2
+
+
+class _Hanging(ObservedTable):
+    """A table that does not answer until the deadline."""
+
+    def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
+        time.sleep(deadline.seconds_left(10))
+        raise deadline.unavailable("it hangs")
+
+
+def test_a_store_that_hangs_delays_a_batch_once(tmp_path: Path) -> None:
+    store = LineageStore(_Hanging(open_table("sqlite:///:memory:")))
+    audit = AuditLog(LogFile(str(tmp_path / "audit.log")), store.tags)
+    questions = [Questioned(Dataset("ns", "name"), str(number)) for number in range(50)]
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/v3/questions", QUESTIONED: questions}
+    began = time.monotonic()
+    audit.note(environ, "200", {"status": 200})
+    assert time.monotonic() - began < 2 * TAG_SECONDS
+    written = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert [line["tags"] for line in written] == ["unknown"] * 50
+
+
+class TestTheFile:
+    """Rotated, full, and shared."""
+
+    def test_after_rotation_it_is_a_new_file(self, audited: Server, tmp_path: Path) -> None:
+        (tmp_path / "audit.log").rename(tmp_path / "audit.log.1")
+        for number in range(10):
+            ask(audited, "POST", "/v3/namespaces/shop/lineage", json=document(f"n{number}"))
+        assert len((tmp_path / "audit.log.1").read_text().splitlines()) == 2
+        assert len(lines(audited)) == 10
+
+    def test_a_full_disk_stops_no_request(self, start_server: StartServer) -> None:
+        server = start_server(workers=1, FLL_AUDIT_LOG="/dev/full")
+        for number in range(3):
+            answer = ask(server, "POST", "/v3/namespaces/shop/lineage", json=document(f"n{number}"))
+            assert answer.status_code == 201
+        assert scrape(server.port).total("fll_audit_failures_total") == 3
+        text = server.store.with_suffix(".log").read_text()
+        assert text.count("the audit log cannot be written, lines are lost") == 1
+        assert "No space left on device" in text
+
+    def test_lines_of_several_processes_are_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "lines"
+        command = [sys.executable, "-c", _APPEND, str(path)]
+        processes = [subprocess.Popen([*command, letter]) for letter in "abcd"]
+        assert [process.wait(60) for process in processes] == [0] * 4
+        written = path.read_text().splitlines()
+        assert sorted(written) == sorted(letter * 3000 for letter in "abcd" for _ in range(300))
+
+    def test_threads_that_rotate(self, tmp_path: Path) -> None:
+        log = LogFile(str(tmp_path / "lines"))
+        threads = [threading.Thread(target=lambda: [log.write(b"x\n") for _ in range(500)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(20):
+            if (tmp_path / "lines").exists():
+                (tmp_path / "lines").rename(tmp_path / f"lines.{number}")
+        for thread in threads:
+            thread.join()
+        log.close()
+        assert sum(len(path.read_text().splitlines()) for path in tmp_path.glob("lines*")) == 2000
+
+    def test_no_part_of_a_line_stays_where_the_disk_is_full(self, tmp_path: Path) -> None:
+        path = tmp_path / "lines"
+        command = [sys.executable, "-c", _FULL, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout == "17\n"
+        assert path.read_text().splitlines() == ["x" * 2999] * 3
+        assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+    def test_it_is_not_for_everybody(self, audited: Server, tmp_path: Path) -> None:
+        assert os.stat(tmp_path / "audit.log").st_mode & 0o007 == 0

@@ -1,0 +1,234 @@
+"""Dashboards, alerts, manifests and units name what there is: metrics, labels, routes, settings and ports."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+from cli.documents import document
+from faults.server import Server
+
+from api import create_app
+from api.http import server as http_server
+from fll_hbase import metrics
+from fll_hbase.config import PREFIX, Settings, from_environment
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import hbase_url, open_table
+from operators.scrapes import Scrape, scrape
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+DASHBOARD = json.loads((DOCKER / "grafana" / "lineage.json").read_text())
+ALERTS = yaml.safe_load((DOCKER / "prometheus" / "alerts.yml").read_text())
+SCRAPE = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
+MONITORING = yaml.safe_load((DOCKER / "compose.monitoring.yaml").read_text())
+MANIFESTS = {
+    manifest["kind"]: manifest
+    for manifest in yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text())
+}
+SETTINGS = {PREFIX + field.name.upper() for field in fields(Settings)}
+LABELS_OF_PROMETHEUS = {"instance", "job", "le"}
+
+
+def expressions() -> Iterator[str]:
+    """Every expression of the dashboard and of the alerts."""
+    for panel in DASHBOARD["panels"]:
+        yield from (target["expr"] for target in panel["targets"])
+    for variable in DASHBOARD["templating"]["list"]:
+        if variable["type"] == "query":
+            yield variable["query"]["query"]
+    for group in ALERTS["groups"]:
+        yield from (rule["expr"] for rule in group["rules"])
+
+
+@pytest.fixture(scope="module")
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
+    """The metrics of a server in which everything has happened at least once."""
+    folder = tmp_path_factory.mktemp("metrics")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLL_AUDIT_LOG", str(folder / "audit.log"))
+        with Server(folder / "store.db", workers=1) as server:
+            url = f"http://127.0.0.1:{server.port}"
+            documents = f"{url}/v3/namespaces/shop/lineage"
+            assert requests.post(documents, json=document(), timeout=20).status_code == 201
+            assert requests.post(documents, json={}, timeout=20).status_code == 400
+            question = f"{url}/v3/namespaces/shop/endpoints/invoices/fields/lineage?start=0&end=now"
+            assert requests.get(question, timeout=20).status_code == 200
+            assert requests.get(url, headers={"Host": "evil.example"}, timeout=20).status_code == 421
+            yield scrape(server.port)
+
+
+class TestMetrics:
+    """The dashboard and the alerts ask for metrics and labels that exist."""
+
+    def test_every_metric_of_the_package_is_exported(self, scraped: Scrape) -> None:
+        exported = {name for family in scraped.families for name in (family.name, f"{family.name}_total")}
+        assert {metric.name for metric in metrics.all_metrics()} <= exported
+
+    def test_names(self, scraped: Scrape) -> None:
+        samples = {sample.name for family in scraped.families for sample in family.samples}
+        names_used = {name for expression in expressions() for name in re.findall(r"\bfll_\w+", expression)}
+        assert names_used <= samples
+        families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names_used}
+        # Each is on the dashboard or in an alert, or nobody sees it.
+        assert {metric.name for metric in metrics.all_metrics()} <= families
+
+    @pytest.mark.parametrize("expression", sorted(set(expressions())))
+    def test_labels(self, scraped: Scrape, expression: str) -> None:
+        names = re.findall(r"\bfll_\w+", expression)
+        labels = {
+            label
+            for family in scraped.families
+            for sample in family.samples
+            if sample.name in names
+            for label in sample.labels
+        }
+        used = set(re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"', expression))
+        used |= {
+            label
+            for listed in re.findall(r"\bby \(([^)]*)\)", expression)
+            for label in re.split(r",\s*", listed)
+        }
+        assert used <= labels | LABELS_OF_PROMETHEUS
+
+    def test_alerts_say_how_bad_and_what(self) -> None:
+        rules = [rule for group in ALERTS["groups"] for rule in group["rules"]]
+        assert len({rule["alert"] for rule in rules}) == len(rules) >= 9
+        for rule in rules:
+            assert rule["labels"]["severity"] in ("critical", "warning")
+            assert rule["annotations"]["summary"]
+
+    def test_panels_are_apart(self) -> None:
+        positions = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]}
+        assert (
+            len(positions) == len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+        )
+
+
+class TestCompose:
+    """Prometheus asks the service by a name that the server answers for."""
+
+    def test_files_and_names(self) -> None:
+        services = MONITORING["services"]
+        for service in services.values():
+            for volume in service.get("volumes", ()):
+                source = volume.partition(":")[0]
+                assert source in MONITORING["volumes"] or (DOCKER / source).exists(), source
+            assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        (job,) = SCRAPE["scrape_configs"]
+        (target,) = job["static_configs"][0]["targets"]
+        name, _, port = target.partition(":")
+        assert name in services["api"]["environment"]["FLL_ALLOWED_HOSTS"].split(",")
+        assert int(port) == Settings().port
+        assert set(services["api"]["environment"]) <= SETTINGS
+        assert SCRAPE["rule_files"] == ["alerts.yml"]
+
+
+class TestKubernetes:
+    """The manifests would be accepted, and fit the server and each other."""
+
+    @pytest.fixture
+    def pod(self) -> dict[str, Any]:
+        pod: dict[str, Any] = MANIFESTS["Deployment"]["spec"]["template"]
+        return pod
+
+    @pytest.fixture
+    def container(self, pod: dict[str, Any]) -> dict[str, Any]:
+        (container,) = pod["spec"]["containers"]
+        return container  # type: ignore[no-any-return]
+
+    def test_kinds_and_versions(self) -> None:
+        assert {kind: manifest["apiVersion"] for kind, manifest in MANIFESTS.items()} == {
+            "ConfigMap": "v1",
+            "Deployment": "apps/v1",
+            "Service": "v1",
+            "PodDisruptionBudget": "policy/v1",
+        }
+        assert {manifest["metadata"]["name"] for manifest in MANIFESTS.values()} == {"lineage"}
+
+    def test_settings(self) -> None:
+        data = MANIFESTS["ConfigMap"]["data"]
+        assert all(isinstance(value, str) for value in data.values())
+        settings = from_environment(data)
+        assert hbase_url.parse_url(settings.store).table == "field_level_lineage"
+        assert settings.host == "0.0.0.0"
+
+    def test_selectors(self, pod: dict[str, Any]) -> None:
+        labels = pod["metadata"]["labels"].items()
+        for kind in ("Deployment", "PodDisruptionBudget"):
+            assert MANIFESTS[kind]["spec"]["selector"]["matchLabels"].items() <= labels
+        assert MANIFESTS["Service"]["spec"]["selector"].items() <= labels
+        assert (
+            MANIFESTS["PodDisruptionBudget"]["spec"]["minAvailable"]
+            < MANIFESTS["Deployment"]["spec"]["replicas"]
+        )
+
+    def test_ports(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+        (port,) = container["ports"]
+        assert str(port["containerPort"]) == MANIFESTS["ConfigMap"]["data"]["FLL_PORT"]
+        assert pod["metadata"]["annotations"]["prometheus.io/port"] == str(port["containerPort"])
+        (service,) = MANIFESTS["Service"]["spec"]["ports"]
+        assert service["targetPort"] == port["name"]
+
+    def test_probes_are_routes(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+        app = create_app(LineageStore(open_table("sqlite:///:memory:")))
+        paths = {rule.rule for rule in app.url_map.iter_rules()}
+        probes = {name: probe["httpGet"] for name, probe in container.items() if name.endswith("Probe")}
+        assert {name: probe["path"] for name, probe in probes.items()} == {
+            "startupProbe": "/healthz",
+            "livenessProbe": "/healthz",
+            "readinessProbe": "/readyz",
+        }
+        assert {probe["path"] for probe in probes.values()} <= paths
+        assert pod["metadata"]["annotations"]["prometheus.io/path"] in paths
+        assert {probe["port"] for probe in probes.values()} == {container["ports"][0]["name"]}
+
+    def test_it_has_few_rights(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+        dockerfile = (DOCKER / "api" / "Dockerfile").read_text()
+        assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert f"--uid {pod['spec']['securityContext']['runAsUser']} " in dockerfile
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert pod["spec"]["automountServiceAccountToken"] is False
+        (volume,) = pod["spec"]["volumes"]
+        assert container["volumeMounts"] == [{"name": volume["name"], "mountPath": "/tmp"}]
+        assert set(container["resources"]) == {"requests", "limits"}
+
+    def test_it_has_time_to_stop(self, pod: dict[str, Any], container: dict[str, Any]) -> None:
+        _, pause = container["lifecycle"]["preStop"]["exec"]["command"]
+        needed = int(pause) + http_server.GRACEFUL_SECONDS
+        assert pod["spec"]["terminationGracePeriodSeconds"] > needed
+
+
+def test_the_unit_of_systemd() -> None:
+    text = (DOCKER / "systemd" / "fll.service").read_text()
+    # A section is a table of names, of which Environment is there twice.
+    unit = configparser.RawConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(text)
+    assert set(unit.sections()) == {"Unit", "Service", "Install"}
+    assert unit["Service"]["ExecStart"].endswith("/bin/fll serve")
+    variables = dict(re.findall(r"^Environment=(\w+)=(.*)$", text, re.MULTILINE))
+    assert set(variables) <= SETTINGS
+    assert from_environment(variables).store.startswith("sqlite:////var/lib/fll/")
+    assert unit["Service"]["StateDirectory"] == unit["Service"]["LogsDirectory"] == "fll"
+    assert int(unit["Service"]["TimeoutStopSec"]) > http_server.GRACEFUL_SECONDS
+    files = 2 * http_server.CONNECTIONS_MAX + http_server.RESERVED_FILES
+    assert int(unit["Service"]["LimitNOFILE"]) == files
+
+
+def test_nginx_names_the_port_and_settings_of_the_server() -> None:
+    text = (DOCKER / "nginx" / "lineage.conf").read_text()
+    assert f"server 127.0.0.1:{Settings().port};" in text
+    assert set(re.findall(r"FLL_\w+", text)) <= SETTINGS
+    assert f"client_max_body_size {Settings().batch_bytes_max // 2**20}m;" in text
+    assert text.count("{") == text.count("}")
