@@ -1,6 +1,6 @@
 """Sorted rows of bytes behind one interface, independent of lineage."""
 
-from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
+from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, StampedPut, Sync, Table
 from fll_hbase.tables.factory import (
     FORMS,
     canonical_url,
@@ -18,6 +18,7 @@ __all__ = [
     "Put",
     "Row",
     "Scan",
+    "StampedPut",
     "Sync",
     "Table",
     "canonical_url",
