@@ -16,6 +16,7 @@ from fll_hbase.cli.commands import (
     replay,
     report,
     sample,
+    store,
     tags,
 )
 from fll_hbase.cli.commands.spark import spark
@@ -61,6 +62,7 @@ for _command in (
     export.export,
     sample.sample,
     spark,
+    store.store,
     hbase.table,
 ):
     main.add_command(_command)

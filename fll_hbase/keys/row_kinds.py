@@ -15,7 +15,7 @@ OTHERS = "other rows"
 
 
 class RowKind(NamedTuple):
-    """A kind of row: its name, its key prefix, and the ranges of its keys; `prefix` is b"" for unknown kinds."""
+    """A kind of row by name, with its key prefix, b"" for all unknown kinds, and the ranges of its keys."""
 
     name: str
     prefix: bytes

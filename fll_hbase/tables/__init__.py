@@ -3,6 +3,7 @@
 from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, StampedPut, Sync, Table
 from fll_hbase.tables.factory import (
     FORMS,
+    back_up,
     canonical_url,
     is_shared,
     is_store_url,
@@ -21,6 +22,7 @@ __all__ = [
     "StampedPut",
     "Sync",
     "Table",
+    "back_up",
     "canonical_url",
     "is_shared",
     "is_store_url",

@@ -116,13 +116,14 @@ def _begin(target: Table, request: CopyRequest) -> Progress:
         current = _next_pass(request, 0)
     elif current.source != request.source:
         raise ConfigurationError(
-            f"the target is a copy of {current.source}, not of {request.source}: name that one, or another target"
+            f"the target is a copy of {current.source}, not of {request.source}: name that one,"
+            " or another target"
         )
     elif current.is_complete:
         if not request.update:
             raise ConfigurationError(
-                f"the target is a complete copy of {current.source}. --update makes it equal to the source once"
-                " more, and deletes what was recorded in it since"
+                f"the target is a complete copy of {current.source}. --update makes it equal to the source"
+                " once more, and deletes what was recorded in it since"
             )
         current = _next_pass(request, current.number)
     target.write([[put_of(current)]])

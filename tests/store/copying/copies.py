@@ -1,11 +1,9 @@
-"""Stores to copy, tables that fail after some writes, and what a copy has to have in common with its source."""
+"""Stores to copy, tables that fail after some writes, and what a copy has in common with its source."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-
-from store.test_garbage_collection import ALWAYS, cells, listed, related
 
 from fll_hbase.errors import StoreUnavailable
 from fll_hbase.keys import layout
@@ -13,6 +11,8 @@ from fll_hbase.store.copying import progress
 from fll_hbase.store.copying.store_copy import CopyReport, CopyRequest, copy_store
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Batch, CellKey, StampedPut, Sync, Table, open_table
+
+from ..test_garbage_collection import ALWAYS, cells, listed, related
 
 SOURCE = "sqlite:////source.db"
 HOUR_MS = 3_600_000
@@ -44,13 +44,13 @@ def stamped_catalogue(table: Table) -> dict[tuple[bytes, bytes], int]:
 def answers(table: Table) -> list[object]:
     """Questions about every dataset of a store, and about each of its fields."""
     store = LineageStore(table)
-    found: list[object] = []
+    results: list[object] = []
     for namespace in store.catalogue.namespaces():
         for entry in store.catalogue.datasets(namespace):
             dataset = entry.dataset
-            found += [entry, listed(store, dataset), related(store, dataset)]
-            found += [store.catalogue.fields(dataset), store.retained_from_ms(dataset, ALWAYS)]
-    return found
+            results += [entry, listed(store, dataset), related(store, dataset)]
+            results += [store.catalogue.fields(dataset), store.retained_from_ms(dataset, ALWAYS)]
+    return results
 
 
 class Failing:

@@ -1,15 +1,15 @@
-"""A copy has the cells and the answers of its source, wherever it was interrupted and whoever wrote meanwhile."""
+"""A copy has the cells and answers of its source, wherever it was interrupted and whoever wrote meanwhile."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation.world import CONTENTS, STARTS_MS
-from store.test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
 from strategies import recorded_runs
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable
@@ -22,6 +22,7 @@ from fll_hbase.store.copying import progress
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import Put, Row, Table
 
+from ..test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
 from .copies import (
     SOURCE,
     Failing,
@@ -41,7 +42,7 @@ def test_the_kinds_are_all_keys_once() -> None:
     bounds = sorted(bounds for kind in COPY_ORDER for bounds in kind.key_ranges)
     assert bounds[0][0] == EVERYTHING[0]
     assert bounds[-1][1] == EVERYTHING[1]
-    assert all(left[1] == right[0] for left, right in zip(bounds, bounds[1:], strict=False))
+    assert all(left[1] == right[0] for left, right in pairwise(bounds))
 
 
 def test_what_runs_rely_on_stands_before_them() -> None:
@@ -178,14 +179,18 @@ def test_the_newest_type_and_description_stay_the_newest() -> None:
     """Also under another name of the dataset, whose row is put at another time."""
     source, target = in_memory(), in_memory()
     store = LineageStore(source)
-    one, two = Dataset("n", "one"), Dataset("n", "two")
-    for number, (dataset, type_) in enumerate([(two, "z"), (one, "y"), (two, "b"), (one, "a"), (two, "b")]):
+    first, second = Dataset("n", "one"), Dataset("n", "two")
+    for number, (dataset, type_) in enumerate(
+        [(second, "z"), (first, "y"), (second, "b"), (first, "a"), (second, "b")]
+    ):
         fields = (Field("f", type_),)
-        metadata = DatasetMetadata(dataset, description=f"{9 - number}", fields=fields, aliases=(one, two))
-        store.put_metadata([dataclasses.replace(metadata, aliases=tuple({one, two} - {dataset}))])
+        metadata = DatasetMetadata(
+            dataset, description=f"{9 - number}", fields=fields, aliases=(first, second)
+        )
+        store.put_metadata([dataclasses.replace(metadata, aliases=tuple({first, second} - {dataset}))])
         _wait_a_moment(source)
     assert copied(source, target).is_complete
-    for dataset in (one, two):
+    for dataset in (first, second):
         summaries = [LineageStore(table).catalogue.summary(dataset) for table in (source, target)]
         assert summaries[0] == summaries[1]
         fields_of = [LineageStore(table).catalogue.fields(dataset) for table in (source, target)]
@@ -236,7 +241,7 @@ class TestRefused:
     def test_a_copy_of_another_source(self) -> None:
         target = in_memory()
         target.write([[progress.put_of(progress.Progress("sqlite:////other.db", 1))]])
-        with pytest.raises(ConfigurationError, match="copy of sqlite:////other.db"):
+        with pytest.raises(ConfigurationError, match=r"copy of sqlite:////other\.db"):
             copied(in_memory(), target)
 
     def test_a_complete_copy(self) -> None:
