@@ -42,6 +42,7 @@ from api.routes import (
     reach,
     recording,
     reports,
+    retention_requests,
     tags,
 )
 from fll_hbase.config import Settings
@@ -71,6 +72,7 @@ _BLUEPRINTS = (
     namespace_runs.blueprint,  # with the routes of the catalogue and of datasets' runs
     tags.blueprint,
     policies.blueprint,
+    retention_requests.blueprint,
     ancestor.blueprint,
     health.blueprint,
 )

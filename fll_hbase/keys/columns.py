@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import layout, periods, retention
 
 
 class KnownColumns(NamedTuple):
@@ -36,7 +36,7 @@ _BY_ROW = {
     layout.TAGS: KnownColumns(prefixes=(layout.TAG,)),
     layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
-    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN})),
+    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN}), (retention.REQUEST,)),
 }
 
 

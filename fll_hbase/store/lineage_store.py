@@ -55,6 +55,7 @@ from fll_hbase.store.results import (
     RunDetails,
     RunsPage,
 )
+from fll_hbase.store.retention_requests import RetentionRequests
 from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
@@ -91,14 +92,15 @@ class LineageStore:
         self.policies = PolicyStore(table, self.catalogue, clock=clock)
         spans = RunSpanReader(table, self._windows, self._contents)
         self._reach = ReachReader(self._windows, self._contents, spans, self._settings)
-        self._horizons = HorizonReader(table, self.catalogue, clock=clock)
+        self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
         self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
-        heads = RunHeadReader(table, self._contents)
+        heads = RunHeadReader(table, self._contents, self._components.requests)
         self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
         self._diffs = FieldDiffReader(self._field_graphs, self.catalogue, self._settings)
         self._derivations = DerivationReader(self._windows, self._contents, self.catalogue, self._settings)
-        self._namespace_runs = NamespaceRunReader(table, self._components.events)
+        self.retention = RetentionRequests(self._components, self._runs)
+        self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
         self.field_programs = FieldProgramReader(
             self._windows, self._contents, self.catalogue, self._settings

@@ -11,7 +11,7 @@ from fll_hbase.tables import Cell, CellKey, Row, StampedPut
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What makes the copy equal to the source.
+    """The cells to put and to delete that make a copy equal to its source.
 
     `extras` are cells that the source does not have, and `extras_until_ms` the latest time that one of them
     was put.

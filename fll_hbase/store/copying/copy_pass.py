@@ -32,7 +32,7 @@ Report = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class KindResult:
-    """What a pass did with the rows of one kind: marks of both sides as it read them, and its changes."""
+    """The outcome of a pass for the rows of one kind: marks of both sides as it read them, its changes."""
 
     source: Mark = field(default_factory=Mark)
     target: Mark = field(default_factory=Mark)
@@ -87,16 +87,16 @@ class CopyPass:
                 if kind.prefix == layout.RUNS:
                     self._copy_needs({put.row: rows[put.row] for put in difference.puts})
                 if difference.puts:
-                    self._put(difference.puts, put_of(begin.at(kind.name, difference.puts[-1].row)))
+                    self._put(difference.puts, put_of(begin.moved_to(kind.name, difference.puts[-1].row)))
                 result = _add(result, rows, copies, difference)
                 self._rows += len(rows)
                 self._report(kind.name, self._rows)
         return result
 
-    def _put_properties(self, known: Collection[bytes], begin: Progress) -> KindResult:
+    def _put_properties(self, earlier: Collection[bytes], begin: Progress) -> KindResult:
         """Put the properties that the source has, and had at the beginning; another pass puts others."""
         rows, copies = (self._read_all(table, _PROPERTIES) for table in (self._source, self._target))
-        new = rows.keys() - known
+        new = rows.keys() - earlier
         difference = compare_rows(
             {key: rows[key] for key in rows.keys() - new}, {key: copies[key] for key in copies.keys() - new}
         )
@@ -165,7 +165,7 @@ def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
 def _add(
     result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
 ) -> KindResult:
-    marks = [sum((mark_row(*item) for item in side.items()), start=Mark()) for side in (rows, copies)]
+    marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
     return KindResult(
         result.source + marks[0],
         result.target + marks[1],

@@ -27,7 +27,7 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
     number: int = 1
     is_complete: bool = False
 
-    def at(self, kind: str, key: bytes) -> Progress:
+    def moved_to(self, kind: str, key: bytes) -> Progress:
         """Return the progress after a row."""
         return msgspec.structs.replace(self, kind=kind, last_key=escape_bytes(key).decode())
 
@@ -48,10 +48,15 @@ def read_progress(table: Table) -> Progress | None:
     if cell is None:
         return None
     with in_row(ROW):
-        try:
-            return msgspec.json.decode(cell.value, type=Progress)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CorruptRow(f"{cell.value[:200]!r} is not the progress of a copy: {error}") from error
+        return decode_progress(cell.value)
+
+
+def decode_progress(value: bytes) -> Progress:
+    """Decode the value of the cell. Raises CorruptRow."""
+    try:
+        return msgspec.json.decode(value, type=Progress)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptRow(f"{value[:200]!r} is not the progress of a copy: {error}") from error
 
 
 def check_not_copying(table: Table) -> None:
