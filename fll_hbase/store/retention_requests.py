@@ -93,12 +93,10 @@ def remove_superseded(table: Table, *, until_ms: int) -> None:
     """Delete requests put at `until_ms` or before that a later one of the same dataset covers."""
     row = table.get(REQUESTS_ROW)
     horizons = decode_horizons(row)
-    latest: dict[Dataset | None, int] = {**horizons.datasets_ms}
-    latest[None] = horizons.default_ms
     superseded = [
         CellKey(REQUESTS_ROW, request_column(RetentionRequest(dataset, before_ms)))
         for dataset, before_ms in requests_in(row)
-        if before_ms < latest.get(dataset, 0)
+        if before_ms < (horizons.datasets_ms[dataset] if dataset else horizons.default_ms)
     ]
     if superseded:
         table.delete(superseded, until_ms=until_ms)

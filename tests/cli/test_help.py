@@ -32,11 +32,13 @@ def test_the_commands_are_these() -> None:
         "record",
         "replay",
         "report",
+        "retention",
         "run",
         "runs",
         "sample",
         "serve",
         "spark",
+        "store",
         "table",
         "tag",
     ]

@@ -22,7 +22,6 @@ Examples:
   fll retention --dry-run
   fll retention --before now-400d
   fll retention --before now-30d --namespace scratch
-  fll retention --policy retention.json
 """,
 )
 @policy_options

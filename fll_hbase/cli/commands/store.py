@@ -28,7 +28,7 @@ from fll_hbase.store.factory import open_store_table
 from fll_hbase.tables import Table, back_up, canonical_url, store_exists
 from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
 
-LINE_SECONDS = 10.0
+LINE_SECONDS = 60.0
 """How often a line shows the progress where there is no terminal."""
 
 _COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
