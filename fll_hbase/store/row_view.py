@@ -223,8 +223,8 @@ _REFERENCE_VALUES = {layout.REFERENCE: _names, layout.FAILED_REFERENCE: _names}
 _INDEX_VALUES = {layout.SAMPLE_RUN: _sample, layout.FAILED_SAMPLE_RUN: _sample}
 _VALUES: Mapping[bytes, Mapping[bytes, Callable[[bytes], str]]] = {
     layout.RUNS: {layout.DOCUMENT: _commit, layout.COMMIT: _commit},
-    **{prefix: _REFERENCE_VALUES for prefix in layout.REFERENCES},
-    **{prefix: _INDEX_VALUES for prefix in (layout.INDEX, layout.PERIOD_INDEX)},
+    **dict.fromkeys(layout.REFERENCES, _REFERENCE_VALUES),
+    **dict.fromkeys((layout.INDEX, layout.PERIOD_INDEX), _INDEX_VALUES),
     layout.CONTENTS: {
         layout.SOURCES: _json,
         layout.DESTINATIONS: _json,

@@ -34,9 +34,7 @@ def test_rows_of_a_sample(sampled: str) -> None:
     assert lines[0].startswith("b|bank|Statements|7ffff")
     assert "[backward references] namespace bank, name Statements, start 20" in lines[0]
     last = output.stderr.split("'")[1]
-    following = fll(
-        "table", "scan", "b|bank|Statements", "--store", sampled, "--limit", "1", "--after", after
-    )
+    following = fll("table", "scan", "b|bank|Statements", "--store", sampled, "--limit", "1", "--after", last)
     assert following.stdout.split()[0] > last
     body = json.loads(fll("table", "scan", "r|", "--store", sampled, "--limit", "3", "--json").stdout)
     assert len(body["rows"]) == 3
