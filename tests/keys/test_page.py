@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fll_hbase.keys import layout, periods
+from fll_hbase.keys import layout, periods, retention
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
@@ -39,6 +39,9 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     ),
     "period_window": lambda way, ns, name, start, stop: periods.period_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
+    ),
+    "request_column": lambda before, *names: _key(
+        retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before))
     ),
     "complete_row": lambda: _key(periods.COMPLETE_ROW),
     "run_index_row": lambda ns, start, run: _key(

@@ -1,4 +1,4 @@
-"""A store of the release before the run index and the period index: opened, asked, written beside it, repaired.
+"""A store of the release before run index and period index: opened, asked, written beside it, repaired.
 
 `frozen/before_run_index.ndjson` has the cells that a process of that release wrote: those numbered 1 before
 the upgrade, those numbered 2 beside the first process of this release.
@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
+from model import form_1
 
 from fll_hbase.keys import layout, periods
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
@@ -22,7 +23,6 @@ from fll_hbase.store.maintenance.audit.findings import Kind
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.row_view import view_row
 from fll_hbase.tables import StampedPut, Table, open_table
-from model import form_1
 
 from .audit_runner import findings, repaired, wrong
 from .test_garbage_collection import listed
@@ -92,7 +92,7 @@ def put_frozen(table: Table, number: int) -> None:
 
 
 def expected(*histories: list[RecordedRun]) -> LineageStore:
-    """What this release alone would have recorded."""
+    """A store that this release alone recorded."""
     store = LineageStore(open_table("sqlite:///:memory:"))
     for run in (run for history in histories for run in history):
         store.record([run])
