@@ -110,7 +110,8 @@ class Table(Protocol):
         """Put cells with times of their own, for copies of a store; durable on return.
 
         An engine may do so one time after the other. Where a cell has a later time, either of both may be
-        what readers see, and on HBase none where one of a later time was deleted, until a major compaction. On StoreUnavailable any of the cells may be written; putting again is safe.
+        what readers see, and on HBase none where one of a later time was deleted, until a major compaction.
+        On StoreUnavailable any of the cells may be written; putting again is safe.
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:

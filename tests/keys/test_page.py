@@ -40,8 +40,8 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     "period_window": lambda way, ns, name, start, stop: periods.period_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
     ),
-    "request_column": lambda before, *names: _key(
-        retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before))
+    "request_column": lambda before_ms, *names: _key(
+        retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before_ms))
     ),
     "complete_row": lambda: _key(periods.COMPLETE_ROW),
     "run_index_row": lambda ns, start, run: _key(
