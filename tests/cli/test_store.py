@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 from engines import Hbase
 from store.copying.copies import answers, stamped_catalogue, stored
 
-from cli.commands import complaint, fll, printed
+from cli.commands import FLL, START_SECONDS, complaint, fll, printed
+from fll_hbase.store.copying import progress
 from fll_hbase.tables import Put, open_table
 
 
@@ -44,6 +47,27 @@ def test_a_copy_that_needs_more_passes_fails(sampled: str, tmp_path: Path) -> No
         "store", "copy", "--from", url, "--to", "sqlite:///other.db", code=2
     )
     assert printed("store", "copy", "--from", sampled, "--to", url)
+
+
+def test_a_copy_that_is_killed_goes_on(sampled: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/copy.db"
+    arguments = ("store", "copy", "--from", sampled, "--to", url)
+    process = subprocess.Popen([FLL, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + START_SECONDS
+    with closing(open_table(url)) as target:
+        current = None
+        while current is None or not current.kind:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            current = progress.read_progress(target)
+        process.kill()
+        process.wait(20)
+        current = progress.read_progress(target)
+        assert current is not None
+        assert not current.is_complete
+    assert "complete after" in printed(*arguments)
+    with closing(open_table(sampled)) as source, closing(open_table(url)) as target:
+        assert stored(target) == stored(source)
 
 
 def test_other_targets_are_refused(sampled: str, tmp_path: Path) -> None:

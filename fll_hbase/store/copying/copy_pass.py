@@ -109,7 +109,8 @@ class CopyPass:
         # Run index rows are not among them: a list of runs has these runs after the next pass.
         cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
         keys = {row for row, _ in cells if not row.startswith(layout.RUN_INDEX)}
-        contents = self._source.rows(sorted(key for key in keys if key.startswith(layout.CONTENTS)))
+        checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))
+        contents = self._source.rows(checksums, columns=(layout.SOURCES, layout.DESTINATIONS))
         keys.update(*(liveness.catalogue_keys(key, row) for key, row in contents.items()))
         for kind in COPY_ORDER:
             wanted = sorted(key for key in keys if kind.prefix and key.startswith(kind.prefix))
