@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
+from typing import Any
 from urllib.parse import quote_from_bytes
 
 import click
@@ -57,13 +58,13 @@ def scan(*, prefix: str, store: str | None, limit: int, last: str, output_format
     """
     settings = config.from_environment(store=store)
     with closing(open_store_table(settings, create=False)) as table:
-        rows = list(islice(_rows(table, _key(prefix), _key(last)), limit + 1))
-    views = [view_row(key, row) for key, row in rows[:limit]]
-    following = views[-1].key if len(rows) > limit else ""
+        rows = _rows(table, _key(prefix), _key(last))
+        # Decoded as they come: rows have megabytes, their views have not.
+        views = [view_row(key, row) for key, row in islice(rows, limit)]
+        following = views[-1].key if next(rows, None) is not None else ""
     if output_format == JSON:
-        print_json(
-            {"rows": [row_json(view) for view in views], **({"after": following} if following else {})}
-        )
+        body: dict[str, Any] = {"rows": [row_json(view) for view in views]}
+        print_json(body | ({"after": following} if following else {}))
     else:
         _print_text(views)
     if following:
