@@ -50,6 +50,7 @@ from api.routes import (
     reach,
     recording,
     reports,
+    retention_requests,
     tags,
 )
 from api.views import Views
@@ -83,6 +84,7 @@ _BLUEPRINTS = (
     namespace_runs.blueprint,  # with the routes of the catalogue and of datasets' runs
     tags.blueprint,
     policies.blueprint,
+    retention_requests.blueprint,
     ancestor.blueprint,
     health.blueprint,
 )

@@ -33,6 +33,10 @@ _PARAMETERS: dict[str, Any] = {
     "end": "now",
 }
 _ROUTE_VALUES: dict[str, dict[str, Any]] = {
+    **{
+        f"delete /v3/{route}": {"before": "2026-01-01", "dryRun": "true"}
+        for route in ("lineage", "namespaces/{namespace}/endpoints/{name}")
+    },
     "post /entities": {"action": "ingest"},
     **{
         f"post /v3/namespaces/{{namespace}}/{route}": {"namespace": "shop"}

@@ -16,7 +16,9 @@ from fll_hbase.cli.commands import (
     record,
     replay,
     report,
+    retention,
     sample,
+    store,
     tags,
 )
 from fll_hbase.cli.commands.spark import spark
@@ -62,7 +64,9 @@ for _command in (
     replay.replay,
     export.export,
     sample.sample,
+    retention.retention,
     spark,
+    store.store,
     hbase.table,
 ):
     main.add_command(_command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fll_hbase.keys import access_rows, layout, periods
+from fll_hbase.keys import access_rows, layout, periods, retention
 
 
 class KnownColumns(NamedTuple):
@@ -36,8 +36,8 @@ _BY_ROW = {
     layout.TAGS: KnownColumns(prefixes=(layout.TAG,)),
     layout.TAG_INDEX: KnownColumns(frozenset({layout.TAGGED})),
     layout.POLICIES: KnownColumns(frozenset({layout.POLICY})),
-    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN})),
     layout.ACCESS: KnownColumns(frozenset({access_rows.TOKEN, access_rows.REVOKED}), (access_rows.GRANT,)),
+    layout.PROPERTIES: KnownColumns(frozenset({periods.COMPLETE_COLUMN}), (retention.REQUEST,)),
 }
 
 

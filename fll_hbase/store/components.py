@@ -10,6 +10,7 @@ from fll_hbase.config import Settings
 from fll_hbase.store.read.catalogue import Catalogue
 from fll_hbase.store.read.content_cache import ContentCache
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.store.read.window_query import WindowReader
 from fll_hbase.store.write.commit import RunCommitter
 from fll_hbase.tables import Table
@@ -25,6 +26,7 @@ class StoreComponents:
     windows: WindowReader
     catalogue: Catalogue
     committer: RunCommitter
+    requests: RequestedHorizons
 
 
 def build_components(
@@ -49,11 +51,15 @@ def build_components(
         steps_max=settings.steps_max,
         public_checksum=public_checksum,
     )
+    requests = RequestedHorizons(table, clock=clock)
     return StoreComponents(
         table=table,
         events=events,
         contents=contents,
-        windows=WindowReader(table, contents, events, clock=clock, grace_ms=settings.grace_ms),
+        windows=WindowReader(
+            table, contents, events, requests=requests, clock=clock, grace_ms=settings.grace_ms
+        ),
         catalogue=Catalogue(table),
         committer=RunCommitter(table, events, clock=clock, grace_ms=settings.grace_ms),
+        requests=requests,
     )

@@ -13,7 +13,7 @@ from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.dataset_lineage import DatasetLineageSet, merge_lineages
 from fll_hbase.model.datasets import WHOLE_DATASET, Dataset, DatasetField, DatasetMetadata
-from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import BOTH, Direction, Window
 from fll_hbase.store import content_rows, run_rows
 from fll_hbase.store.access import AccessStore
@@ -57,6 +57,7 @@ from fll_hbase.store.results import (
     RunDetails,
     RunsPage,
 )
+from fll_hbase.store.retention_requests import RetentionRequests
 from fll_hbase.store.tags import TagStore
 from fll_hbase.store.write import run_owner
 from fll_hbase.store.write.batching import RunInput
@@ -105,14 +106,15 @@ class LineageStore:
         self.access = AccessStore(table, clock=clock)
         spans = RunSpanReader(table, self._windows, self._contents)
         self._reach = ReachReader(self._windows, self._contents, spans, self._settings)
-        self._horizons = HorizonReader(table, self.catalogue, clock=clock)
+        self._horizons = HorizonReader(table, self.catalogue, self._components.requests, clock=clock)
         self._reporter = RetentionReporter(self._components, self._reach, self.tags, self._settings)
         self._runs = RunReader(self._windows, self._contents, self.catalogue, self._settings)
-        heads = RunHeadReader(table, self._contents)
+        heads = RunHeadReader(table, self._contents, self._components.requests)
         self._histories = FieldHistoryReader(heads, self._contents, self.catalogue, self._settings)
         self._diffs = FieldDiffReader(self._field_graphs, self.catalogue, self._settings)
         self._derivations = DerivationReader(self._windows, self._contents, self.catalogue, self._settings)
-        self._namespace_runs = NamespaceRunReader(table, self._components.events)
+        self.retention = RetentionRequests(self._components, self._runs)
+        self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
         self.field_programs = FieldProgramReader(
             self._windows, self._contents, self.catalogue, self._settings
@@ -137,12 +139,6 @@ class LineageStore:
     def find_conflicts(self, runs: Sequence[RecordedRun]) -> list[RunIdConflict | None]:
         """Return the conflicts of run ids that recording these runs would have, see `run_owner`."""
         return run_owner.find_conflicts(self._table, runs)
-
-    def program_runs(self, runs: Iterable[str]) -> dict[str, ProgramRun]:
-        """Return the committed runs of those ids that have one, in one call."""
-        keys = {layout.run_row(run): run for run in runs}
-        rows = {keys[key]: row for key, row in self._table.rows(list(keys), columns=(layout.LIGHT,)).items()}
-        return {run: committed.run for run, committed in self._components.events.committed_runs(rows).items()}
 
     def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
         """Write index rows, references and commit records of run ids again, computed from their run rows.

@@ -1,8 +1,9 @@
 """Sorted rows of bytes behind one interface, independent of lineage."""
 
-from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
+from fll_hbase.tables.base import Batch, Cell, CellKey, Put, Row, Scan, StampedPut, Sync, Table
 from fll_hbase.tables.factory import (
     FORMS,
+    back_up,
     canonical_url,
     is_shared,
     is_store_url,
@@ -18,8 +19,10 @@ __all__ = [
     "Put",
     "Row",
     "Scan",
+    "StampedPut",
     "Sync",
     "Table",
+    "back_up",
     "canonical_url",
     "is_shared",
     "is_store_url",

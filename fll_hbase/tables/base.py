@@ -22,6 +22,15 @@ class Put(NamedTuple):
     value: bytes
 
 
+class StampedPut(NamedTuple):
+    """One cell to write with a time of its own: milliseconds since 1970."""
+
+    row: bytes
+    column: bytes
+    value: bytes
+    stamp_ms: int
+
+
 class CellKey(NamedTuple):
     """Row key and column of a cell."""
 
@@ -95,6 +104,14 @@ class Table(Protocol):
         Batches are consumed one by one, as late as the engine can; an exception from the iterable ends the
         write. On StoreUnavailable the outcome is unknown: any number of whole batches, and part of one more,
         may have been or may still be written. Putting the same cells again is safe.
+        """
+
+    def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        """Put cells with times of their own, for copies of a store; durable on return.
+
+        An engine may do so one time after the other. Where a cell has a later time, either of both may be
+        what readers see, and on HBase none where one of a later time was deleted, until a major compaction.
+        On StoreUnavailable any of the cells may be written; putting again is safe.
         """
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fll_hbase.config import DEFAULTS
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.tables import hbase_url
+from fll_hbase.tables import hbase_url, sqlite_backup
 from fll_hbase.tables.base import Table
 from fll_hbase.tables.sqlite import SqliteTable
 
 SQLITE, MEMORY = "sqlite:///", ":memory:"
+MEMORY_URL = SQLITE + MEMORY
 FORMS = "sqlite:///path/to/file.db, sqlite:///:memory: or hbase://host:9090/table"
 
 
@@ -51,6 +53,11 @@ def store_exists(url: str) -> bool:
     return not url.startswith(SQLITE) or path == MEMORY or Path(path).exists()
 
 
+def is_in_memory(url: str) -> bool:
+    """Return whether a URL names a SQLite store in memory, which only one process has."""
+    return url == MEMORY_URL
+
+
 def check_creatable(url: str) -> None:
     """Check that the file of a SQLite store that does not exist could be created; create nothing.
 
@@ -73,6 +80,22 @@ def is_shared(url: str) -> bool:
     # A process that was killed has nothing open, so what it left behind goes here.
     open_table(url, create=False).close()
     return Path(url.removeprefix(SQLITE) + "-wal").exists()
+
+
+def back_up(url: str, path: str, *, overwrite: bool, report: Callable[[int, int], None]) -> int:
+    """Copy the file of a SQLite store to `path` beside its writers; return the size in bytes.
+
+    `report` is called with the pages that are copied and all pages. Raises ConfigurationError for other
+    engines, for a file there that is no backup or not to be replaced, and StoreUnavailable.
+    """
+    source = Path(url.removeprefix(SQLITE))
+    if not url.startswith(SQLITE) or is_in_memory(url):
+        raise ConfigurationError(
+            f"{url} has no file to back up; a table of HBase has snapshots, see docs/operations.md,"
+            " Backup and restore"
+        )
+    open_table(url, create=False).close()
+    return sqlite_backup.back_up(source, Path(path), overwrite=overwrite, report=report)
 
 
 def canonical_url(url: str) -> str:

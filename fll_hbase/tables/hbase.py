@@ -17,7 +17,7 @@ from Hbase_thrift import BatchMutation, Mutation
 
 from fll_hbase.errors import ConfigurationError, StoreUnavailable, TooLarge
 from fll_hbase.tables import hbase_schema, thrift_scans
-from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, Sync
+from fll_hbase.tables.base import Batch, CellKey, Columns, Put, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.hbase_schema import Family
 from fll_hbase.tables.hbase_url import HBaseUrl
 from fll_hbase.tables.thrift_pool import STUCK_MAX, HBaseServerError, ThriftPool
@@ -100,6 +100,15 @@ class HbaseTable:
         for batch in batches:
             for call_rows in _split_batch(batch):
                 self._call(_put, call_rows)
+
+    def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        # Thrift has one timestamp for all puts of a call.
+        by_stamp: dict[int, list[Put]] = {}
+        for row, column, value, stamp_ms in puts:
+            by_stamp.setdefault(stamp_ms, []).append(Put(row, column, value))
+        for stamp_ms, batch in sorted(by_stamp.items()):
+            for call_rows in _split_batch(batch):
+                self._call(_put_at, call_rows, stamp_ms)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         for call_rows in split_deletes(cells):
@@ -245,11 +254,18 @@ def _get_many(
 
 
 def _put(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]]) -> None:
-    puts = [
+    table.connection.client.mutateRows(table.name, _mutations(rows), {})
+
+
+def _put_at(table: happybase.Table, rows: Mapping[bytes, Mapping[bytes, bytes]], stamp_ms: int) -> None:
+    table.connection.client.mutateRowsTs(table.name, _mutations(rows), stamp_ms, {})
+
+
+def _mutations(rows: Mapping[bytes, Mapping[bytes, bytes]]) -> list[BatchMutation]:
+    return [
         BatchMutation(row, [Mutation(False, column, value) for column, value in cells.items()])
         for row, cells in rows.items()
     ]
-    table.connection.client.mutateRows(table.name, puts, {})
 
 
 def _delete(table: happybase.Table, rows: Mapping[bytes, Sequence[bytes]], until_ms: int) -> None:

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from fll_hbase import metrics, tracing
-from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, Sync, Table
+from fll_hbase.tables.base import Batch, CellKey, Columns, Row, Scan, StampedPut, Sync, Table
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,6 +95,10 @@ class ObservedTable:
     def write(self, batches: Iterable[Batch], *, sync: Sync = Sync.NOW) -> None:
         with tracing.span("table.write"):
             self._table.write(batches, sync=sync)
+
+    def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        with tracing.span("table.put_stamped"):
+            self._table.put_stamped(puts)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         with tracing.span("table.delete"):

@@ -20,7 +20,7 @@ from typing import Any
 
 from fll_hbase import clock, deadline
 from fll_hbase.errors import ConfigurationError
-from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, Sync
+from fll_hbase.tables.base import Batch, Cell, CellKey, Columns, Row, Scan, StampedPut, Sync
 from fll_hbase.tables.sqlite_splits import find_splits
 from fll_hbase.tables.write_lock import WriteLock
 
@@ -157,6 +157,9 @@ class SqliteTable:
         # Sorted, so that neighbouring rows of the B-tree are written together.
         puts = sorted((put for batch in batches for put in batch), key=itemgetter(0, 1))
         self._change(lambda stamp_ms: (_PUT, ((*put, stamp_ms) for put in puts)), sync)
+
+    def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        self._change(lambda _: (_PUT, sorted(puts)), Sync.NOW)
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         self._change(lambda _: (_DELETE, ((*cell, until_ms) for cell in cells)), Sync.NOW)

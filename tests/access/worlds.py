@@ -70,8 +70,10 @@ class World:
 
     def dataset(self, name: Name) -> Json:
         """Return a dataset. An open one may have the name that a hidden one has in one of the worlds."""
-        own = self.secret("table", name.number) if name.hidden else ("people", "secret0table")[name.number]
-        return {"namespace": self.namespace(name), "name": own}
+        table_name = (
+            self.secret("table", name.number) if name.hidden else ("people", "secret0table")[name.number]
+        )
+        return {"namespace": self.namespace(name), "name": table_name}
 
     def field(self, name: Name, number: int) -> str:
         """Return a field of a dataset."""

@@ -11,20 +11,21 @@ from typing import Any
 import click
 import pytest
 
-from cli.commands import fll
-from fll_hbase.cli.commands.spark.retention import _compaction_hint, _policy, _read_policy
+from cli.commands import complaint, fll, printed
+from fll_hbase.cli.retention_options import compaction_hint, read_policy, to_policy
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.tables import Put, open_table
 
 RETENTION = ("spark", "retention")
+COMMANDS = [RETENTION, ("retention",)]
 
 
 def policy(members: Any) -> RetentionPolicy:
     file = BytesIO(json.dumps(members).encode())
     file.name = "policy.json"
     with click.Context(click.Command("x"), obj=lambda: 1_000_000_000):
-        return _read_policy(file)
+        return read_policy(file)
 
 
 def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_that_of_all() -> None:
@@ -42,9 +43,9 @@ def test_the_horizon_of_an_end_point_is_its_own_else_that_of_its_namespace_else_
 
 def test_options_are_a_policy_of_one_rule() -> None:
     people = Dataset("hr", "people")
-    assert _policy(5, None, None) == RetentionPolicy(5)
-    assert _policy(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
-    assert _policy(5, "hr", "people") == RetentionPolicy(datasets_ms={people: 5})
+    assert to_policy(5, None, None) == RetentionPolicy(5)
+    assert to_policy(5, "hr", None) == RetentionPolicy(namespaces_ms={"hr": 5})
+    assert to_policy(5, "hr", "people") == RetentionPolicy(datasets_ms={people: 5})
     assert policy({}) == RetentionPolicy()
 
 
@@ -58,9 +59,12 @@ def test_options_are_a_policy_of_one_rule() -> None:
         ({"endpoints": [{"name": "people", "before": "now"}]}, "'namespace'"),
     ],
 )
-def test_a_policy_that_is_none_is_reported(tmp_path: Path, members: Any, message: str) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_policy_that_is_none_is_reported(
+    tmp_path: Path, members: Any, message: str, command: tuple[str, ...]
+) -> None:
     (tmp_path / "policy.json").write_text(json.dumps(members))
-    result = fll(*RETENTION, "--policy", str(tmp_path / "policy.json"))
+    result = fll(*command, "--policy", str(tmp_path / "policy.json"))
     assert result.exit_code == 2
     assert message in result.output
     assert result.output.count("\n") == 1
@@ -74,26 +78,46 @@ def test_a_policy_that_is_none_is_reported(tmp_path: Path, members: Any, message
         (("--before", "soon"), "is not a time"),
     ],
 )
-def test_options_that_do_not_go_together_are_reported(options: tuple[str, ...], message: str) -> None:
-    result = fll(*RETENTION, *options)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_that_do_not_go_together_are_reported(
+    options: tuple[str, ...], message: str, command: tuple[str, ...]
+) -> None:
+    result = fll(*command, *options)
     assert result.exit_code == 2
     assert message in result.output
 
 
-def test_a_short_grace_period_is_refused_before_spark_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_short_grace_period_is_refused_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("FLL_GRACE_MS", "60000")
     url = f"sqlite:///{tmp_path}/lineage.db"
     with closing(open_table(url)) as opened:
         opened.write([[Put(b"a", b"d:x", b"1")]])
         for options in ([], ["--dry-run"]):
-            result = fll(*RETENTION, "--store", url, *options)
+            result = fll(*command, "--store", url, *options)
             assert result.exit_code == 2
             assert "FLL_GRACE_MS=60000 is below an hour" in result.output
             assert result.output.count("\n") == 1
 
 
 def test_a_compaction_is_suggested_for_hbase_alone() -> None:
-    assert _compaction_hint("sqlite:///a.db") == ""
-    assert _compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
+    assert compaction_hint("sqlite:///a.db") == ""
+    assert compaction_hint("hbase://gateway:9090/lineage").endswith("major_compact 'lineage'")
+
+
+def test_retention_without_spark(sampled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    printed("store", "copy", "--from", sampled, "--to", url)
+    young = json.loads(printed("retention", "--store", url, "--before", "now", "--dry-run", "--json"))
+    assert (young["counts"]["runs"], young["dry_run"]) == (0, True)
+    assert "in the grace period: 7" in printed("retention", "--store", url, "--before", "now", "--dry-run")
+    assert "deleted nothing" in printed("retention", "--store", url, "--before", "now")
+    assert "there is no store" in complaint("retention", "--store", "sqlite:///none.db", code=2)
+    monkeypatch.setenv("FLL_GRACE_MS", "0")
+    dry = json.loads(printed("retention", "--store", url, "--before", "now", "--dry-run", "--json"))
+    assert dry["counts"] == young["waiting"]
+    scratch = ("--before", "now", "--namespace", "hospital")
+    assert "would delete" in printed("retention", "--store", url, *scratch, "--dry-run")
+    assert "runs" in printed("retention", "--store", url, *scratch)

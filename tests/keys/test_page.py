@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fll_hbase.keys import access_rows, layout, periods
+from fll_hbase.keys import access_rows, layout, periods, retention
 from fll_hbase.keys.codec import day_of
 from fll_hbase.model import checksum, lineage
 from fll_hbase.model.access import Grant, Role
@@ -41,6 +41,9 @@ MAKES: dict[str, Callable[..., tuple[bytes, ...]]] = {
     ),
     "period_window": lambda way, ns, name, start, stop: periods.period_range(
         Direction(way), Dataset(ns, name), Window(start, stop)
+    ),
+    "request_column": lambda before_ms, *names: _key(
+        retention.request_column(retention.RetentionRequest(Dataset(*names) if names else None, before_ms))
     ),
     "complete_row": lambda: _key(periods.COMPLETE_ROW),
     "run_index_row": lambda ns, start, run: _key(

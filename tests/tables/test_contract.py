@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, Sync, Table, open_table
+from fll_hbase.tables import Batch, CellKey, Put, Row, Scan, StampedPut, Sync, Table, open_table
 
 
 def put(row: bytes, column: bytes = b"d:x", value: bytes = b"1") -> Put:
@@ -444,3 +444,24 @@ def test_splits_part_rows_evenly(path: Path) -> None:
         assert len(sizes) == 4
         assert max(sizes) <= 3000 + 6000 // 6 + 3
         assert min(sizes) >= 400
+
+
+def test_a_put_with_a_time_of_its_own_has_it(table: Table) -> None:
+    """In rows of no other test: on HBase a delete hides puts with an earlier time."""
+    table.put_stamped(
+        [
+            StampedPut(b"timed-a", b"d:x", b"1", 1_442_863_938_000),
+            StampedPut(b"timed-a", b"d:y", b"2", 1_442_863_939_000),
+            StampedPut(b"timed-b", b"d:x", b"3", 1_442_863_938_000),
+        ]
+    )
+    assert {key: dict(row) for key, row in table.rows([b"timed-a", b"timed-b"]).items()} == {
+        b"timed-a": {b"d:x": (b"1", 1_442_863_938_000), b"d:y": (b"2", 1_442_863_939_000)},
+        b"timed-b": {b"d:x": (b"3", 1_442_863_938_000)},
+    }
+
+
+def test_a_later_put_hides_one_with_an_earlier_time(table: Table) -> None:
+    table.put_stamped([StampedPut(b"timed-a", b"d:x", b"1", 1_442_863_938_000)])
+    table.write([[put(b"timed-a", value=b"2")]])
+    assert values(table.get(b"timed-a")) == {b"d:x": b"2"}

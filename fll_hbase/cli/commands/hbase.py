@@ -7,6 +7,7 @@ from collections.abc import Callable
 import click
 
 from fll_hbase import config
+from fll_hbase.cli.commands.table_scan import scan
 from fll_hbase.cli.errors import FAILURE
 from fll_hbase.cli.render.console import print_err, print_renderable
 from fll_hbase.cli.render.tables import TextTable
@@ -39,7 +40,7 @@ Examples:
 """,
 )
 def table() -> None:
-    """Create and check the table of an HBase store. A SQLite store needs none of this."""
+    """Create and check the table of an HBase store, and look inside a store of any engine."""
 
 
 @table.command(
@@ -102,6 +103,9 @@ Example:
 def ddl(*, store: str | None, compression: str) -> None:
     """Print the HBase shell statement that creates the table, split and encoded."""
     click.echo(hbase_schema.create_statement(_hbase_url(store).table, compression=compression))
+
+
+table.add_command(scan)
 
 
 def _hbase_url(store: str | None) -> hbase_url.HBaseUrl:

@@ -74,6 +74,11 @@ class ProgressBar:
         """Move to `completed` of the total and show a status."""
         self._progress.update(self._task, completed=completed, status=status)
 
+    @property
+    def is_shown(self) -> bool:
+        """Return whether standard error is a terminal."""
+        return not self._progress.disable
+
     def print(self, line: str) -> None:
         """Print a line that stays when the bar is gone."""
         self._progress.console.print(Text(escape_control(line)), soft_wrap=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack, closing
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -27,10 +26,8 @@ from fll_hbase.spark.arrow_batches import to_batch
 from fll_hbase.spark.jobs.retention_datasets import read_aliases, unreferenced_datasets
 from fll_hbase.spark.jobs.retention_hashes import (
     CUT,
-    KINDS,
     OLD,
     ROW_KINDS,
-    RUNS,
     WAITING,
     WAITS,
     Collection,
@@ -41,9 +38,14 @@ from fll_hbase.spark.jobs.retention_hashes import (
 )
 from fll_hbase.spark.persisted import persist
 from fll_hbase.spark.worker_store import worker_table
+from fll_hbase.store.copying.progress import check_not_copying
+from fll_hbase.store.factory import open_store_table
 from fll_hbase.store.maintenance import garbage_collection
 from fll_hbase.store.maintenance.garbage_collection import HINTS, NONE_REMOVED, Removed
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.maintenance.retention_counts import DATASETS, KINDS, RUNS, RetentionReport
+from fll_hbase.store.read.requested_horizons import read_horizons
+from fll_hbase.store.retention_requests import remove_superseded
 from fll_hbase.tables import CellKey, Table
 
 GARBAGE = "hash bigint, row binary, column binary, bytes bigint"
@@ -54,38 +56,6 @@ REMOVED = "rows bigint, cells bigint, bytes bigint"
 
 _Change: TypeAlias = Callable[[pa.RecordBatch, Table, Collection], Removed]
 """Puts or deletes what a batch of keys names."""
-
-_DATASETS = "end points"
-_LABELS = {"parts": "event bodies", _DATASETS: "datasets"}
-
-
-@dataclass(frozen=True, slots=True)
-class RetentionReport:
-    """Deleted rows or cells by kind, and their bytes before compression; with `dry_run`, what would be.
-
-    `waiting` is what would also be deleted if it were older than the grace period; of a dry run only.
-    """
-
-    dry_run: bool
-    counts: dict[str, int] = field(default_factory=dict)
-    waiting: dict[str, int] = field(default_factory=dict)
-    bytes: int = 0
-    seconds: float = 0.0
-
-    def summary(self) -> dict[str, Any]:
-        """Return the report as JSON members."""
-        return {"job": "retention", **asdict(self), "seconds": round(self.seconds, 1)}
-
-    def __str__(self) -> str:
-        verb = "would delete" if self.dry_run else "deleted"
-        size = f"about {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.0f} s"
-        waiting = f"; in the grace period: {_describe(self.waiting)}" if any(self.waiting.values()) else ""
-        return f"{verb} {_describe(self.counts)}; {size}{waiting}"
-
-
-def _describe(counts: dict[str, int]) -> str:
-    texts = [f"{count:,} {_LABELS.get(kind, kind)}" for kind, count in counts.items() if count]
-    return ", ".join(texts) or "nothing"
 
 
 def apply_retention(
@@ -99,6 +69,9 @@ def apply_retention(
     anything is collected: an unreadable run row could reference any cell.
     """
     started = time.monotonic()
+    with closing(open_store_table(settings, create=False)) as table:
+        check_not_copying(table)
+        policy = read_horizons(table).merged_with(policy)
     runs = _purge_runs(spark, settings, policy, dry_run=dry_run)
     # The horizon of the collection is computed after the purge, which deletes what it no longer protects.
     until_ms = garbage_collection.safe_until_ms(now_ms(), settings.grace_ms)
@@ -107,7 +80,10 @@ def apply_retention(
         garbage = persist(find_garbage(spark, collection), persisted)
         due = garbage.where(f.col("flags").bitwiseAND(WAITS) == 0)
         counts, size_bytes = _collect_garbage(spark, collection, due)
-        waiting = _count_waiting(spark, settings, garbage, counts[_DATASETS]) if dry_run else {}
+        waiting = _count_waiting(spark, settings, garbage, counts[DATASETS]) if dry_run else {}
+    if not dry_run:
+        with closing(open_store_table(settings, create=False)) as table:
+            remove_superseded(table, until_ms=until_ms)
     counts = {RUNS: runs.rows, **counts}
     return RetentionReport(dry_run, counts, waiting, runs.bytes + size_bytes, time.monotonic() - started)
 
@@ -144,7 +120,7 @@ def _collect_garbage(
     """
     prefixes = _garbage_prefixes(garbage)
     if not prefixes:
-        return dict.fromkeys((*KINDS.values(), _DATASETS), 0), 0
+        return dict.fromkeys((*KINDS.values(), DATASETS), 0), 0
     read = partial(_read_garbage, until_ms=collection.until_ms)
     candidates = range_scan.scan_ranges(
         spark, collection.settings, key_ranges(prefixes), read=read, schema=GARBAGE
@@ -160,7 +136,7 @@ def _collect_garbage(
         count = datasets.count() if datasets is not None else 0
         if not collection.dry_run:
             _delete(collection, cells, datasets)
-    return {**counts, _DATASETS: count}, size_bytes
+    return {**counts, DATASETS: count}, size_bytes
 
 
 def _count_waiting(
@@ -170,7 +146,7 @@ def _count_waiting(
     flags = f.col("flags")
     waiting = garbage.where(flags.bitwiseAND(WAITS) != 0)
     rows = waiting.groupBy(flags.bitwiseAND(sum(WAITING))).count().collect()
-    counts = dict.fromkeys((RUNS, *KINDS.values(), _DATASETS), 0)
+    counts = dict.fromkeys((RUNS, *KINDS.values(), DATASETS), 0)
     for flag, count in rows:
         # Without a flag of its kind it is needed, but not stored.
         if flag in WAITING:
@@ -178,7 +154,7 @@ def _count_waiting(
     if counts[KINDS[layout.CONTENTS]]:
         with ExitStack() as persisted:
             datasets = unreferenced_datasets(spark, settings, garbage, persisted)
-            counts[_DATASETS] = datasets.count() - datasets_due
+            counts[DATASETS] = datasets.count() - datasets_due
     return counts
 
 

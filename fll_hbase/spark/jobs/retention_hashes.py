@@ -20,6 +20,7 @@ from fll_hbase.model.retention_policy import RetentionPolicy
 from fll_hbase.spark import cell_hashes
 from fll_hbase.store.maintenance import garbage_collection, liveness
 from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.maintenance.retention_counts import KINDS, RUNS
 from fll_hbase.tables import Row, Table
 
 T = TypeVar("T")
@@ -27,17 +28,6 @@ T = TypeVar("T")
 LIVE, CUT, WAITS = 1, 2, 4
 """Flags of a hash: a run row needs the cell; it is the catalogue row of a dataset that loses references; in a
 dry run, the cell is younger than the grace period, or an expired run that is younger needs it."""
-
-RUNS = "runs"
-KINDS = {
-    **dict.fromkeys(layout.REFERENCES, "references"),
-    layout.INDEX: "index rows",
-    layout.PERIOD_INDEX: "period index rows",
-    layout.RUN_INDEX: "run index rows",
-    layout.CONTENTS: "contents",
-    layout.EVENT_BODIES: "parts",
-}
-"""Members of the report's `counts`, by key prefix; the names are those of the first release."""
 
 # From bit 3: the bits below are LIVE, CUT and WAITS.
 OLD = {prefix: 8 << number for number, prefix in enumerate(KINDS)}

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, TypeVar
+
+import xxhash
 
 from fll_hbase.keys import layout, ranges
 from fll_hbase.model.retention_policy import RetentionPolicy
@@ -34,13 +36,15 @@ class Garbage:
     """Cells of references and index rows to delete, and whole rows of catalogue, contents and event bodies.
 
     `contents` has the keys of event bodies, too. `truncated_rows` are the catalogue rows of datasets that
-    lose references to runs that other datasets keep.
+    lose references to runs that other datasets keep. `bytes` is the size of all but the catalogue rows, and
+    of contents without operations.
     """
 
     cells: frozenset[CellKey]
     catalogue_rows: frozenset[bytes]
     contents: frozenset[bytes]
     truncated_rows: frozenset[bytes]
+    bytes: int = 0
 
 
 class Removed(NamedTuple):
@@ -87,32 +91,36 @@ def purge(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Removed:
     return removed
 
 
-def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Garbage:
-    """Return all garbage of a table, whose run rows and old cells have to fit in memory.
+def find_garbage(
+    table: Table, policy: RetentionPolicy, *, until_ms: int, purge_until_ms: int | None = None
+) -> Garbage:
+    """Return all garbage of a table, which has to fit in memory, as 64-bit hashes of what its runs need.
 
-    `until_ms` is that of `safe_until_ms` for a time before the call.
+    `until_ms` is that of `safe_until_ms` for a time before the call. With `purge_until_ms` the runs that a
+    purge until then would delete need nothing, as if it had ended.
 
     Raises CorruptRow: an unreadable row could need any cell.
     """
-    scanner = LivenessScanner(table, policy)
-    run_pages = pages(table, *ranges.prefix_range(layout.RUNS))
     # A run that is committed after its row was scanned needs no cell older than `until_ms`: its commit put or
     # refreshed all of them.
-    live = [cells for page in run_pages for cells in scanner.live_cells(page)]
-    needed = {cell for live_cells in live for cell in live_cells.cells}
-    scans = (table.scan(*ranges.prefix_range(prefix)) for prefix in HINTS)
-    old_cells = {
-        CellKey(row, column)
-        for scanned in scans
-        for row, column, _ in liveness.cells_older_than(scanned, until_ms)
-    }
+    needed, truncated = _needed_cells(table, policy, purge_until_ms)
+    size = 0
+    cells: set[CellKey] = set()
+    for prefix in HINTS:
+        scanned = table.scan(*ranges.prefix_range(prefix))
+        for row, column, cell in liveness.cells_older_than(scanned, until_ms):
+            if _hash(liveness.needed_cell(row, column)) not in needed:
+                cells.add(CellKey(row, column))
+                size += size_bytes(row, column, cell.value)
     contents = dict(
         table.scan(*ranges.prefix_range(layout.CONTENTS), columns=(layout.SOURCES, layout.DESTINATIONS))
     )
     bodies = table.scan(*ranges.prefix_range(layout.EVENT_BODIES), columns=(layout.EVENT_BODY,))
-    old_contents = {key for key, _ in liveness.rows_older_than(contents.items(), until_ms)}
-    old_bodies = {key for key, _ in liveness.rows_older_than(bodies, until_ms)}
-    unneeded = {key for key in old_contents | old_bodies if (key, b"") not in needed}
+    unneeded: set[bytes] = set()
+    for key, cells_of_row in liveness.rows_older_than(chain(contents.items(), bodies), until_ms):
+        if _hash(CellKey(key, b"")) not in needed:
+            unneeded.add(key)
+            size += size_of({key: cells_of_row}).bytes
     # The catalogue has no run of its own to need it: a dataset is garbage if only garbage contents name it.
     datasets = {key: set(liveness.catalogue_keys(key, row)) for key, row in contents.items()}
     live_datasets = set().union(*(datasets[key] for key in datasets.keys() - unneeded))
@@ -120,13 +128,36 @@ def find_garbage(table: Table, policy: RetentionPolicy, *, until_ms: int) -> Gar
     # Runs are recorded under one name (decision 13), so perhaps no content names the alias of a dataset.
     dead_aliases = alias_catalogue_rows(table, sorted(dead_datasets)) - live_datasets
     return Garbage(
-        cells=frozenset(cell for cell in old_cells if liveness.needed_cell(*cell) not in needed),
+        cells=frozenset(cells),
         catalogue_rows=frozenset(dead_datasets | dead_aliases),
         contents=frozenset(unneeded),
-        truncated_rows=frozenset(
-            layout.dataset_row(dataset) for live_cells in live for dataset in live_cells.truncated_datasets
-        ),
+        truncated_rows=frozenset(truncated),
+        bytes=size,
     )
+
+
+def _needed_cells(
+    table: Table, policy: RetentionPolicy, purge_until_ms: int | None
+) -> tuple[set[int], set[bytes]]:
+    """Return the hashes of the cells that runs need, and the catalogue rows of datasets that lose references.
+
+    Two cells with one hash keep each other (decision 16).
+    """
+    scanner = LivenessScanner(table, policy)
+    needed: set[int] = set()
+    truncated: set[bytes] = set()
+    for page in pages(table, *ranges.prefix_range(layout.RUNS)):
+        if purge_until_ms is not None:
+            for key in list(scanner.expired_runs(page, until_ms=purge_until_ms)):
+                del page[key]
+        for live_cells in scanner.live_cells(page):
+            needed.update(map(_hash, live_cells.cells))
+            truncated.update(map(layout.dataset_row, live_cells.truncated_datasets))
+    return needed, truncated
+
+
+def _hash(cell: CellKey) -> int:
+    return xxhash.xxh3_64_intdigest(cell.row + b"\0" + cell.column)
 
 
 class AliasCell(NamedTuple):

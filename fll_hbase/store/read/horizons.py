@@ -13,6 +13,7 @@ from fll_hbase.keys import layout
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Window
 from fll_hbase.store.read.catalogue import Catalogue
+from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.tables import Row, Table
 
 HORIZONS_MAX = 10_000
@@ -25,8 +26,16 @@ LIFETIME_MS = 60_000
 class HorizonReader:
     """Reads the horizons of datasets. Threads may share it; `clock` returns milliseconds since 1970."""
 
-    def __init__(self, table: Table, catalogue: Catalogue, *, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        catalogue: Catalogue,
+        requests: RequestedHorizons,
+        *,
+        clock: Callable[[], int],
+    ) -> None:
         self._table = table
+        self._requests = requests
         self._catalogue = catalogue
         self._clock = clock
         self._cache: LRUCache[Dataset, tuple[int, int]] = LRUCache(HORIZONS_MAX)
@@ -52,7 +61,8 @@ class HorizonReader:
         read = self._read(missing) if missing else {}
         with self._lock:
             self._cache.update({dataset: (ms, now_ms + LIFETIME_MS) for dataset, ms in read.items()})
-        return horizons | read
+        requested = self._requests.current()
+        return {dataset: max(ms, requested.horizon_ms(dataset)) for dataset, ms in (horizons | read).items()}
 
     def _read(self, datasets: Collection[Dataset]) -> dict[Dataset, int]:
         aliases = self._catalogue.aliases(datasets)

@@ -19,6 +19,7 @@ from fll_hbase.model.runs import State
 from fll_hbase.model.window import Window
 from fll_hbase.store import run_rows
 from fll_hbase.store.read.event_merge import EventMerger
+from fll_hbase.store.read.requested_horizons import RequestedHorizons, restrict_window
 from fll_hbase.store.results import ListedRun, RunsPage
 from fll_hbase.store.run_rows import CommittedRun
 from fll_hbase.tables import Row, Scan, Table
@@ -77,8 +78,9 @@ class _Page:
 class NamespaceRunReader:
     """Lists runs by the namespace of their programs. Threads may share it."""
 
-    def __init__(self, table: Table, events: EventMerger) -> None:
+    def __init__(self, table: Table, events: EventMerger, requests: RequestedHorizons) -> None:
         self._table = table
+        self._requests = requests
         self._events = events
 
     def page(self, query: RunsQuery, *, limit: int, start_after: bytes = b"") -> RunsPage:
@@ -144,7 +146,8 @@ class NamespaceRunReader:
         self, query: RunsQuery, start_after: bytes, batch_size: int, truncated_by: list[str]
     ) -> Iterator[tuple[bytes, Row]]:
         """Yield tail and columns of the run index in the window, newest first, after a key tail."""
-        start, stop = layout.start_bounds(query.window)
+        # A run of this list may concern any dataset, so only requests about all of them count.
+        start, stop = layout.start_bounds(restrict_window(query.window, self._requests.current().default_ms))
         # A zero byte makes the smallest tail after another one, so that the range excludes `start_after`.
         start = max(start, start_after + b"\x00") if start_after else start
         if query.namespace:

@@ -56,7 +56,7 @@ class RunBoundsReader:
 
     def _oldest(self, query: WindowQuery, newest_ms: int) -> int | None:
         """Return the start of the oldest matching run up to `newest_ms`, None beyond SEARCHES_MAX."""
-        oldest_ms = 0
+        oldest_ms = self._windows.restrict(query).window.start_ms
         for _ in range(SEARCHES_MAX):
             start_ms = self._oldest_reference(query, Window(oldest_ms, newest_ms + 1))
             if start_ms is None:

@@ -13,6 +13,7 @@ from fll_hbase.model.datasets import Dataset
 from fll_hbase.model.window import Direction, Window
 from fll_hbase.store import run_rows
 from fll_hbase.store.read.content_cache import ContentCache
+from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.store.read.window_query import WindowQuery
 from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Table
@@ -33,8 +34,9 @@ class RunHead(NamedTuple):
 class RunHeadReader:
     """Reads runs without decoding their programs and events. Threads may share it."""
 
-    def __init__(self, table: Table, contents: ContentCache) -> None:
+    def __init__(self, table: Table, contents: ContentCache, requests: RequestedHorizons) -> None:
         self._table = table
+        self._requests = requests
         self._contents = contents
 
     def writers(self, names: Sequence[Dataset], window: Window, *, failed: bool) -> Iterator[RunHead]:
@@ -49,6 +51,7 @@ class RunHeadReader:
         return (head for head, _ in groupby(heads))
 
     def _heads(self, query: WindowQuery) -> Iterator[RunHead]:
+        query = self._requests.restrict(query)
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
         while True:

@@ -10,7 +10,8 @@ from fll_hbase.keys import layout
 from fll_hbase.model.window import Direction
 from fll_hbase.store.read.batched_reads import BatchedReader, Reads
 from fll_hbase.store.read.content_cache import ContentCache
-from fll_hbase.store.read.window_query import WindowQuery, WindowReader, reference_columns
+from fll_hbase.store.read.reference_pages import reference_columns
+from fll_hbase.store.read.window_query import WindowQuery, WindowReader
 from fll_hbase.store.results import RunSpan
 from fll_hbase.store.run_rows import CommittedHead
 from fll_hbase.tables import Scan, Table
@@ -56,7 +57,7 @@ class RunSpanReader:
         """Read the references of a query page by page; memory follows the contents, not the runs."""
         # By content, the spans of the runs between each bound and the one before it.
         parts: dict[str, list[RunSpan | None]] = {}
-        window_query = query.query
+        window_query = self._windows.restrict(query.query)
         prefix = layout.reference_prefix(window_query.direction, window_query.dataset)
         columns = reference_columns(query.checksums, window_query)
         start, stop = layout.window_range(window_query.direction, window_query.dataset, window_query.window)

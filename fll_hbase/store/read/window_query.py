@@ -7,14 +7,14 @@ cost of a query grows with distinct contents and days (periods in a long window)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from fll_hbase.keys import layout, periods
 from fll_hbase.keys.codec import DAY_MAX
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.model.window import DAY_MS, Window
 from fll_hbase.store import run_rows
 from fll_hbase.store.read import shared_reads
 from fll_hbase.store.read.batched_reads import BATCH_ROWS_MAX, BatchedReader, Contents, Reads, RowKeys
@@ -30,33 +30,17 @@ from fll_hbase.store.read.index_rows import (
     scan_index,
     windows_of_periods,
 )
+from fll_hbase.store.read.reference_pages import (
+    Page,
+    first_page,
+    read_page,
+    restrict_to_day,
+)
+from fll_hbase.store.read.reference_pages import WindowQuery as WindowQuery
+from fll_hbase.store.read.requested_horizons import RequestedHorizons
 from fll_hbase.store.read.stale_index import IndexRow, StaleIndexCache, latest_stamp_ms
 from fll_hbase.store.run_rows import CommittedHead, CommittedRun
-from fll_hbase.tables import Row, Scan, Table
-
-PAGE_REFERENCES_MAX = 1000
-"""References of one page."""
-
-COLUMNS_MAX = 200
-"""Columns of one scan of references; for more contents on one day all its references are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowQuery:
-    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
-
-    direction: Direction
-    dataset: Dataset
-    window: Window
-    failed: bool = False
-
-
-class _Page(NamedTuple):
-    """The next references of a day to read: keys from `start` to `stop` (excluded), at most `limit`."""
-
-    start: bytes
-    stop: bytes
-    limit: int
+from fll_hbase.tables import Row, Table
 
 
 class WindowReader:
@@ -68,10 +52,12 @@ class WindowReader:
         contents: ContentCache,
         events: EventMerger,
         *,
+        requests: RequestedHorizons,
         clock: Callable[[], int],
         grace_ms: int,
     ) -> None:
         self._table = table
+        self._requests = requests
         self._reads = BatchedReader(table, contents)
         self._events = events
         self._contents = contents
@@ -79,6 +65,10 @@ class WindowReader:
         self._grace_ms = grace_ms
         self._stale = StaleIndexCache()
         self._periods = PeriodIndexMark(table, clock=clock)
+
+    def restrict(self, query: WindowQuery) -> WindowQuery:
+        """Return the query over the part of its window that retention requests leave."""
+        return self._requests.restrict(query)
 
     def checksums_by_name(self, queries: Sequence[WindowQuery]) -> list[dict[Dataset, frozenset[str]]]:
         """Return the contents of the runs that match each query, by every name of its dataset, its own first.
@@ -120,6 +110,7 @@ class WindowReader:
 
     def _checksums(self, query: WindowQuery) -> Reads[frozenset[str]]:
         """Return the checksum of the content of every run that matches, empty without any."""
+        query = self._requests.restrict(query)
         # Before the scan: index rows are compared with this time when they may be cached as stale.
         began_ms = self._clock()
         if not self._periods.covers(query.window):
@@ -159,9 +150,9 @@ class WindowReader:
         matches: set[str] = set()
         for day, rows in self._without_stale(query, by_day(index, index.keys() - confirmed), began_ms):
             wanted = rows.keys() - matches
-            page: _Page | None = _first_page(query, day)
+            page: Page | None = first_page(query, day)
             while wanted and page is not None:
-                tails, page = yield from _read_page(query, page, wanted)
+                tails, page = yield from read_page(query, page, wanted)
                 matches |= yield from self._confirm(query, tails)
                 wanted -= matches
             self._remember_stale(query, day, [rows[checksum] for checksum in wanted], began_ms)
@@ -170,6 +161,7 @@ class WindowReader:
     def _newest_references(
         self, query: WindowQuery, checksums: Iterable[str], *, oldest: bool
     ) -> Reads[dict[str, bytes]]:
+        query = self._requests.restrict(query)
         missing = set(checksums)
         if not self._periods.covers(query.window):
             return (yield from self._newest_of_days(query, query.window, missing, oldest=oldest))
@@ -200,6 +192,7 @@ class WindowReader:
         self, query: WindowQuery, *, start_after: bytes = b"", batch_size: int
     ) -> Iterator[CommittedRun]:
         """Yield every run that matches, newest first, after the reference tail `start_after`."""
+        query = self._requests.restrict(query)
         start, stop = layout.window_range(query.direction, query.dataset, query.window)
         prefix = layout.reference_prefix(query.direction, query.dataset)
         # A zero byte makes the smallest key after another one, so that the range excludes `start_after`.
@@ -215,6 +208,7 @@ class WindowReader:
 
     def matching_runs(self, query: WindowQuery, tails: Sequence[bytes]) -> Iterator[CommittedRun]:
         """Yield the runs with these reference tails that match, in their order."""
+        query = self._requests.restrict(query)
         committed = self._events.committed_runs(self._run_rows(tails))
         # Which datasets a run touches is in its field map: those of a page are read together.
         self._contents.load(self._contents.find_missing(run.checksum for run in committed.values()))
@@ -275,6 +269,7 @@ class WindowReader:
         self, query: WindowQuery, tails: Iterable[bytes]
     ) -> Reads[dict[bytes, CommittedHead]]:
         """Return the committed heads of the matching runs among these, by reference tail."""
+        query = self._requests.restrict(query)
         keys = {tail: layout.run_row(layout.parse_reference_tail(tail).run) for tail in tails}
         rows: dict[bytes, Row] = yield RowKeys(frozenset(keys.values()))
         values = {tail: run_rows.commit_value(rows[key]) for tail, key in keys.items() if key in rows}
@@ -307,9 +302,9 @@ class WindowReader:
     ) -> Reads[dict[str, bytes]]:
         wanted = set(checksums)
         newest: dict[str, bytes] = {}
-        page: _Page | None = _first_page(query, day)
+        page: Page | None = first_page(query, day)
         while wanted and page is not None:
-            tails, page = yield from _read_page(query, page, wanted)
+            tails, page = yield from read_page(query, page, wanted)
             heads = yield from self.referenced_heads(query, tails)
             in_order = reversed(heads.items()) if oldest else heads.items()
             page_newest: dict[str, bytes] = {}
@@ -329,7 +324,7 @@ class WindowReader:
         # In part of a day a run may be missing only because it started outside the window. The last day of
         # the index has no end, so it is never whole (decision 7).
         whole_day = Window(day * DAY_MS, (day + 1) * DAY_MS)
-        if day < DAY_MAX and _restrict(query.window, day) == whole_day:
+        if day < DAY_MAX and restrict_to_day(query.window, day) == whole_day:
             # A commit may be between the index row and the commit record, but none takes the grace period.
             settled_ms = began_ms - self._grace_ms
             stale = [index_row for index_row in rows if latest_stamp_ms(index_row) < settled_ms]
@@ -364,37 +359,3 @@ def _sample_tails(rows: Iterable[IndexRow], bounds: layout.Range, *, limit: int 
     newest, oldest = bounds
     tails = (cell.value for _, row in rows for cell in row.values())
     return list(islice((tail for tail in tails if newest <= tail < oldest), limit))
-
-
-def _first_page(query: WindowQuery, day: int) -> _Page:
-    """Return the first page of the references of a day within the window."""
-    # The first reference usually confirms its content, so pages start at one row and double.
-    return _Page(*layout.window_range(query.direction, query.dataset, _restrict(query.window, day)), limit=1)
-
-
-def _read_page(
-    query: WindowQuery, page: _Page, wanted: Collection[str]
-) -> Reads[tuple[list[bytes], _Page | None]]:
-    """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
-    rows: list[IndexRow] = yield Scan(page.start, page.stop, reference_columns(wanted, query), page.limit)
-    prefix = layout.reference_prefix(query.direction, query.dataset)
-    tails = [key[len(prefix) :] for key, _ in rows]
-    if len(rows) < page.limit:
-        return tails, None
-    # A zero byte makes the smallest key after the last one.
-    limit = min(2 * page.limit, PAGE_REFERENCES_MAX)
-    return tails, _Page(rows[-1][0] + b"\x00", page.stop, limit)
-
-
-def _restrict(window: Window, day: int) -> Window:
-    """Return the part of a window on one day; the last day, DAY_MAX, has no end."""
-    stop_ms = window.stop_ms if day == DAY_MAX else min(window.stop_ms, (day + 1) * DAY_MS)
-    return Window(max(window.start_ms, day * DAY_MS), stop_ms)
-
-
-def reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
-    """Return the columns of references to these contents, or their family for more than COLUMNS_MAX."""
-    if len(checksums) > COLUMNS_MAX:
-        return [layout.LIGHT]
-    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
-    return [kind + checksum.encode() for checksum in checksums for kind in kinds]

@@ -13,12 +13,14 @@ from typing import Any
 
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound, RunIdConflict
+from fll_hbase.keys import layout
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.read.content_cache import Content
+from fll_hbase.store.read.event_merge import EventMerger
 from fll_hbase.store.read.namespace_runs import RunsQuery
 from fll_hbase.store.read.reach_walk import ReachQuery, edge_key
 from fll_hbase.store.read.retention_report import RetentionQuery
@@ -35,6 +37,7 @@ from fll_hbase.store.results import (
     RunDetails,
     RunsPage,
 )
+from fll_hbase.store.view.checked_retention import CheckedRetention
 from fll_hbase.store.view.numbered_readers import NumberedProgramReader, NumberedSummaryReader
 from fll_hbase.store.view.numbering import has_hidden, number_hidden
 from fll_hbase.store.view.recording_rights import RecordingRights, run_id_in_use
@@ -52,6 +55,7 @@ class StoreView(LineageStore):
 
     def __init__(self, base: LineageStore, principal: Principal, settings: Settings | None = None) -> None:
         self._base = base
+        self._events_of_base = EventMerger(base.table)
         self._rights = RecordingRights(principal)
         may_read = partial(principal.may, Role.READER)
         self._visible = VisibleTable(
@@ -69,6 +73,7 @@ class StoreView(LineageStore):
         readers = self._windows, self._contents, self.catalogue, self.settings
         self.summaries = NumberedSummaryReader(*readers)
         self.field_programs = NumberedProgramReader(*readers)
+        self.retention = CheckedRetention(base, self.catalogue, principal)
 
     def record(self, runs: Sequence[RunInput]) -> list[CommitResult | LineageError]:
         """Record the runs that the principal may record; others have Forbidden or RunIdConflict as result."""
@@ -197,8 +202,13 @@ class StoreView(LineageStore):
         """Leave the store open that this is a view of."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
-        owners = self._base.program_runs(_run_id(run) for run in runs)
-        return [self._rights.checked(run, owners.get(_run_id(run))) for run in runs]
+        keys = {layout.run_row(_run_id(run)): _run_id(run) for run in runs}
+        stored = self._base.table.rows(list(keys), columns=(layout.LIGHT,))
+        owners = self._events_of_base.committed_runs({keys[key]: row for key, row in stored.items()})
+        return [
+            self._rights.checked(run, owner.run if (owner := owners.get(_run_id(run))) else None)
+            for run in runs
+        ]
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
         runs = (

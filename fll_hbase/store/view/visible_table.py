@@ -17,7 +17,7 @@ from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
 from fll_hbase.store import content_rows, policies
 from fll_hbase.store.endpoints import ContentEndpoints, decode_endpoints
 from fll_hbase.tables import Batch, Cell, CellKey, Put, Row, Scan, Sync, Table
-from fll_hbase.tables.base import Columns
+from fll_hbase.tables.base import Columns, StampedPut
 
 CACHE_BYTES = 32 * 2**20
 """Stored size of the masked contents that are cached."""
@@ -106,6 +106,10 @@ class VisibleTable:
                 where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
                 raise Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
         self._table.write(checked, sync=sync)
+
+    def put_stamped(self, puts: Sequence[StampedPut]) -> None:
+        """Raise Forbidden: copies of a store do not run on behalf of a principal."""
+        raise Forbidden("a store is copied by `fll store copy` alone")
 
     def delete(self, cells: Sequence[CellKey], *, until_ms: int) -> None:
         """Raise Forbidden: nothing is deleted through a view."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fll_hbase.errors import CorruptRow
-from fll_hbase.keys import layout, periods, ranges
+from fll_hbase.keys import layout, periods, ranges, retention
 from fll_hbase.keys.codec import SEPARATOR, day_of
 from fll_hbase.keys.columns import is_known
 from fll_hbase.model import run_events
 from fll_hbase.model.checksum import digest
+from fll_hbase.store.copying import progress
 from fll_hbase.store.maintenance.audit.expectations import RowFacts, cell_text
 from fll_hbase.store.maintenance.audit.findings import Finding, Kind, unknown_columns
 from fll_hbase.store.maintenance.liveness import needed_cell
@@ -41,9 +42,14 @@ def collect_period_index(key: bytes, row: Row, facts: RowFacts) -> None:
 
 def collect_property(key: bytes, row: Row, facts: RowFacts) -> None:
     """Check a row about the table as a whole. Raises CorruptRow for another one, or a value in it."""
-    if key != periods.COMPLETE_ROW:
+    if key == progress.ROW:
+        progress.decode_progress(row[progress.COLUMN].value)
+        return
+    if key not in (periods.COMPLETE_ROW, retention.REQUESTS_ROW):
         raise CorruptRow("is not the key of a property of the table")
     for column, cell in known_cells(key, row, facts).items():
+        if column.startswith(retention.REQUEST):
+            retention.parse_request(column)
         if cell.value:
             raise CorruptRow(f"{column!r} has the value {cell.value[:100]!r}, not an empty one")
 

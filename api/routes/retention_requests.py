@@ -1,0 +1,60 @@
+"""Retention by request: runs of all datasets, or of one, are no longer shown, and deleted by the next job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response
+
+from api import responses
+from api.openapi.retention_requests import RetentionRequestSchema
+from api.retention_params import RetentionRequestParams
+from api.routes.blueprint import Blueprint, store
+from fll_hbase import tags_json
+from fll_hbase.json_types import Json
+from fll_hbase.keys.retention import RetentionRequest
+from fll_hbase.model.datasets import Dataset
+
+blueprint = Blueprint(
+    "retention requests", __name__, description="How long lineage itself is kept, by request"
+)
+_ACCEPTED = "Stored, durably: no question shows these runs; a retention job deletes them"
+
+
+@blueprint.route("/v3/lineage", methods=["DELETE"])
+@blueprint.arguments(RetentionRequestParams(), location="query")
+@blueprint.response(202, RetentionRequestSchema, description=_ACCEPTED)
+@blueprint.problems(400, 403, 503)
+def remove_lineage(query: dict[str, Any]) -> Response:
+    """Remove the lineage of all runs that started before a time.
+
+    Questions of every process leave these runs out within ten seconds, and never show them again; the next
+    `fll retention` or `fll spark retention` deletes them. A request with an earlier time than one before
+    changes nothing. With `dryRun=true` nothing is stored.
+    """
+    return _respond(RetentionRequest(None, query["before_ms"]), dry_run=query["dry_run"])
+
+
+@blueprint.route("/v3/namespaces/<namespace:namespace>/endpoints/<name:name>", methods=["DELETE"])
+@blueprint.arguments(RetentionRequestParams(), location="query")
+@blueprint.response(202, RetentionRequestSchema, description=_ACCEPTED)
+@blueprint.problems(400, 403, 404, 503)
+def remove_dataset_lineage(query: dict[str, Any], namespace: str, name: str) -> Response:
+    """Remove the lineage of a dataset by runs that started before a time, under all its names.
+
+    As `DELETE /v3/lineage`. A run is deleted when no other dataset of it keeps it; until then questions about
+    its other datasets show it. 404 for a dataset that was never recorded.
+    """
+    request = RetentionRequest(Dataset(namespace, name), query["before_ms"])
+    return _respond(request, dry_run=query["dry_run"])
+
+
+def _respond(request: RetentionRequest, *, dry_run: bool) -> Response:
+    affected = store().retention.count(request)
+    if not dry_run:
+        store().retention.put(request)
+    dataset = request.dataset
+    names = {"namespace": dataset.namespace, "name": dataset.name} if dataset else {}
+    body: Json = {**names, "before": request.before_ms, "dryRun": dry_run, "runs": affected.runs}
+    body |= tags_json.truncation(affected.truncated_by)
+    return responses.json_response(body, 202)

@@ -1,0 +1,53 @@
+"""`fll retention`: delete expired runs, then collect unreferenced rows, in this process."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli.options import STORE_HELP
+from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.render.console import print_json, progress_bar
+from fll_hbase.cli.retention_options import compaction_hint, policy_options
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store.factory import check_grace, open_store_table
+from fll_hbase.store.maintenance.retention import apply_retention
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fll retention --dry-run
+  fll retention --before now-400d
+  fll retention --before now-30d --namespace scratch
+""",
+)
+@policy_options
+@click.option("--store", metavar="URL", help=STORE_HELP)
+@format_options(TABLE, JSON)
+def retention(*, rules: RetentionPolicy, dry_run: bool, store: str | None, output_format: str) -> None:
+    """Delete runs that started before their cut-off, then collect rows that no run references.
+
+    The rules, options and numbers are those of `fll spark retention`, whose help shows a policy; this command
+    needs no Spark, and memory for what the runs refer to: for stores of up to some million runs. Cut-offs
+    come from --before or --policy, and from requests (DELETE /v3/lineage); without any of them, only
+    unreferenced rows are collected. Rows written within the grace period (one hour) always stay: safe while
+    writers run.
+    """
+    settings = config.from_environment(store=store)
+    check_grace(settings)
+    with closing(open_store_table(settings, create=False)) as table, progress_bar(None) as bar:
+        report = apply_retention(
+            table,
+            rules,
+            grace_ms=settings.grace_ms,
+            dry_run=dry_run,
+            report=lambda kind, rows: bar.update(rows, f"{rows:,} rows read, {kind}"),
+        )
+    hint = compaction_hint(settings.store) if not dry_run and report.bytes else ""
+    if output_format == JSON:
+        print_json({**report.summary(), "next": hint})
+    else:
+        click.echo(f"{report}\n{hint}".rstrip())

@@ -1,0 +1,160 @@
+"""`fll store`: copy a store to another engine, and back up the file of one."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import click
+
+from fll_hbase import config
+from fll_hbase.cli.errors import FAILURE
+from fll_hbase.cli.options import STORE_HELP
+from fll_hbase.cli.output import JSON, TABLE, format_options
+from fll_hbase.cli.render.console import (
+    ProgressBar,
+    print_err,
+    print_json,
+    print_renderable,
+    progress_bar,
+)
+from fll_hbase.cli.render.tables import TextTable
+from fll_hbase.config import Settings
+from fll_hbase.errors import ConfigurationError
+from fll_hbase.escape import escape_control
+from fll_hbase.store.copying.store_copy import PASSES_MAX, CopyReport, CopyRequest, copy_store
+from fll_hbase.store.factory import open_store_table
+from fll_hbase.tables import Table, back_up, canonical_url, store_exists
+from fll_hbase.tables.factory import MEMORY_URL, check_creatable, is_in_memory
+
+LINE_SECONDS = 60.0
+"""How often a line shows the progress where there is no terminal."""
+
+_COLUMNS = ("kind", "rows", "cells", "mark of the source", "mark of the copy")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
+  fll store backup backups/lineage-2026-11-21.db
+"""
+)
+def store() -> None:
+    """Move a store to another engine, and keep copies of it."""
+
+
+@store.command(
+    epilog="""\b
+Examples:
+  fll store copy --from sqlite:///data/lineage.db --to hbase://localhost:9090/field_level_lineage
+  fll store copy --from hbase://localhost:9090/field_level_lineage --to sqlite:///copy.db
+""",
+)
+@click.option("--from", "source", metavar="URL", required=True, help="URL of the store to copy.")
+@click.option(
+    "--to", "target", metavar="URL", required=True, help="URL of a new or empty store, or of a copy."
+)
+@click.option(
+    "--passes",
+    type=click.IntRange(min=1),
+    default=PASSES_MAX,
+    show_default=True,
+    help="Compare both stores at most so many times.",
+)
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Make a complete copy equal to its source again; deletes what was recorded in it.",
+)
+@format_options(TABLE, JSON)
+def copy(*, source: str, target: str, passes: int, update: bool, output_format: str) -> None:
+    """Copy all rows of a store into another one, of any engine, beside writers of the source.
+
+    Each pass reads both stores as a whole and puts what differs. The copy is complete when a pass finds no
+    difference; the exit code is 1 if the last one still did, because the source was written meanwhile.
+    After an interruption the same command goes on. Nobody else may write to the copy before it is complete.
+    """
+    settings = config.from_environment()
+    origin = canonical_url(source)
+    if origin == canonical_url(target):
+        raise ConfigurationError(f"{source} and {target} are one store")
+    if is_in_memory(source) or is_in_memory(target):
+        raise ConfigurationError(f"{MEMORY_URL} is in memory of one process: name a file")
+    if not store_exists(target):
+        check_creatable(target)
+    request = CopyRequest(origin, settings.grace_ms, passes_max=passes, update=update)
+    with (
+        closing(_open(settings, source, create=False)) as source_table,
+        closing(_open(settings, target, create=True)) as target_table,
+        progress_bar(None) as bar,
+    ):
+        shown = _Shown(bar)
+        report = copy_store(source_table, target_table, request, report=shown.report)
+    _print(report, output_format)
+    if not report.is_complete:
+        print_err(
+            f"fll: not complete: the last of {report.passes} passes found what was written meanwhile. The"
+            " copy can be read; end the writers of the source, and give the same command again."
+        )
+        click.get_current_context().exit(FAILURE)
+
+
+@store.command(
+    epilog="""\b
+Examples:
+  fll store backup backups/lineage-2026-11-21.db
+  fll store backup backups/latest.db --overwrite --store sqlite:///data/lineage.db
+""",
+)
+@click.argument("path", metavar="PATH", type=click.Path(dir_okay=False))
+@click.option("--store", "url", metavar="URL", help=STORE_HELP)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier backup at PATH.")
+def backup(*, path: str, url: str | None, overwrite: bool) -> None:
+    """Copy the file of a SQLite store, as it is now, to PATH, beside running readers and writers.
+
+    PATH appears when it is complete. A table of HBase has snapshots (docs/operations.md).
+    """
+    settings = config.from_environment(store=url)
+    with progress_bar(None) as bar:
+        size_bytes = back_up(
+            settings.store,
+            path,
+            overwrite=overwrite,
+            report=lambda done, pages: bar.update(done, f"{done:,} of {pages:,} pages"),
+        )
+    click.echo(escape_control(f"{path}: {size_bytes / 2**20:,.1f} MiB of {settings.store}"))
+
+
+class _Shown:
+    """Progress of a copy: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, bar: ProgressBar) -> None:
+        self._bar = bar
+        self._next_line = time.monotonic() + LINE_SECONDS
+
+    def report(self, number: int, kind: str, rows: int) -> None:
+        """Show how many rows a pass has compared."""
+        status = f"pass {number}: {rows:,} rows, {kind}"
+        self._bar.update(rows, status)
+        if not self._bar.is_shown and time.monotonic() >= self._next_line:
+            print_err(f"fll: {status}")
+            self._next_line = time.monotonic() + LINE_SECONDS
+
+
+def _open(settings: Settings, url: str, *, create: bool) -> Table:
+    return open_store_table(replace(settings, store=url), create=create)
+
+
+def _print(report: CopyReport, output_format: str) -> None:
+    if output_format == JSON:
+        print_json(report.summary())
+        return
+    lines = [
+        [name, f"{r.source.rows:,}", f"{r.source.cells:,}", f"{r.source.hash:016x}", f"{r.target.hash:016x}"]
+        for name, r in report.kinds.items()
+    ]
+    print_renderable(TextTable(_COLUMNS, lines))
+    state = "complete" if report.is_complete else "not complete"
+    click.echo(f"{state} after {report.passes} passes: {report.put:,} cells put, {report.deleted:,} deleted")

@@ -1,0 +1,89 @@
+"""Options of retention commands, with or without Spark: cut-offs, a policy file, a dry run."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any, BinaryIO
+
+import click
+
+from fll_hbase.cli.options import NAMESPACE, Command
+from fll_hbase.cli.time_options import TIME, time_options
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.tables import hbase_url
+
+
+def policy_options(command: Command) -> Command:
+    """Add --before, --namespace, --name, --policy and --timezone, received as `rules`, and --dry-run."""
+
+    @click.option(
+        "--before",
+        "cutoff_ms",
+        metavar="TIME",
+        type=TIME,
+        default=None,
+        help="Delete runs that started before TIME.",
+    )
+    @click.option("--namespace", metavar="NS", type=NAMESPACE, default=None, help="Only for datasets of NS.")
+    @click.option("--name", metavar="NAME", default=None, help="Only for this dataset of NS.")
+    @click.option("--policy", type=click.File("rb"), default=None, help="JSON file with a retention policy.")
+    @click.option("--dry-run", is_flag=True, help="Report what would be deleted; delete nothing.")
+    @time_options
+    @functools.wraps(command)
+    def with_policy(
+        *,
+        cutoff_ms: int | None,
+        namespace: str | None,
+        name: str | None,
+        policy: BinaryIO | None,
+        **others: Any,
+    ) -> None:
+        # Compared with None: `--before 0` is a valid cut-off.
+        if policy is not None and cutoff_ms is not None:
+            raise click.UsageError("Give --before or --policy, not both.")
+        if (namespace or name) and cutoff_ms is None:
+            raise click.UsageError("--namespace and --name go with --before.")
+        if name and not namespace:
+            raise click.UsageError("--name goes with --namespace.")
+        rules = read_policy(policy) if policy is not None else to_policy(cutoff_ms or 0, namespace, name)
+        command(rules=rules, **others)
+
+    return with_policy
+
+
+def to_policy(before_ms: int, namespace: str | None, name: str | None) -> RetentionPolicy:
+    """Return the policy of one cut-off: of a dataset, of a namespace, or of all."""
+    if namespace and name:
+        return RetentionPolicy(datasets_ms={Dataset(namespace, name): before_ms})
+    return RetentionPolicy(namespaces_ms={namespace: before_ms}) if namespace else RetentionPolicy(before_ms)
+
+
+def read_policy(file: BinaryIO) -> RetentionPolicy:
+    """Read a policy file of JSON; absent members set no cut-off. Raises UsageError with what is wrong."""
+    try:
+        members = json.load(file)
+        # A misspelt member would otherwise mean that nothing is deleted, or more than intended.
+        unknown = members.keys() - {"before", "namespaces", "endpoints"}
+        if unknown:
+            raise ValueError(f"unknown members {sorted(unknown)}")
+        return RetentionPolicy(
+            TIME.convert(members.get("before", "0"), None, None),
+            {name: TIME.convert(time, None, None) for name, time in members.get("namespaces", {}).items()},
+            {
+                Dataset(rule["namespace"], rule["name"]): TIME.convert(rule["before"], None, None)
+                for rule in members.get("endpoints", [])
+            },
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise click.UsageError(f"{file.name} is not a policy: {error}; --help shows one.") from error
+
+
+def compaction_hint(store: str) -> str:
+    """Return how to free the space of deleted cells; empty for a store that needs nothing."""
+    # A delete in HBase only puts a marker; a major compaction removes the cells and the markers.
+    if not store.startswith(hbase_url.SCHEME):
+        return ""
+    table = hbase_url.parse_url(store).table
+    return f"HBase frees it with the next major compaction; in its shell: major_compact '{table}'"

@@ -1,0 +1,175 @@
+"""One pass of a copy: every row of the source compared with the target, kind by kind.
+
+Puts go in the order of the commit protocol, deletes in the opposite one, so that a reader of the target finds
+the content of every run that it sees, at any moment (docs/row-keys.md, "How rows are written").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fll_hbase.keys import layout
+from fll_hbase.keys.layout import Range
+from fll_hbase.keys.row_kinds import COPY_ORDER, RowKind
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store.copying.comparison import Difference, compare_rows, keeps_stamps
+from fll_hbase.store.copying.marks import Mark, mark_row
+from fll_hbase.store.copying.progress import ROW, Progress, put_of
+from fll_hbase.store.maintenance import liveness
+from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.tables import Put, Row, StampedPut, Table
+
+PAGE_ROWS, HEAVY_PAGE_ROWS = 1_000, 32
+"""Rows that are compared and put together; contents and event bodies may have megabytes each."""
+
+_HEAVY = layout.CONTENTS, layout.EVENT_BODIES
+_ROWS, _PROPERTIES = COPY_ORDER[:-1], COPY_ORDER[-1]
+
+Report = Callable[[str, int], None]
+"""Called after each page with the name of the kind and the number of rows that the pass has compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindResult:
+    """The outcome of a pass for the rows of one kind: marks of both sides as it read them, its changes."""
+
+    source: Mark = field(default_factory=Mark)
+    target: Mark = field(default_factory=Mark)
+    put: int = 0
+    deleted: int = 0
+
+    @property
+    def is_equal(self) -> bool:
+        """Return whether both sides were equal before the pass changed anything."""
+        return self.source == self.target and not self.put and not self.deleted
+
+
+class CopyPass:
+    """Makes a target equal to a source that others may write, while nobody else writes the target.
+
+    A run whose row has a cell put after `young_ms` may be newer than what the pass has read of other kinds.
+    """
+
+    def __init__(self, source: Table, target: Table, *, young_ms: int, report: Report) -> None:
+        self._source = source
+        self._target = target
+        self._young_ms = young_ms
+        self._report = report
+        self._liveness = LivenessScanner(source, RetentionPolicy())
+        self._rows = 0
+
+    def run(self, begin: Progress) -> dict[str, KindResult]:
+        """Compare everything after `begin`, put and delete; return the results by kind of row.
+
+        Raises StoreUnavailable, or CorruptRow for a run that was recorded just now and cannot be read. After
+        either, a new pass can go on from the progress in the target.
+        """
+        # Before all others: stated later, a property is true of rows that this pass may not have read.
+        properties = set(self._read_all(self._source, _PROPERTIES))
+        kinds = _kinds_from(begin)
+        results = {kind.name: self._put_kind(kind, begin) for kind in kinds}
+        # After a pass that goes on, rows before its beginning may be older than a property.
+        if kinds == _ROWS:
+            results[_PROPERTIES.name] = self._put_properties(properties, begin)
+        for kind in reversed(COPY_ORDER):
+            if kind.name in results and results[kind.name].deleted:
+                self._delete_kind(kind)
+        return results
+
+    def _put_kind(self, kind: RowKind, begin: Progress) -> KindResult:
+        result = KindResult()
+        for start, stop in kind.key_ranges:
+            if kind.name == begin.kind:
+                start = max(start, begin.last + b"\x00")
+            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+                difference = compare_rows(rows, copies)
+                if kind.prefix == layout.RUNS:
+                    self._copy_needs({put.row: rows[put.row] for put in difference.puts})
+                if difference.puts:
+                    self._put(difference.puts, put_of(begin.moved_to(kind.name, difference.puts[-1].row)))
+                result = _add(result, rows, copies, difference)
+                self._rows += len(rows)
+                self._report(kind.name, self._rows)
+        return result
+
+    def _put_properties(self, earlier: Collection[bytes], begin: Progress) -> KindResult:
+        """Put the properties that the source has, and had at the beginning; another pass puts others."""
+        rows, copies = (self._read_all(table, _PROPERTIES) for table in (self._source, self._target))
+        new = rows.keys() - earlier
+        difference = compare_rows(
+            {key: rows[key] for key in rows.keys() - new}, {key: copies[key] for key in copies.keys() - new}
+        )
+        self._put(difference.puts, put_of(begin))
+        return _add(KindResult(), rows, copies, difference)
+
+    def _copy_needs(self, runs: Mapping[bytes, Row]) -> None:
+        """Copy what runs rely on that were recorded since the pass began: it may be in no earlier page."""
+        young = {key: row for key, row in runs.items() if not liveness.is_older_than(row, self._young_ms)}
+        # Run index rows are not among them: a list of runs has these runs after the next pass.
+        cells = (cell for needs in self._liveness.live_cells(young) for cell in needs.cells)
+        keys = {row for row, _ in cells if not row.startswith(layout.RUN_INDEX)}
+        checksums = sorted(key for key in keys if key.startswith(layout.CONTENTS))
+        contents = self._source.rows(checksums, columns=(layout.SOURCES, layout.DESTINATIONS))
+        keys.update(*(liveness.catalogue_keys(key, row) for key, row in contents.items()))
+        for kind in COPY_ORDER:
+            wanted = sorted(key for key in keys if kind.prefix and key.startswith(kind.prefix))
+            for begin in range(0, len(wanted), HEAVY_PAGE_ROWS):
+                chunk = wanted[begin : begin + HEAVY_PAGE_ROWS]
+                self._put(compare_rows(self._source.rows(chunk), self._target.rows(chunk)).puts)
+
+    def _delete_kind(self, kind: RowKind) -> None:
+        """Delete the cells of a kind that the source does not have."""
+        for start, stop in kind.key_ranges:
+            for rows, copies in self._pages((start, stop), page_rows=_page_rows(kind)):
+                difference = compare_rows(rows, copies)
+                if difference.extras:
+                    self._target.delete(difference.extras, until_ms=difference.extras_until_ms)
+
+    def _put(self, puts: Sequence[StampedPut], *others: Put) -> None:
+        stamped = [put for put in puts if keeps_stamps(put.row)]
+        if stamped:
+            self._target.put_stamped(stamped)
+        batch = [Put(put.row, put.column, put.value) for put in puts if not keeps_stamps(put.row)]
+        # The progress last: it is true of what is durable.
+        self._target.write([part for part in (batch, others) if part])
+
+    def _pages(
+        self, key_range: Range, *, page_rows: int
+    ) -> Iterator[tuple[dict[bytes, Row], dict[bytes, Row]]]:
+        """Yield the rows of source and target between the same keys, at most `page_rows` of each."""
+        start, stop = key_range
+        while start < stop:
+            pages = [list(table.scan(start, stop, limit=page_rows)) for table in (self._source, self._target)]
+            # A page that is full may leave rows for the next one.
+            end = min((page[-1][0] + b"\x00" for page in pages if len(page) == page_rows), default=stop)
+            rows, copies = ({key: row for key, row in page if key < end and key != ROW} for page in pages)
+            yield rows, copies
+            start = end
+
+    def _read_all(self, table: Table, kind: RowKind) -> dict[bytes, Row]:
+        return {
+            key: row for start, stop in kind.key_ranges for key, row in table.scan(start, stop) if key != ROW
+        }
+
+
+def _page_rows(kind: RowKind) -> int:
+    return HEAVY_PAGE_ROWS if kind.prefix in _HEAVY else PAGE_ROWS
+
+
+def _kinds_from(begin: Progress) -> tuple[RowKind, ...]:
+    """Return the kinds of rows from that of the progress on, all of them for one that is not known."""
+    names = [kind.name for kind in _ROWS]
+    return _ROWS[names.index(begin.kind) if begin.kind in names else 0 :]
+
+
+def _add(
+    result: KindResult, rows: Mapping[bytes, Row], copies: Mapping[bytes, Row], difference: Difference
+) -> KindResult:
+    marks = [sum((mark_row(*item) for item in page.items()), start=Mark()) for page in (rows, copies)]
+    return KindResult(
+        result.source + marks[0],
+        result.target + marks[1],
+        result.put + len(difference.puts),
+        result.deleted + len(difference.extras),
+    )

@@ -1,0 +1,68 @@
+"""Progress of a copy, as a row of its target: where it came from, and how far it is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fll_hbase.errors import ConfigurationError, CorruptRow, in_row
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import escape_bytes, unescape_bytes
+from fll_hbase.tables import Put, Table
+
+ROW, COLUMN = layout.PROPERTIES + b"copy", b"d:v"
+
+
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a copy of `source`, a canonical URL, is.
+
+    Every row of the kinds before `kind` is copied, and of `kind` those up to the escaped key `last_key`,
+    as they were when the pass read them. It is numbered from 1, and began at `began_ms` (milliseconds since
+    1970), also if it was interrupted and went on later.
+    """
+
+    source: str
+    began_ms: int
+    kind: str = ""
+    last_key: str = ""
+    number: int = 1
+    is_complete: bool = False
+
+    def moved_to(self, kind: str, key: bytes) -> Progress:
+        """Return the progress after a row."""
+        return msgspec.structs.replace(self, kind=kind, last_key=escape_bytes(key).decode())
+
+    @property
+    def last(self) -> bytes:
+        """Return the key of the last row that is copied."""
+        return unescape_bytes(self.last_key.encode())
+
+
+def put_of(progress: Progress) -> Put:
+    """Return the cell of the progress."""
+    return Put(ROW, COLUMN, msgspec.json.encode(progress))
+
+
+def read_progress(table: Table) -> Progress | None:
+    """Return the progress of the copy that a table is, None for any other table. Raises CorruptRow."""
+    cell = table.get(ROW).get(COLUMN)
+    if cell is None:
+        return None
+    with in_row(ROW):
+        return decode_progress(cell.value)
+
+
+def decode_progress(value: bytes) -> Progress:
+    """Decode the value of the cell. Raises CorruptRow."""
+    try:
+        return msgspec.json.decode(value, type=Progress)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptRow(f"{value[:200]!r} is not the progress of a copy: {error}") from error
+
+
+def check_not_copying(table: Table) -> None:
+    """Raise ConfigurationError for the target of a copy that is not complete: its runs follow later."""
+    progress = read_progress(table)
+    if progress is not None and not progress.is_complete:
+        raise ConfigurationError(
+            f"this store is an incomplete copy of {progress.source}: complete it with `fll store copy` first"
+        )

@@ -1,0 +1,113 @@
+"""Retention in one process: delete expired runs, then collect unreferenced cells and rows.
+
+The rules are those of `garbage_collection`, which the Spark job shares: both delete the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fll_hbase.clock import now_ms
+from fll_hbase.keys import ranges
+from fll_hbase.keys.layout import RUNS as RUN_ROWS
+from fll_hbase.keys.row_kinds import kind_name
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.store.copying.progress import check_not_copying
+from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.maintenance.garbage_collection import NONE_REMOVED, Garbage, Removed
+from fll_hbase.store.maintenance.liveness import LivenessScanner
+from fll_hbase.store.maintenance.retention_counts import DATASETS, KINDS, RUNS, RetentionReport
+from fll_hbase.store.read.requested_horizons import read_horizons
+from fll_hbase.store.retention_requests import remove_superseded
+from fll_hbase.tables import Row, Table
+
+_ANY_AGE_MS = 2**63 - 1
+REPORT_ROWS = 1_000
+
+Report = Callable[[str, int], None]
+"""Called with the kind of rows that is read and the number of rows that were read of all kinds."""
+
+
+def apply_retention(
+    table: Table, policy: RetentionPolicy, *, grace_ms: int, dry_run: bool, report: Report
+) -> RetentionReport:
+    """Delete runs that started before the cut-offs of all their datasets, then what no run references.
+
+    With `dry_run` nothing is deleted, and the report has what would be. Safe beside running writers; after
+    an interruption, the next call continues. Raises CorruptRow, before anything is collected, and
+    ConfigurationError for a copy that is not complete.
+    """
+    check_not_copying(table)
+    started = time.monotonic()
+    policy = read_horizons(table).merged_with(policy)
+    counted = _CountingTable(table, report)
+    # Each limit is computed before the scan that it is about.
+    until_ms = garbage_collection.safe_until_ms(now_ms(), grace_ms)
+    if dry_run:
+        return _preview(counted, policy, until_ms=until_ms, started=started)
+    runs = NONE_REMOVED
+    if policy != RetentionPolicy():
+        runs = garbage_collection.purge(counted, policy, until_ms=until_ms)
+        # After the purge, which deletes what it no longer protects.
+        until_ms = garbage_collection.safe_until_ms(now_ms(), grace_ms)
+    garbage = garbage_collection.find_garbage(counted, policy, until_ms=until_ms)
+    garbage_collection.remove(table, garbage, policy, until_ms=until_ms)
+    remove_superseded(table, until_ms=until_ms)
+    counts = {RUNS: runs.rows, **_count(garbage)}
+    return RetentionReport(False, counts, {}, runs.bytes + garbage.bytes, time.monotonic() - started)
+
+
+def _preview(table: Table, policy: RetentionPolicy, *, until_ms: int, started: float) -> RetentionReport:
+    """Return what would be deleted now, and what only the grace period keeps."""
+    due, later = (_preview_until(table, policy, until_ms=limit_ms) for limit_ms in (until_ms, _ANY_AGE_MS))
+    waiting = {kind: later[0][kind] - count for kind, count in due[0].items()}
+    return RetentionReport(True, due[0], waiting, due[1], time.monotonic() - started)
+
+
+def _preview_until(table: Table, policy: RetentionPolicy, *, until_ms: int) -> tuple[dict[str, int], int]:
+    """Return the numbers and bytes of what a run would delete that only spares cells after `until_ms`."""
+    scanner = LivenessScanner(table, policy)
+    runs = sum(
+        (
+            garbage_collection.size_of(
+                {key: page[key] for key in scanner.expired_runs(page, until_ms=until_ms)}
+            )
+            for page in garbage_collection.pages(table, *ranges.prefix_range(RUN_ROWS))
+        ),
+        start=Removed(0, 0, 0),
+    )
+    garbage = garbage_collection.find_garbage(table, policy, until_ms=until_ms, purge_until_ms=until_ms)
+    return {RUNS: runs.rows, **_count(garbage)}, runs.bytes + garbage.bytes
+
+
+def _count(garbage: Garbage) -> dict[str, int]:
+    """Return the numbers of cells or rows of garbage by kind; every kind has one."""
+    prefixes = Counter(cell.row[:2] for cell in garbage.cells)
+    prefixes.update(key[:2] for key in garbage.contents)
+    counts = dict.fromkeys(KINDS.values(), 0)
+    for prefix, count in prefixes.items():
+        counts[KINDS[prefix]] += count
+    return {**counts, DATASETS: len(garbage.catalogue_rows)}
+
+
+class _CountingTable:
+    """A table that reports how many rows were scanned."""
+
+    def __init__(self, table: Table, report: Report) -> None:
+        self._table = table
+        self._report = report
+        self._rows = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def scan(self, *args: Any, **options: Any) -> Iterator[tuple[bytes, Row]]:
+        """Scan the table, and report each REPORT_ROWS rows."""
+        for key, row in self._table.scan(*args, **options):
+            self._rows += 1
+            if self._rows % REPORT_ROWS == 0:
+                self._report(kind_name(key), self._rows)
+            yield key, row

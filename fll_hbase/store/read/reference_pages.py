@@ -1,0 +1,75 @@
+"""Queries of windows, and pages of the references that lead to their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fll_hbase.keys import layout
+from fll_hbase.keys.codec import DAY_MAX
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import DAY_MS, Direction, Window
+from fll_hbase.store.read.batched_reads import Reads
+from fll_hbase.store.read.stale_index import IndexRow
+from fll_hbase.tables import Scan
+
+PAGE_REFERENCES_MAX = 1000
+"""References of one page."""
+
+COLUMNS_MAX = 200
+"""Columns of one scan of references; for more contents on one day all its references are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowQuery:
+    """One dataset in one direction over one window; with `failed` failed and aborted runs count, too."""
+
+    direction: Direction
+    dataset: Dataset
+    window: Window
+    failed: bool = False
+
+
+class Page(NamedTuple):
+    """The next references of a day to read: keys from `start` to `stop` (excluded), at most `limit`."""
+
+    start: bytes
+    stop: bytes
+    limit: int
+
+
+def first_page(query: WindowQuery, day: int) -> Page:
+    """Return the first page of the references of a day within the window."""
+    # The first reference usually confirms its content, so pages start at one row and double.
+    return Page(
+        *layout.window_range(query.direction, query.dataset, restrict_to_day(query.window, day)), limit=1
+    )
+
+
+def read_page(
+    query: WindowQuery, page: Page, wanted: Collection[str]
+) -> Reads[tuple[list[bytes], Page | None]]:
+    """Return tails of references to wanted contents, newest first, and the next page, None after the last."""
+    rows: list[IndexRow] = yield Scan(page.start, page.stop, reference_columns(wanted, query), page.limit)
+    prefix = layout.reference_prefix(query.direction, query.dataset)
+    tails = [key[len(prefix) :] for key, _ in rows]
+    if len(rows) < page.limit:
+        return tails, None
+    # A zero byte makes the smallest key after the last one.
+    limit = min(2 * page.limit, PAGE_REFERENCES_MAX)
+    return tails, Page(rows[-1][0] + b"\x00", page.stop, limit)
+
+
+def restrict_to_day(window: Window, day: int) -> Window:
+    """Return the part of a window on one day; the last day, DAY_MAX, has no end."""
+    stop_ms = window.stop_ms if day == DAY_MAX else min(window.stop_ms, (day + 1) * DAY_MS)
+    return Window(max(window.start_ms, day * DAY_MS), stop_ms)
+
+
+def reference_columns(checksums: Collection[str], query: WindowQuery) -> list[bytes]:
+    """Return the columns of references to these contents, or their family for more than COLUMNS_MAX."""
+    if len(checksums) > COLUMNS_MAX:
+        return [layout.LIGHT]
+    kinds = (layout.REFERENCE, layout.FAILED_REFERENCE) if query.failed else (layout.REFERENCE,)
+    return [kind + checksum.encode() for checksum in checksums for kind in kinds]

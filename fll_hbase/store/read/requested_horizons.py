@@ -1,0 +1,105 @@
+"""Horizons that retention requests set: questions show no run that started before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from fll_hbase.errors import in_row
+from fll_hbase.keys.retention import REQUEST, REQUESTS_ROW, RetentionRequest, parse_request
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.retention_policy import NEVER_MS, RetentionPolicy
+from fll_hbase.model.window import Window
+from fll_hbase.store.read.reference_pages import WindowQuery
+from fll_hbase.tables import Row, Table
+
+LIFETIME_MS = 10_000
+"""How long a process relies on what it read, unless it made a request itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Horizons:
+    """The latest requested time of all datasets, and of single ones, in milliseconds since 1970."""
+
+    default_ms: int = NEVER_MS
+    datasets_ms: Mapping[Dataset, int] = field(default_factory=dict)
+
+    def horizon_ms(self, dataset: Dataset) -> int:
+        """Return the time before which runs of a dataset are not shown; 0 without a request."""
+        return max(self.default_ms, self.datasets_ms.get(dataset, NEVER_MS))
+
+    def merged_with(self, policy: RetentionPolicy) -> RetentionPolicy:
+        """Return the policy with these times where they are later than its own."""
+        datasets = self.datasets_ms.keys() | policy.datasets_ms.keys()
+        return RetentionPolicy(
+            max(policy.default_ms, self.default_ms),
+            {name: max(cutoff_ms, self.default_ms) for name, cutoff_ms in policy.namespaces_ms.items()},
+            {dataset: max(policy.cutoff_ms(dataset), self.horizon_ms(dataset)) for dataset in datasets},
+        )
+
+
+def decode_horizons(row: Row) -> Horizons:
+    """Decode the row of retention requests. Raises CorruptRow."""
+    default_ms = NEVER_MS
+    datasets_ms: dict[Dataset, int] = {}
+    with in_row(REQUESTS_ROW):
+        for request in requests_in(row):
+            if request.dataset is None:
+                default_ms = max(default_ms, request.before_ms)
+            else:
+                datasets_ms[request.dataset] = max(
+                    datasets_ms.get(request.dataset, NEVER_MS), request.before_ms
+                )
+    return Horizons(default_ms, datasets_ms)
+
+
+def requests_in(columns: Iterable[bytes]) -> list[RetentionRequest]:
+    """Return the requests of a row. Ignores columns that this release does not know; raises CorruptRow."""
+    return [parse_request(column) for column in columns if column.startswith(REQUEST)]
+
+
+def read_horizons(table: Table) -> Horizons:
+    """Return all requested horizons. Raises CorruptRow and StoreUnavailable."""
+    return decode_horizons(table.get(REQUESTS_ROW))
+
+
+class RequestedHorizons:
+    """Restricts queries to what requests leave. Threads may share it; reads one row each LIFETIME_MS.
+
+    `clock` returns milliseconds since 1970.
+    """
+
+    def __init__(self, table: Table, *, clock: Callable[[], int]) -> None:
+        self._table = table
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._read = Horizons(), 0
+
+    def current(self) -> Horizons:
+        """Return the horizons, at most LIFETIME_MS old. Raises CorruptRow and StoreUnavailable."""
+        now_ms = self._clock()
+        with self._lock:
+            horizons, until_ms = self._read
+        if now_ms >= until_ms:
+            horizons = read_horizons(self._table)
+            with self._lock:
+                self._read = horizons, now_ms + LIFETIME_MS
+        return horizons
+
+    def forget(self) -> None:
+        """Read the row again for the next query: this process has written it."""
+        with self._lock:
+            self._read = self._read[0], 0
+
+    def restrict(self, query: WindowQuery) -> WindowQuery:
+        """Return the query over that part of its window that requests leave."""
+        window = restrict_window(query.window, self.current().horizon_ms(query.dataset))
+        return query if window is query.window else replace(query, window=window)
+
+
+def restrict_window(window: Window, horizon_ms: int) -> Window:
+    """Return the part of a window from the horizon on."""
+    if window.start_ms >= horizon_ms:
+        return window
+    return Window(min(horizon_ms, window.stop_ms), window.stop_ms)

@@ -1,0 +1,110 @@
+"""Retention by request: from when on runs are shown, at once; a retention job deletes the others later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from fll_hbase import deadline
+from fll_hbase.errors import CorruptRow, DeadlineExceeded, in_row
+from fll_hbase.keys import layout, ranges
+from fll_hbase.keys.retention import REQUESTS_ROW, RetentionRequest, request_column
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.window import Window
+from fll_hbase.store import run_rows
+from fll_hbase.store.components import StoreComponents
+from fll_hbase.store.maintenance import garbage_collection
+from fll_hbase.store.read.requested_horizons import decode_horizons, requests_in
+from fll_hbase.store.read.run_reader import RunReader
+from fll_hbase.tables import CellKey, Put, Table
+
+COUNT_SHARE = 0.5
+"""The part of the time of a request for counting; the rest is for storing the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """How many runs a request is about, at least so many where `truncated_by` names what ended the count."""
+
+    runs: int
+    truncated_by: tuple[str, ...] = ()
+
+
+class RetentionRequests:
+    """Counts, stores and applies requests. Threads may share it; methods raise StoreUnavailable."""
+
+    def __init__(self, components: StoreComponents, runs: RunReader) -> None:
+        self._components = components
+        self._runs = runs
+
+    def count(self, request: RetentionRequest) -> Affected:
+        """Return how many runs the request is about that are shown now, within a part of the time left.
+
+        Those of a dataset are the runs that read or wrote it. Raises NotFound for one never recorded.
+        """
+        if request.dataset is not None:
+            self._components.catalogue.require_dataset(request.dataset)
+        count = (
+            partial(self._count_runs, request)
+            if request.dataset is None
+            else partial(self._count_of_dataset, request.dataset, request.before_ms)
+        )
+        with deadline.shared(COUNT_SHARE):
+            return count()
+
+    def put(self, request: RetentionRequest) -> None:
+        """Store a request, durably; an earlier one with a later time stays in force.
+
+        A dataset is meant under all its names. Other processes know it within `LIFETIME_MS`.
+        """
+        dataset = request.dataset
+        names: list[Dataset | None] = [dataset]
+        if dataset is not None:
+            names += self._components.catalogue.aliases([dataset]).get(dataset, ())
+        requests = [request._replace(dataset=name) for name in names]
+        self._components.table.write([[Put(REQUESTS_ROW, request_column(item), b"") for item in requests]])
+        self._components.requests.forget()
+
+    def _count_of_dataset(self, dataset: Dataset, before_ms: int) -> Affected:
+        try:
+            counts = self._runs.counts(dataset, Window(0, before_ms), buckets=1)
+        except DeadlineExceeded:
+            return Affected(0, (deadline.limit(),))
+        total = sum(bucket.complete + bucket.failed for bucket in counts.buckets)
+        return Affected(total, counts.truncated_by)
+
+    def _count_runs(self, request: RetentionRequest) -> Affected:
+        total = 0
+        try:
+            shown_from_ms = self._components.requests.current().default_ms
+            scanned = garbage_collection.pages(self._components.table, *ranges.prefix_range(layout.RUNS))
+            for page in scanned:
+                deadline.check()
+                for key, row in page.items():
+                    value = run_rows.commit_value(row)
+                    if value is not None:
+                        total += shown_from_ms <= _start_ms(key, value) < request.before_ms
+        except DeadlineExceeded:
+            return Affected(total, (deadline.limit(),))
+        return Affected(total)
+
+
+def remove_superseded(table: Table, *, until_ms: int) -> None:
+    """Delete requests put at `until_ms` or before that a later one of the same dataset covers."""
+    row = table.get(REQUESTS_ROW)
+    horizons = decode_horizons(row)
+    superseded = [
+        CellKey(REQUESTS_ROW, request_column(RetentionRequest(dataset, before_ms)))
+        for dataset, before_ms in requests_in(row)
+        if before_ms < (horizons.datasets_ms[dataset] if dataset else horizons.default_ms)
+    ]
+    if superseded:
+        table.delete(superseded, until_ms=until_ms)
+
+
+def _start_ms(key: bytes, value: bytes) -> int:
+    try:
+        return run_rows.decode_head(value).start_ms
+    except CorruptRow:
+        with in_row(key):
+            raise

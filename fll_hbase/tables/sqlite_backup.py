@@ -1,0 +1,113 @@
+"""Backups of a SQLite store beside running writers: one consistent file, or none."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
+
+APPLICATION_ID = 0x464C4C42
+"""`FLLB` in the header of a backup, which no store that is in use has."""
+
+PAGES_PER_STEP = 1_000
+"""4 MB of one step, between two reports of the progress."""
+
+Report = Callable[[int, int], None]
+"""Called with the number of pages that are copied, and of all pages."""
+
+
+def back_up(source: Path, target: Path, *, overwrite: bool, report: Report) -> int:
+    """Copy the store in one file to another, as it is at the beginning; return the size in bytes.
+
+    Readers and writers go on; the log of the store grows until the backup ends. The target appears complete
+    and durable, under its name, at the end. With `overwrite` it may be an earlier backup. Raises
+    ConfigurationError for any other file there, and StoreUnavailable.
+    """
+    _check_target(source, target, overwrite=overwrite)
+    try:
+        with _partial_file(target) as partial:
+            _copy(source, partial, report)
+            size_bytes = partial.stat().st_size
+            if overwrite:
+                _check_target(source, target, overwrite=True)
+                partial.replace(target)
+            else:
+                # Unlike a rename, a link never replaces a file that appeared meanwhile.
+                os.link(partial, target)
+            _flush(target.parent)
+    except FileExistsError as error:
+        raise ConfigurationError(f"{target} exists: name another file") from error
+    except (sqlite3.Error, OSError) as error:
+        raise StoreUnavailable(f"the backup of {source} failed: {error}; check both disks") from error
+    return size_bytes
+
+
+def is_backup(path: Path) -> bool:
+    """Return whether a file is a backup that no process has used as a store since."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as opened:
+            (application,) = opened.execute("PRAGMA application_id").fetchone()
+    except sqlite3.Error:
+        return False
+    # Whoever writes to a store leaves its lock file beside it.
+    return bool(application == APPLICATION_ID) and not Path(f"{path}.lock").exists()
+
+
+def _check_target(source: Path, target: Path, *, overwrite: bool) -> None:
+    if not target.parent.is_dir():
+        raise ConfigurationError(f"{target} cannot be created: {target.parent} is not a directory")
+    if not os.path.lexists(target):
+        return
+    if target.exists() and target.samefile(source):
+        raise ConfigurationError(f"{target} is the store itself: name another file")
+    if not overwrite:
+        raise ConfigurationError(
+            f"{target} exists: name another file, or add --overwrite to replace a backup"
+        )
+    if not is_backup(target):
+        raise ConfigurationError(f"{target} is not a backup, so it is not replaced: name another file")
+
+
+@contextmanager
+def _partial_file(target: Path) -> Iterator[Path]:
+    """Yield a new file beside the target, which is gone at the end."""
+    number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".part", dir=target.parent)
+    os.close(number)
+    partial = Path(name)
+    try:
+        yield partial
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _copy(source: Path, partial: Path, report: Report) -> None:
+    origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+    with closing(origin), closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+        # A read transaction: without one, each commit of a writer would begin the backup anew.
+        origin.execute("BEGIN")
+        origin.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        # Flushed as a whole at the end, and worthless before.
+        copy.execute("PRAGMA synchronous = OFF")
+        copy.execute("PRAGMA journal_mode = OFF")
+        origin.backup(
+            copy,
+            pages=PAGES_PER_STEP,
+            progress=lambda _, remaining, total: report(total - remaining, total),
+            sleep=0,
+        )
+        copy.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    # Closed, so that the copy, which has the WAL mode of the store, has no log of its own any more.
+    _flush(partial)
+
+
+def _flush(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,263 @@
+"""A copy has the cells and answers of its source, wherever it was interrupted and whoever wrote meanwhile."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulation.world import CONTENTS, STARTS_MS
+from strategies import recorded_runs
+
+from fll_hbase.errors import ConfigurationError, StoreUnavailable
+from fll_hbase.keys import layout
+from fll_hbase.keys.row_kinds import COPY_ORDER, EVERYTHING
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.retention_policy import RetentionPolicy
+from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.store.copying import progress
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import Put, Row, Table
+
+from ..test_garbage_collection import HISTORIES, HORIZONS, recorded, swept
+from .copies import (
+    SOURCE,
+    Failing,
+    answers,
+    copied,
+    in_memory,
+    read_everything,
+    stamped_catalogue,
+    stored,
+)
+
+UNKNOWN = [Put(b"k|token", b"d:k", b"hash"), Put(b"z", b"d:x", b"1"), Put(b"A", b"o:x", b"")]
+"""Rows of kinds that this release does not know."""
+
+
+def test_the_kinds_are_all_keys_once() -> None:
+    bounds = sorted(bounds for kind in COPY_ORDER for bounds in kind.key_ranges)
+    assert bounds[0][0] == EVERYTHING[0]
+    assert bounds[-1][1] == EVERYTHING[1]
+    assert all(left[1] == right[0] for left, right in pairwise(bounds))
+
+
+def test_what_runs_rely_on_stands_before_them() -> None:
+    prefixes = [kind.prefix for kind in COPY_ORDER]
+    order = (layout.DATASETS, layout.CONTENTS, layout.EVENT_BODIES, layout.INDEX, *layout.REFERENCES)
+    positions = [prefixes.index(prefix) for prefix in (*order, layout.RUNS, layout.PROPERTIES)]
+    assert positions == sorted(positions)
+    assert prefixes.index(layout.TAG_INDEX) < prefixes.index(layout.TAGS)
+
+
+@given(runs=st.lists(recorded_runs, min_size=1, max_size=5))
+@settings(max_examples=30)
+def test_a_copy_has_every_cell_and_answer(runs: list[RecordedRun]) -> None:
+    source, target = in_memory(), in_memory()
+    LineageStore(source).record(runs)
+    source.write([UNKNOWN])
+    report = copied(source, target)
+    assert report.is_complete
+    assert stored(target) == stored(source)
+    assert stamped_catalogue(target) == stamped_catalogue(source)
+    assert answers(target) == answers(source)
+    assert all(result.source == result.target for result in report.kinds.values())
+    assert sum(result.source.cells for result in report.kinds.values()) == len(stored(source))
+
+
+@given(history=HISTORIES, horizons=HORIZONS, writes=st.integers(0, 60))
+@settings(max_examples=60)
+def test_a_copy_that_is_killed_goes_on(
+    history: list[RecordedRun], horizons: RetentionPolicy, writes: int
+) -> None:
+    source, store = recorded(history[:6])
+    source.write([UNKNOWN])
+    target = in_memory()
+    try:
+        copied(source, Failing(target, writes))  # type: ignore[arg-type]
+    except StoreUnavailable:
+        read_everything(target)
+    # What happened between the kill and the next start.
+    store.record(history[6:])
+    swept(source, horizons)
+    try:
+        copied(source, Failing(target, writes // 2), update=True)  # type: ignore[arg-type]
+    except StoreUnavailable:
+        read_everything(target)
+    assert copied(source, target, update=True).is_complete
+    assert stored(target) == stored(source)
+    assert answers(target) == answers(source)
+
+
+class Recording:
+    """A source that records a run, or loses one, before every page that is read of it."""
+
+    def __init__(self, table: Table, runs: Iterator[RecordedRun]) -> None:
+        self._table = table
+        self._store = LineageStore(table)
+        self._runs = runs
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._table, name)
+
+    def scan(self, start: bytes, stop: bytes, **options: int) -> Iterator[tuple[bytes, Row]]:
+        run = next(self._runs, None)
+        if run is not None:
+            self._store.record([run])
+        return self._table.scan(start, stop, **options)
+
+
+@given(history=HISTORIES, later=st.lists(recorded_runs, max_size=20))
+@settings(max_examples=30)
+def test_a_copy_beside_writers_shows_only_runs_that_it_has(
+    history: list[RecordedRun], later: list[RecordedRun]
+) -> None:
+    source, _ = recorded(history)
+    target = in_memory()
+
+    class Watched:
+        """The target, read after every write."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(target, name)
+
+        def write(self, batches: list[list[Put]]) -> None:
+            for batch in batches:
+                target.write([batch])
+                read_everything(target)
+
+    writing = Recording(source, iter(later))
+    report = copied(writing, Watched(), passes_max=10)  # type: ignore[arg-type]
+    assert report.is_complete
+    assert report.passes > 1
+    assert stored(target) == stored(source)
+
+
+def test_what_is_written_all_the_time_is_not_complete() -> None:
+    source, target = in_memory(), in_memory()
+    runs = (
+        RecordedRun(ProgramRun("n", "app", "1", "t", "p", str(number), 5), CONTENTS[0])
+        for number in range(1_000)
+    )
+    report = copied(Recording(source, runs), target, passes_max=3)  # type: ignore[arg-type]
+    assert (report.is_complete, report.passes) == (False, 3)
+    assert copied(source, target).is_complete
+    assert stored(target) == stored(source)
+
+
+def test_a_run_recorded_after_a_kill_has_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass goes on a day later: runs recorded since it began are young, however old they are by then."""
+    source, store = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "1", 5), CONTENTS[0])])
+    target = _interrupted_at(source, "run index rows")
+    store.record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "2", 5), CONTENTS[1])])
+    monkeypatch.setattr("fll_hbase.clock.now_ms", lambda: 4_000_000_000_000)
+    # The first writes are those of the kind at which it goes on, then come the runs.
+    for writes in range(1, 20):
+        with pytest.raises(StoreUnavailable):
+            copied(source, Failing(target, writes))  # type: ignore[arg-type]
+        if target.get(layout.run_row("2")):
+            break
+    assert target.get(layout.run_row("2"))
+    read_everything(target)
+
+
+def _interrupted_at(source: Table, kind: str) -> Table:
+    for writes in range(100):
+        target = in_memory()
+        with pytest.raises(StoreUnavailable):
+            copied(source, Failing(target, writes))  # type: ignore[arg-type]
+        current = progress.read_progress(target)
+        if current is not None and current.kind == kind:
+            return target
+    raise AssertionError(f"never interrupted at {kind}")
+
+
+def test_the_newest_type_and_description_stay_the_newest() -> None:
+    """Also under another name of the dataset, whose row is put at another time."""
+    source, target = in_memory(), in_memory()
+    store = LineageStore(source)
+    first, second = Dataset("n", "one"), Dataset("n", "two")
+    for number, (dataset, type_) in enumerate(
+        [(second, "z"), (first, "y"), (second, "b"), (first, "a"), (second, "b")]
+    ):
+        fields = (Field("f", type_),)
+        metadata = DatasetMetadata(
+            dataset, description=f"{9 - number}", fields=fields, aliases=(first, second)
+        )
+        store.put_metadata([dataclasses.replace(metadata, aliases=tuple({first, second} - {dataset}))])
+        _wait_a_moment(source)
+    assert copied(source, target).is_complete
+    for dataset in (first, second):
+        summaries = [LineageStore(table).catalogue.summary(dataset) for table in (source, target)]
+        assert summaries[0] == summaries[1]
+        fields_of = [LineageStore(table).catalogue.fields(dataset) for table in (source, target)]
+        assert fields_of[0] == fields_of[1]
+        assert [field.type for field in fields_of[1] or ()] == ["b"]
+
+
+def _wait_a_moment(table: Table) -> None:
+    """Until puts have another time."""
+    probe = Put(b"z|probe", b"d:x", b"")
+    table.write([[probe]])
+    first = table.get(probe.row)[probe.column].stamp_ms
+    while table.get(probe.row)[probe.column].stamp_ms == first:
+        table.write([[probe]])
+
+
+def test_a_property_that_is_set_during_a_pass_waits_for_the_next() -> None:
+    source, target = in_memory(), in_memory()
+
+    class Marked:
+        """The source gets a property after the first read."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(source, name)
+
+        def scan(self, start: bytes, stop: bytes, **options: int) -> Iterator[tuple[bytes, Row]]:
+            rows = list(source.scan(start, stop, **options))
+            source.write([[Put(b"v|new", b"d:v", b"")]])
+            return iter(rows)
+
+    assert not copied(Marked(), target, passes_max=1).is_complete  # type: ignore[arg-type]
+    assert not target.get(b"v|new")
+    assert copied(source, target).is_complete
+    assert target.get(b"v|new")
+
+
+class TestRefused:
+    """Only an empty target, or a copy of the same source, is written to."""
+
+    def test_a_store_with_rows(self) -> None:
+        source, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "1", 5), CONTENTS[0])])
+        target, _ = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "2", 5), CONTENTS[0])])
+        unchanged = stored(target)
+        with pytest.raises(ConfigurationError, match="rows of its own"):
+            copied(source, target)
+        assert stored(target) == unchanged
+
+    def test_a_copy_of_another_source(self) -> None:
+        target = in_memory()
+        target.write([[progress.put_of(progress.Progress("sqlite:////other.db", 1))]])
+        with pytest.raises(ConfigurationError, match=r"copy of sqlite:////other\.db"):
+            copied(in_memory(), target)
+
+    def test_a_complete_copy(self) -> None:
+        source, store = recorded([RecordedRun(ProgramRun("n", "a", "", "t", "p", "1", 5), CONTENTS[0])])
+        target = in_memory()
+        assert copied(source, target).is_complete
+        LineageStore(target).record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "new", 5), CONTENTS[1])])
+        with pytest.raises(ConfigurationError, match="--update"):
+            copied(source, target)
+        assert target.get(layout.run_row("new"))
+        store.record([RecordedRun(ProgramRun("n", "a", "", "t", "p", "2", STARTS_MS[0]), CONTENTS[1])])
+        assert copied(source, target, update=True).is_complete
+        assert stored(target) == stored(source)
+
+    def test_an_incomplete_copy_as_a_source(self) -> None:
+        source = in_memory()
+        source.write([[progress.put_of(progress.Progress(SOURCE, 1))]])
+        with pytest.raises(ConfigurationError, match="incomplete copy"):
+            copied(source, in_memory())
