@@ -244,6 +244,7 @@ PROBLEMS: dict[str, type[LineageError]] = {
         UnreadableDocument,
         InvalidQuery,
         InvalidLineage,
+        Forbidden,
         NotFound,
         ChecksumConflict,
         RunIdConflict,

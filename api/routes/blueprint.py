@@ -26,15 +26,20 @@ Route = TypeVar("Route", bound=Callable[..., Any])
 
 _PROBLEMS = {
     400: "The query or document is invalid",
-    403: "A page of another origin asks for a change",
+    401: "No valid token, where the server asks for one",
+    403: "A page of another origin asks for a change, or the principal may not make it",
     404: "No recorded run mentions it",
     409: "Another program recorded the run id, or two contents have the same checksum",
     413: "Too large",
     415: "Unsupported media type",
     421: "The server does not answer for this host; see FLL_ALLOWED_HOSTS",
     422: "Well-formed, but not lineage",
+    429: "More requests or bytes than a client may send; retry after the time given",
     503: "The store does not answer; retry after the time given",
 }
+
+
+_STATUSES_OF_ALL = (401, 421, 429)
 
 
 class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
@@ -46,8 +51,9 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
         """Return a decorator that documents the statuses of the problems that a route answers with."""
 
         def decorate(view: Route) -> Route:
-            # Every route checks the Host, and routes with a body the Origin, too (api/allowed_hosts.py).
-            for status in (*statuses, *((403, 421) if 415 in statuses else (421,))):
+            # Every route checks the Host, the principal and its limits, and routes with a body the Origin, too
+            # (api/allowed_hosts.py, api/authentication.py, api/request_limits.py).
+            for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(
                     status, schema=ProblemSchema, content_type=MEDIA_TYPE, description=_PROBLEMS[status]
                 )(view)

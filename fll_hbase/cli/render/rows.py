@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fll_hbase.escape import escape_control, format_time
+from fll_hbase.cli.render.console import format_time
+from fll_hbase.escape import escape_control
 from fll_hbase.store.row_view import RowView
 
 _TIMES = {"startMs": "start", "dayMs": "day", "periodMs": "period from"}
