@@ -51,7 +51,7 @@ class Blueprint(flask_smorest.Blueprint):  # type: ignore[misc]
         """Return a decorator that documents the statuses of the problems that a route answers with."""
 
         def decorate(view: Route) -> Route:
-            # Every route checks the Host, the principal and its limits, and routes with a body the Origin, too
+            # Every route checks the Host, the principal and its limits, routes with a body the Origin, too
             # (api/allowed_hosts.py, api/authentication.py, api/request_limits.py).
             for status in sorted({*statuses, *_STATUSES_OF_ALL, *([403] if 415 in statuses else [])}):
                 view = self.alt_response(

@@ -19,6 +19,7 @@ from fll_hbase.errors import (
     ConfigurationError,
     CorruptRow,
     FieldError,
+    Forbidden,
     InvalidLineage,
     InvalidQuery,
     LineageError,
@@ -132,7 +133,7 @@ FAULTS = [{"at": "run.type", "detail": "missing"}]
         (problem("too-large", 413), TooLarge("why")),
         (problem("corrupt-row", 500), CorruptRow("why")),
         (problem("internal", 500), Refused("the server says 500: why")),
-        (problem("forbidden", 403), Refused("the server says 403: why")),
+        (problem("forbidden", 403), Forbidden("why")),
     ],
 )
 def test_problems_are_errors_and_are_not_tried_again(reply: Reply, error: LineageError) -> None:
