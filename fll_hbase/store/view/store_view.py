@@ -28,6 +28,7 @@ from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
     DatasetLineageResult,
     Derivations,
+    ExpiredField,
     FieldDiff,
     FieldHistory,
     FieldLineageResult,
@@ -36,6 +37,7 @@ from fll_hbase.store.results import (
     RetentionReport,
     RunDetails,
     RunsPage,
+    WrittenField,
 )
 from fll_hbase.store.view.checked_retention import CheckedRetention
 from fll_hbase.store.view.numbered_readers import NumberedProgramReader, NumberedSummaryReader
@@ -173,7 +175,9 @@ class StoreView(LineageStore):
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""
         result = super().retention_report(query)
-        return replace(number_hidden(result), truncated_by=_with_hidden(result.truncated_by, result))
+        numbered = number_hidden(result)
+        fields = tuple(map(_with_sorted_programs, numbered.fields))
+        return replace(numbered, fields=fields, truncated_by=_with_hidden(result.truncated_by, result))
 
     def run(self, run: str) -> RunDetails:
         """Return the committed state of a run of which something is visible. Raises NotFound."""
@@ -225,6 +229,11 @@ class StoreView(LineageStore):
 def _may_change(principal: Principal, role: Role, namespace: str | None) -> bool:
     """Return whether the principal has a role in a namespace, None for in all of them."""
     return principal.may_everywhere(role) if namespace is None else principal.may(role, namespace)
+
+
+def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
+    programs = sorted(item.written.programs, key=lambda program: program.newest.program_id)
+    return replace(item, written=WrittenField(tuple(programs)))
 
 
 def _with_hidden(truncated_by: Iterable[str], result: object) -> tuple[str, ...]:

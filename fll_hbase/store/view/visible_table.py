@@ -101,10 +101,9 @@ class VisibleTable:
         checked = [list(batch) for batch in batches]
         for put in (put for batch in checked for put in batch):
             role = Role.STEWARD if put.row.startswith(_STEWARDED) else Role.ADMIN
-            namespace = self._changed_namespace(put)
-            if not self._may_change(role, namespace):
-                where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
-                raise Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
+            for namespace in self._changed_namespaces(put):
+                if not self._may_change(role, namespace):
+                    raise self._forbidden(role, namespace)
         self._table.write(checked, sync=sync)
 
     def put_stamped(self, puts: Sequence[StampedPut]) -> None:
@@ -129,6 +128,12 @@ class VisibleTable:
             self.rows([key], columns=_ENDPOINTS)
             cached = self._cached(key)
         return checksum if cached is None else cached.checksum
+
+    def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
+        if namespace is not None and not self._may_read(namespace):
+            return Forbidden("this name is already in use; nothing was changed. Choose another one")
+        where = "all namespaces" if namespace is None else f"namespace {namespace!r}"
+        return Forbidden(f"this needs the role `{role.value}` on {where}; nothing was changed")
 
     def _is_visible(self, key: bytes) -> bool:
         if key.startswith(layout.ACCESS):
@@ -181,15 +186,16 @@ class VisibleTable:
         policy = policies.decode_policy(key, row[layout.POLICY].value)
         return policy is None or policy.field is None or self._may_read(policy.field.dataset.namespace)
 
-    def _changed_namespace(self, put: Put) -> str | None:
-        """Return the namespace that a change concerns; None for one that concerns all."""
-        if put.row.startswith(layout.POLICIES):
-            policy = policies.decode_policy(put.row, put.value)
-            stored = self._table.get(put.row, columns=(layout.POLICY,))
-            if policy is None and stored:
-                policy = policies.decode_policy(put.row, stored[layout.POLICY].value)
-            return None if policy is None or policy.field is None else policy.field.dataset.namespace
-        return namespaces.namespace_of(put.row)
+    def _changed_namespaces(self, put: Put) -> list[str | None]:
+        """Return the namespaces that a change concerns; None for one that concerns all."""
+        if not put.row.startswith(layout.POLICIES):
+            return [namespaces.namespace_of(put.row)]
+        # A policy that is replaced or removed, also a hidden one, concerns the namespace of its field.
+        stored = self._table.get(put.row, columns=(layout.POLICY,)).get(layout.POLICY)
+        values = [put.value, *([stored.value] if stored else [])]
+        decoded = (policies.decode_policy(put.row, value) for value in values)
+        fields = [policy.field for policy in decoded if policy is not None]
+        return [None if field is None else field.dataset.namespace for field in fields]
 
     def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
         cached = self._cached(key)
