@@ -18,6 +18,7 @@ from bench import (
     spark_export,
     spark_rejects,
     spark_repair,
+    views,
     wide,
     year,
 )
@@ -28,6 +29,7 @@ ENGINES = {
     "cpu": cpu.bench,
     "hbase": hbase.bench,
     "monitoring": monitoring.bench,
+    "views": views.bench,
     "openlineage": openlineage.bench,
     "reach": reach.bench,
     "run-index": run_index.bench,

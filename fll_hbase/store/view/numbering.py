@@ -140,7 +140,10 @@ def _frozen(signature: tuple[str, int, list[str]]) -> tuple[str, int, tuple[str,
 
 def _parts(value: object) -> Iterator[object]:
     """Yield the smallest parts of a result that show labels together, such as an edge or an operation."""
-    if isinstance(value, _COMPOSED):
+    if isinstance(value, Content):
+        # Not its field map, whose order is that of the labels; the operations say the same.
+        yield from value.operations
+    elif isinstance(value, _COMPOSED):
         for member in _members(value) or ():
             yield from _parts(member)
     elif isinstance(value, Mapping):
