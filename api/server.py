@@ -44,7 +44,6 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     # Before any process is started: each would end with the same error.
     allowed_origins(settings)
     tls_context(settings)
-    logs.configure(settings.log_level)
     otel.span_exporter(os.environ)
     for name in ("access_log", "audit_log"):
         # Opened again by each process; here, so that a file that cannot be opened is reported at once.
@@ -55,6 +54,8 @@ def serve(settings: Settings, *, on_ready: Callable[[], None]) -> None:
     with closing(open_store(settings)) as store:
         store.ready()
     _check_address(settings)
+    # Not before: a server that does not start reports one error, without the warnings that led to it.
+    logs.configure(settings.log_level)
     on_ready()
     with exporter.shared_directory() as directory:
         _Server(settings, directory).run()

@@ -25,6 +25,7 @@ from waitress.buffers import OverflowableBuffer
 
 from api.http.connection import Connection
 from api.http.event_loop import EventLoop
+from api.http.observer import RequestObserver
 from api.http.server import GRACEFUL_SECONDS, HttpServer
 from api.http.worker import HttpWorker
 from api.server import _Server
@@ -92,7 +93,7 @@ def test_a_closed_connection_is_forgotten() -> None:
 def serving(app: WSGIApplication, settings: Settings | None = None) -> Iterator[Server]:
     """A server of this app in a thread."""
     listener = socket.create_server(("127.0.0.1", 0))
-    http = HttpServer(app, listener, settings or Settings(threads=2))
+    http = HttpServer(app, listener, settings or Settings(threads=2), RequestObserver())
     stopped = threading.Event()
     thread = threading.Thread(target=http.serve, args=[lambda: not stopped.is_set()])
     thread.start()
@@ -199,7 +200,7 @@ def test_a_stopping_server_does_not_wait_for_slow_heads() -> None:
 
 
 def test_a_worker_takes_what_exists_at_its_start_out_of_garbage_collection(tmp_path: Path) -> None:
-    supervisor = _Server(Settings(store=f"sqlite:///{tmp_path}/store.db"))
+    supervisor = _Server(Settings(store=f"sqlite:///{tmp_path}/store.db"), tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sockets = [SimpleNamespace(sock=listener)]
         worker = HttpWorker(0, os.getppid(), sockets, supervisor, 30, supervisor.cfg, Logger(supervisor.cfg))

@@ -102,12 +102,13 @@ def test_a_horizon_is_read_once_a_minute() -> None:
     dataset, window = Dataset("ns1", "a"), Window(0, 10)
     assert store.retained_from_ms(dataset, window) is None
     first_calls = table.calls
-    assert first_calls <= 2
+    assert first_calls <= 3
     mark(table, dataset, 5)  # type: ignore[arg-type]
     table.calls = 0
     for times_ms[0] in (0, LIFETIME_MS - 1):
         assert store.retained_from_ms(dataset, window) is None
-    assert table.calls == 0
+    # Requests of retention, which are read more often.
+    assert table.calls == 1
     times_ms[0] = LIFETIME_MS
     assert store.retained_from_ms(dataset, window) == 5
     assert table.calls == first_calls

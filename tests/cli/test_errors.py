@@ -76,7 +76,8 @@ def test_a_port_in_use_is_reported_before_serving(tmp_path: Path) -> None:
 def test_a_host_of_another_machine_is_reported_before_serving(
     tmp_path: Path, host: str, message: str
 ) -> None:
-    line = complaint("serve", "--store", f"sqlite:///{tmp_path}/store.db", "--host", host, code=1)
+    store = f"sqlite:///{tmp_path}/store.db"
+    line = complaint("serve", "--allow-unauthenticated", "--store", store, "--host", host, code=1)
     assert line.startswith(f"fll: {message}")
     assert "--host or FLL_HOST" in line
 
