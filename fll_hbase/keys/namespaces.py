@@ -27,6 +27,13 @@ def namespace_of(key: bytes) -> str | None:
     return unescape(segments[position]) if len(segments) > position else None
 
 
+def is_in_one_namespace(start: bytes, stop: bytes) -> bool:
+    """Return whether all keys of a range are of the namespace of its start; False if that is only a bound."""
+    position = _SEGMENTS.get(start[:2])
+    # With a separator after the namespace, or it may be a part of one, or end with a byte that no name has.
+    return position is not None and start.count(SEPARATOR) > position and stop <= namespace_end(start)
+
+
 def namespace_end(key: bytes) -> bytes:
     """Return the smallest bound above all keys of the kind and the namespace of a key.
 

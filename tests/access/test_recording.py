@@ -196,6 +196,17 @@ def test_select_of_everything_does_not_copy_columns_that_are_hidden(client: Flas
     assert fields.status_code == 404 or fields.json["fields"] == []
 
 
+def test_a_guessed_checksum_confirms_nothing(client: FlaskClient) -> None:
+    """Who guesses all names of a hidden table could hash them as the store does."""
+    checksum = record(client, None, document("hr", "shop")).json["checksum"]
+    assert client.get(f"/v3/contents/{checksum}").status_code == 200
+    hidden, unknown = (get(client, f"/v3/contents/{name}", SHOP) for name in (checksum, "0" * 32))
+    assert (hidden.status_code, hidden.text.replace(checksum, "0" * 32)) == (404, unknown.text)
+    [run] = get(client, "/v3/namespaces/shop/endpoints/b/runs?start=0", SHOP).json["runs"]
+    assert run["checksum"] != checksum
+    assert get(client, f"/v3/contents/{run['checksum']}", SHOP).status_code == 404
+
+
 def test_tags_need_a_steward_and_hidden_fields_are_unknown(client: FlaskClient) -> None:
     assert record(client, None, document("hr", "shop")).status_code == 201
     mine = "/v3/namespaces/shop/endpoints/b/fields/x/tags/PII"

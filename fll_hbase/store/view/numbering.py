@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from enum import Enum
+from functools import cache
 from operator import is_
 from typing import Any, TypeVar
 
@@ -71,11 +72,6 @@ def number_hidden(result: T) -> T:
     return _replaced(result, names)  # type: ignore[no-any-return]
 
 
-def has_hidden(result: object) -> bool:
-    """Return whether a result has any label."""
-    return any(_LABEL.search(text) for text in _texts(result))
-
-
 class _Contexts:
     """The parts of a result in which each label stands."""
 
@@ -87,7 +83,8 @@ class _Contexts:
     def add(self, value: object) -> None:
         """Add the parts of a value: the members of its collections, or the value itself."""
         for part in _parts(value):
-            labels = {match[0] for text in _texts(part) for match in _LABEL.finditer(text)}
+            marked = [text for text in _texts(part) if MARK in text]
+            labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
             if labels:
                 self._parts.append(repr(_normal(part)))
                 for label in labels:
@@ -158,22 +155,30 @@ def _parts(value: object) -> Iterator[object]:
         yield value
 
 
-def _members(value: object) -> list[object] | None:
+def _members(value: object) -> Sequence[object] | None:
     """Return the members of a value that has any: of a dataclass, a struct or a collection."""
+    kind: Any = type(value)
+    if kind in (str, int, bool, type(None), bytes, float):
+        return None
+    if kind in (tuple, list, set, frozenset):
+        return tuple(value)  # type: ignore[arg-type]
     if isinstance(value, DatasetLineage):
         # Its pairs are names of visible fields, or not shown.
-        return [value.source, value.destination]
-    if isinstance(value, Enum):
-        return None
-    if dataclasses.is_dataclass(value):
-        return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    if hasattr(value, "__struct_fields__"):
-        return [getattr(value, name) for name in value.__struct_fields__]
+        return value.source, value.destination
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
-    if isinstance(value, (tuple, list, set, frozenset)):
-        return list(value)
-    return None
+    names = _names_of_members(kind)
+    return None if names is None else [getattr(value, name) for name in names]
+
+
+@cache
+def _names_of_members(kind: Any) -> tuple[str, ...] | None:
+    """Return the names of the members of a class of values, in the order of its constructor."""
+    if issubclass(kind, Enum):
+        return None
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return getattr(kind, "__struct_fields__", getattr(kind, "_fields", None))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -182,7 +187,10 @@ def _texts(value: object) -> Iterator[str]:
         yield value
         return
     for member in _members(value) or ():
-        yield from _texts(member)
+        if type(member) is str:
+            yield member
+        else:
+            yield from _texts(member)
 
 
 def _normal(value: object) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, NotFound, RunIdConflict
@@ -41,12 +41,14 @@ from fll_hbase.store.results import (
 )
 from fll_hbase.store.view.checked_retention import CheckedRetention
 from fll_hbase.store.view.numbered_readers import NumberedProgramReader, NumberedSummaryReader
-from fll_hbase.store.view.numbering import has_hidden, number_hidden
+from fll_hbase.store.view.numbering import number_hidden
 from fll_hbase.store.view.recording_rights import RecordingRights, run_id_in_use
 from fll_hbase.store.view.visible_runs import VisibleRuns
 from fll_hbase.store.view.visible_table import VisibleTable
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
+
+T = TypeVar("T")
 
 HIDDEN = "hidden"
 """The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
@@ -63,7 +65,7 @@ class StoreView(LineageStore):
         self._visible = VisibleTable(
             base.table, may_read=may_read, may_change=partial(_may_change, principal)
         )
-        events = VisibleRuns(base.table, may_read=may_read)
+        events = self._visible_runs = VisibleRuns(base.table, may_read=may_read)
         super().__init__(
             self._visible,
             settings or base.settings,
@@ -71,7 +73,6 @@ class StoreView(LineageStore):
             events=events,
             public_checksum=self._visible.public_checksum,
         )
-
         readers = self._windows, self._contents, self.catalogue, self.settings
         self.summaries = NumberedSummaryReader(*readers)
         self.field_programs = NumberedProgramReader(*readers)
@@ -106,10 +107,6 @@ class StoreView(LineageStore):
             listed.append(run_id_in_use(run.run.run) if in_use else None)
         return listed
 
-    def recommit(self, runs: Sequence[str]) -> dict[str, LineageError]:
-        """Raise Forbidden by writing through the view: repairs do not run on behalf of a principal."""
-        return super().recommit(runs)
-
     def put_metadata(self, metadata: Iterable[DatasetMetadata]) -> None:
         """Put metadata of the datasets that the principal may record."""
         self._base.put_metadata(self._rights.check_metadata(metadata))
@@ -117,48 +114,47 @@ class StoreView(LineageStore):
     def lineage(self, dataset: Dataset, window: Window, **query: Any) -> DatasetLineageResult:
         """Return field lineage between datasets; a hidden one is shown once, without fields."""
         result = super().lineage(dataset, window, **query)
-        numbered = number_hidden(result.entries)
-        truncated_by = _with_hidden(result.truncated_by, result.entries)
-        return DatasetLineageResult(sort_entries(numbered), truncated_by)
+        entries, limits = self._numbered(result.entries)
+        return DatasetLineageResult(sort_entries(entries), _union(result.truncated_by, limits))
 
     def field_lineage(self, field: DatasetField, window: Window, **query: Any) -> FieldLineageResult:
         """Return the operations of a field, with hidden datasets in place of their READs and WRITEs."""
         result = super().field_lineage(field, window, **query)
-        truncated_by = _with_hidden(result.truncated_by, result.graph)
-        checksums = dict.fromkeys(map(self._visible.public_checksum, result.checksums))
-        return FieldLineageResult(number_hidden(result.graph), tuple(checksums), truncated_by)
+        graph, limits = self._numbered(result.graph)
+        checksums = self._visible.public_checksums(result.checksums)
+        return FieldLineageResult(
+            graph, tuple(dict.fromkeys(checksums.values())), _union(result.truncated_by, limits)
+        )
 
     def field_derivations(self, field: DatasetField, window: Window, **query: Any) -> Derivations:
         """Return every distinct derivation of the field as it is shown, with its runs."""
         result = super().field_derivations(field, window, **query)
-        truncated_by = _with_hidden(result.truncated_by, result.derivations)
-        return Derivations(number_hidden(result.derivations), truncated_by)
+        derivations, limits = self._numbered(result.derivations)
+        return Derivations(derivations, _union(result.truncated_by, limits))
 
     def reach(self, query: ReachQuery) -> Reach:
         """Return the fields within reach; the walk ends at hidden datasets, which have one field, `*`."""
-        result = super().reach(query)
-        truncated_by = _with_hidden(result.truncated_by, result)
-        numbered = number_hidden(result)
+        result, limits = self._numbered(super().reach(query))
+        if not limits:
+            return result
         return replace(
-            numbered,
-            edges=tuple(sorted(numbered.edges, key=edge_key)),
-            unknown=tuple(sorted(numbered.unknown)),
-            truncated_by=truncated_by,
+            result,
+            edges=tuple(sorted(result.edges, key=edge_key)),
+            unknown=tuple(sorted(result.unknown)),
+            truncated_by=_union(result.truncated_by, limits),
         )
 
     def history(self, field: DatasetField, window: Window, **query: Any) -> FieldHistory:
         """Return the stretches of runs that derived the field in the same way."""
         result = super().history(field, window, **query)
-        stretches = (
-            replace(stretch, checksum=self._visible.public_checksum(stretch.checksum))
-            for stretch in result.stretches
-        )
+        checksums = self._visible.public_checksums(stretch.checksum for stretch in result.stretches)
+        stretches = (replace(item, checksum=checksums[item.checksum]) for item in result.stretches)
         return replace(result, stretches=tuple(stretches))
 
     def diff(self, field: DatasetField, window: Window, base: Window, **query: Any) -> FieldDiff:
         """Return how the derivations of the field, as they are shown, differ between two windows."""
-        result = super().diff(field, window, base, **query)
-        return replace(number_hidden(result), truncated_by=_with_hidden(result.truncated_by, result))
+        result, limits = self._numbered(super().diff(field, window, base, **query))
+        return replace(result, truncated_by=_union(result.truncated_by, limits))
 
     def runs(self, dataset: Dataset, window: Window, **query: Any) -> RunsPage:
         """Return a page of the runs of a dataset, without the programs of hidden namespaces."""
@@ -170,42 +166,42 @@ class StoreView(LineageStore):
 
     def programs(self, dataset: Dataset, window: Window, **query: Any) -> Programs:
         """Return the programs of a dataset; hidden ones without their names."""
-        return number_hidden(super().programs(dataset, window, **query))
+        return self._numbered(super().programs(dataset, window, **query))[0]
 
     def retention_report(self, query: RetentionQuery) -> RetentionReport:
         """Return where visible data is older than a policy allows."""
-        result = super().retention_report(query)
-        numbered = number_hidden(result)
-        fields = tuple(map(_with_sorted_programs, numbered.fields))
-        return replace(numbered, fields=fields, truncated_by=_with_hidden(result.truncated_by, result))
+        result, limits = self._numbered(super().retention_report(query))
+        fields = tuple(map(_with_sorted_programs, result.fields))
+        return replace(result, fields=fields, truncated_by=_union(result.truncated_by, limits))
 
     def run(self, run: str) -> RunDetails:
         """Return the committed state of a run of which something is visible. Raises NotFound."""
-        return self._with_public_checksum(number_hidden(super().run(run)))
+        return self._with_public_checksum(self._numbered(super().run(run))[0])
 
     def run_with_content(self, run: str) -> tuple[RunDetails, Content]:
         """Return the committed state of a run, with its content as it is shown. Raises NotFound."""
         details = super().run(run)
         shown = details, self._contents.content(details.committed.checksum)
-        numbered, content = number_hidden(shown)
+        (numbered, content), _ = self._numbered(shown)
         return self._with_public_checksum(numbered), content
 
     def content(self, checksum: str) -> Content:
         """Return a content of which nothing is hidden. Raises NotFound."""
         content = super().content(checksum)
         if self._visible.public_checksum(checksum) != checksum:
-            raise NotFound(f"content {checksum} not listed; GET /v3/runs/<run> names that of a run")
+            raise NotFound(f"content {checksum} not found; GET /v3/runs/<run> names that of a run")
         return content
 
     def run_details(self, page: RunsPage) -> list[tuple[RunDetails, Content]]:
         """Return the details and the content of each run of a page, as they are shown."""
-        shown = number_hidden(super().run_details(page))
+        shown, _ = self._numbered(super().run_details(page))
         return [(self._with_public_checksum(details), content) for details, content in shown]
 
     def close(self) -> None:
         """Leave the store open that this is a view of."""
 
     def _checked(self, runs: Sequence[RunInput]) -> list[RunInput | LineageError]:
+        """Return the runs as they may be recorded, with one read for the owners of all run ids."""
         keys = {layout.run_row(_run_id(run)): _run_id(run) for run in runs}
         stored = self._base.table.rows(list(keys), columns=(layout.LIGHT,))
         owners = self._events_of_base.committed_runs({keys[key]: row for key, row in stored.items()})
@@ -214,10 +210,17 @@ class StoreView(LineageStore):
             for run in runs
         ]
 
+    def _numbered(self, result: T) -> tuple[T, tuple[str, ...]]:
+        """Return a result with numbers for its labels, and the limit HIDDEN if it has any hidden dataset."""
+        if not self._visible.has_masked and not self._visible_runs.has_hidden:
+            return result, ()
+        numbered = number_hidden(result)
+        return numbered, ((HIDDEN,) if numbered is not result else ())
+
     def _numbered_page(self, page: RunsPage) -> RunsPage:
+        checksums = self._visible.public_checksums(listed.checksum for listed in page.runs)
         runs = (
-            replace(listed, checksum=self._visible.public_checksum(listed.checksum))
-            for listed in number_hidden(page.runs)
+            replace(listed, checksum=checksums[listed.checksum]) for listed in self._numbered(page.runs)[0]
         )
         return replace(page, runs=tuple(runs))
 
@@ -236,8 +239,8 @@ def _with_sorted_programs(item: ExpiredField) -> ExpiredField:
     return replace(item, written=WrittenField(tuple(programs)))
 
 
-def _with_hidden(truncated_by: Iterable[str], result: object) -> tuple[str, ...]:
-    return tuple(sorted({*truncated_by, *([HIDDEN] if has_hidden(result) else [])}))
+def _union(truncated_by: Iterable[str], limits: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*truncated_by, *limits}))
 
 
 def _anonymous(run: RunInput, result: CommitResult | LineageError) -> CommitResult | LineageError:

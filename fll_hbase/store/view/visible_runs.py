@@ -35,6 +35,8 @@ class VisibleRuns(EventMerger):
         super().__init__(table)
         self._base = table
         self._may_read = may_read
+        self.has_hidden = False
+        """Whether any program was hidden: before, no answer can have a label of one."""
         self._seen: LRUCache[str, tuple[bool, bool]] = LRUCache(_CONTENTS_MAX)
 
     def committed_runs(self, rows: Mapping[str, Row]) -> dict[str, CommittedRun]:
@@ -42,7 +44,7 @@ class VisibleRuns(EventMerger):
         committed = super().committed_runs(rows)
         seen = self._visibility({run.checksum for run in committed.values()})
         return {
-            run_id: run._replace(run=self._shown(run.run, sees_all=seen[run.checksum][1]))
+            run_id: CommittedRun(run.checksum, self._shown(run.run, sees_all=seen[run.checksum][1]))
             for run_id, run in committed.items()
         }
 
@@ -63,6 +65,7 @@ class VisibleRuns(EventMerger):
 
     def _shown(self, run: ProgramRun, *, sees_all: bool) -> ProgramRun:
         if not self._may_read(run.namespace):
+            self.has_hidden = True
             label = masking.hide_name("program", *run.program_id)
             hidden = masking.HIDDEN_NAMESPACE
             return ProgramRun(

@@ -10,7 +10,7 @@ from itertools import islice
 from cachetools import LRUCache
 
 from fll_hbase.errors import Forbidden, in_row
-from fll_hbase.keys import layout, namespaces
+from fll_hbase.keys import layout, namespaces, ranges
 from fll_hbase.model import masking
 from fll_hbase.model.access import Role
 from fll_hbase.model.lineage import FieldLineageInfo, build_lineage_lenient
@@ -26,6 +26,12 @@ _SCAN_ROWS = 100
 """Rows of the first scan of a range with a limit; each further one reads twice as many."""
 
 _SCAN_ROWS_MAX = 5_000
+_UNMASKED_MAX = 100_000
+"""Contents of which it is cached that nothing is hidden."""
+
+_SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.PROPERTIES}
+"""Kinds of rows of no namespace, of which VisibleRuns shows what may be seen."""
+
 _STEWARDED = (layout.TAGS, layout.TAG_INDEX, layout.POLICIES)
 _ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
 
@@ -56,7 +62,10 @@ class VisibleTable:
         self._masked: LRUCache[bytes, tuple[int, MaskedContent]] = LRUCache(
             CACHE_BYTES, getsizeof=lambda item: item[0]
         )
+        self._unmasked: LRUCache[bytes, bool] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
+        self.has_masked = False
+        """Whether any content was masked: before, no answer can have a label of a dataset."""
 
     def get(self, row: bytes, *, columns: Columns = ()) -> Row:
         """Return the visible cells of one row."""
@@ -64,6 +73,8 @@ class VisibleTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return the visible cells of several rows."""
+        if {key[:2] for key in keys} <= _SHOWN_AS_THEY_ARE:
+            return self._table.rows(keys, columns=columns)
         visible = [key for key in keys if self._is_visible(key)]
         if not visible:
             return {}
@@ -75,13 +86,16 @@ class VisibleTable:
         self, start: bytes, stop: bytes, *, columns: Columns = (), limit: int | None = None
     ) -> Iterator[tuple[bytes, Row]]:
         """Iterate the visible rows of a range; one seek for each hidden namespace in it."""
-        return islice(self._scan(start, stop, columns, limit), limit)
+        if not _is_plain(start, stop):
+            return islice(self._scan(start, stop, columns, limit), limit)
+        visible = self._is_visible(start)
+        return self._table.scan(start, stop, columns=columns, limit=limit) if visible else iter(())
 
     def scan_many(self, scans: Sequence[Scan]) -> list[list[tuple[bytes, Row]]]:
         """Return the visible rows of each scan."""
         results: list[list[tuple[bytes, Row]]] = [[] for _ in scans]
         # A range within one namespace is read as it is, many in a call; others have to be sought through.
-        plain = {number: scan for number, scan in enumerate(scans) if _is_plain(scan)}
+        plain = {number: scan for number, scan in enumerate(scans) if _is_plain(scan.start, scan.stop)}
         visible = {number: scan for number, scan in plain.items() if self._is_visible(scan.start)}
         for number, rows in zip(visible, self._table.scan_many(list(visible.values())), strict=True):
             results[number] = rows
@@ -118,16 +132,21 @@ class VisibleTable:
         """Leave the table open: it belongs to the store that this is a view of."""
 
     def public_checksum(self, checksum: str) -> str:
-        """Return the checksum that a content is shown with: its own one if nothing of it is hidden.
+        """Return the checksum that a content is shown with, see `public_checksums`."""
+        return self.public_checksums([checksum])[checksum]
 
-        Otherwise that of the content as it is shown, from which no name can be confirmed by guessing.
+    def public_checksums(self, checksums: Iterable[str]) -> dict[str, str]:
+        """Return the checksums that contents are shown with, in one call for those that are not cached.
+
+        A content of which nothing is hidden, or that does not exist, has its own one. Of others it is that of
+        the content as it is shown, from which no name can be confirmed by guessing.
         """
-        key = layout.content_row(checksum)
-        cached = self._cached(key)
-        if cached is None:
-            self.rows([key], columns=_ENDPOINTS)
-            cached = self._cached(key)
-        return checksum if cached is None else cached.checksum
+        keys = {layout.content_row(checksum): checksum for checksum in checksums}
+        unknown = [key for key in keys if key not in self._unmasked and self._cached(key) is None]
+        if unknown:
+            self.rows(unknown, columns=_ENDPOINTS)
+        cached = {key: self._cached(key) for key in keys}
+        return {name: masked.checksum if (masked := cached[key]) else name for key, name in keys.items()}
 
     def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
         if namespace is not None and not self._may_read(namespace):
@@ -198,9 +217,13 @@ class VisibleTable:
         return [None if field is None else field.dataset.namespace for field in fields]
 
     def _shown_content(self, key: bytes, row: Row, columns: Columns) -> Row:
+        if key in self._unmasked:
+            return _selected(row, columns)
         cached = self._cached(key)
         if cached is None:
             if self._sees_all(decode_endpoints(key, row)):
+                with self._lock:
+                    self._unmasked[key] = True
                 return _selected(row, columns)
             cached = self._mask(key)
         return _selected(cached.row, columns)
@@ -216,6 +239,7 @@ class VisibleTable:
 
     def _mask(self, key: bytes) -> MaskedContent:
         """Read all operations of a content and return its row as it is encoded from the masked ones."""
+        self.has_masked = True
         row = self._table.get(key, columns=(layout.HEAVY,))
         with in_row(key):
             stored = [
@@ -256,11 +280,10 @@ def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
     }
 
 
-def _is_plain(scan: Scan) -> bool:
-    """Return whether all keys of a scan are of one namespace, and rows of a kind that is shown as it is."""
-    if scan.start[:2] in (layout.CONTENTS, layout.ALIASES, layout.POLICIES):
+def _is_plain(start: bytes, stop: bytes) -> bool:
+    """Return whether all keys of a range are of one namespace, and rows of a kind that is shown as it is."""
+    if start[:2] in (layout.CONTENTS, layout.ALIASES, layout.POLICIES):
         return False
-    namespace = namespaces.namespace_of(scan.start)
-    if namespace is None:
-        return scan.start[:2] == layout.RUNS
-    return scan.stop <= namespaces.namespace_end(scan.start)
+    if start[:2] in _SHOWN_AS_THEY_ARE:
+        return stop <= ranges.prefix_end(start[:2])
+    return namespaces.is_in_one_namespace(start, stop)

@@ -1,0 +1,48 @@
+"""Namespaces of keys, and ranges within one namespace."""
+
+from __future__ import annotations
+
+import pytest
+
+from fll_hbase.keys import layout, namespaces, periods
+from fll_hbase.model.datasets import Dataset, DatasetField
+from fll_hbase.model.window import Direction
+
+ODD = Dataset("a|b/100 %", "c")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        layout.dataset_row(ODD),
+        layout.alias_row(ODD),
+        layout.tags_row(DatasetField(ODD, "f")),
+        layout.tag_index_row("PII", DatasetField(ODD, "f")),
+        layout.reference_prefix(Direction.BACKWARD, ODD),
+        layout.reference_prefix(Direction.FORWARD, ODD),
+        layout.index_prefix(Direction.BACKWARD, ODD),
+        periods.period_prefix(Direction.FORWARD, ODD),
+        layout.run_index_prefix(ODD.namespace),
+    ],
+)
+def test_each_kind_of_row_has_its_namespace(key: bytes) -> None:
+    assert namespaces.namespace_of(key) == ODD.namespace
+    end = namespaces.namespace_end(key)
+    assert key < end
+    assert namespaces.is_in_one_namespace(key, end)
+    assert not namespaces.is_in_one_namespace(key, end + b"\x00")
+    # A bound, which is no key.
+    assert not namespaces.is_in_one_namespace(end, end + b"\x00")
+
+
+@pytest.mark.parametrize(
+    "key", [layout.run_row("r"), layout.content_row("0" * 32), layout.policy_row("p"), layout.ACCESS + b"t|x"]
+)
+def test_others_have_none(key: bytes) -> None:
+    assert namespaces.namespace_of(key) is None
+    assert namespaces.namespace_end(key) == key + b"\x00"
+    assert not namespaces.is_in_one_namespace(key, key + b"\x00")
+
+
+def test_a_kind_alone_is_no_namespace() -> None:
+    assert not namespaces.is_in_one_namespace(layout.DATASETS, layout.DATASETS + b"a")
