@@ -29,6 +29,21 @@ def field(name: DatasetField) -> Json:
     return body if is_hidden(name.dataset) else {**body, "field": name.name}
 
 
+_HIDDEN_MEMBERS: dict[str, str | None] = {
+    "namespace": HIDDEN_NAMESPACE,
+    "name": None,
+    "field": WHOLE_DATASET,
+    "application": "",
+    "program": None,
+    "type": "",
+    "version": "",
+    "origin": None,
+}
+"""Members of datasets, fields and programs, and what they are for hidden ones; None is `hidden 1`."""
+
+HIDDEN_MEMBER = b'"hidden":'
+"""In the JSON of any answer in which something is hidden."""
+
 PROGRAM = ("namespace", "application", "program", "type")
 """The members of a program without its version."""
 
@@ -55,6 +70,43 @@ def text(body: Mapping[str, Any]) -> str:
         return f"hidden {body['hidden']}"
     name = f"{body['namespace']}/{body['name']}"
     return f"{name}.{body['field']}" if "field" in body else name
+
+
+def add_hidden_names(body: Any) -> None:
+    """Add to each hidden thing in an answer the members of names that others have, for tables and graphs."""
+    if isinstance(body, dict):
+        if "hidden" in body:
+            name = text(body)
+            for member, value in _HIDDEN_MEMBERS.items():
+                body.setdefault(member, name if value is None else value)
+        if _is_hidden_edge(body):
+            # As a relation of which no field is known: else it would have no line.
+            body["unknown"] = True
+        for value in body.values():
+            add_hidden_names(value)
+    elif isinstance(body, list):
+        for item in body:
+            add_hidden_names(item)
+
+
+def remove_hidden_names(body: Any) -> Any:
+    """Return an answer without what `add_hidden_names` added."""
+    if isinstance(body, dict):
+        added = {"unknown"} if _is_hidden_edge(body) else set()
+        if "hidden" in body and body.get("namespace") == HIDDEN_NAMESPACE:
+            # An input of an operation has a name of its own.
+            added = _HIDDEN_MEMBERS.keys() - ({"name"} if _is_input(body) else set())
+        return {name: remove_hidden_names(value) for name, value in body.items() if name not in added}
+    return [remove_hidden_names(item) for item in body] if isinstance(body, list) else body
+
+
+def _is_input(body: Mapping[str, Any]) -> bool:
+    return "influence" in body and "hops" not in body
+
+
+def _is_hidden_edge(body: Mapping[str, Any]) -> bool:
+    ends = (body.get("source"), body.get("destination"))
+    return body.get("fieldmap") == [] and any(isinstance(end, dict) and "hidden" in end for end in ends)
 
 
 def operations(listed: Iterable[Operation]) -> Iterator[Json]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import requests
 
+from fll_hbase import name_json
 from fll_hbase.errors import (
     PROBLEMS,
     ChecksumConflict,
@@ -77,6 +78,8 @@ def json_body(response: requests.Response, *members: str) -> Any:
         raise unexpected_response(response) from error
     if members and not (isinstance(body, dict) and body.keys() >= set(members)):
         raise unexpected_response(response)
+    if name_json.HIDDEN_MEMBER in response.content:
+        name_json.add_hidden_names(body)
     return body
 
 

@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from fll_hbase import name_json
 from fll_hbase.escape import escape_control
 
 _UNLIMITED_WIDTH = 1_000_000
@@ -44,7 +45,10 @@ def print_renderable(page: RenderableType) -> None:
 def print_json(body: Any) -> None:
     """Print the body of an answer byte for byte as the API sends it."""
     # As bytes, which click writes without the encoding of the terminal or pipe.
-    click.echo(msgspec.json.encode(body))
+    encoded = msgspec.json.encode(body)
+    if name_json.HIDDEN_MEMBER in encoded:
+        encoded = msgspec.json.encode(name_json.remove_hidden_names(body))
+    click.echo(encoded)
 
 
 def print_err(text: str) -> None:

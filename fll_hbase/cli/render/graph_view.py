@@ -22,6 +22,9 @@ class FieldGraph:
     def __init__(self, body: Json) -> None:
         self.nodes: dict[str, Json] = {node["id"]: node for node in body["nodes"]}
         self.operations: dict[str, Json] = {operation["name"]: operation for operation in body["operations"]}
+        for node in body["nodes"]:
+            if "hidden" in node:
+                self._add_hidden_operation(node)
         self._into: dict[str, list[Json]] = {}
         self._out_of: dict[str, list[Json]] = {}
         self._connecting: set[str] = set()
@@ -29,6 +32,17 @@ class FieldGraph:
             self._connecting.update(connection.get("operations", [connection["operation"]]))
             self._into.setdefault(connection["to"], []).append(connection)
             self._out_of.setdefault(connection["from"], []).append(connection)
+
+    def _add_hidden_operation(self, node: Json) -> None:
+        """Add the operation that the answer leaves out: it read or wrote the hidden dataset of a node."""
+        is_source = "sourceEndPoint" in node
+        name = _origin(node["id"])
+        self.operations[name] = {
+            "name": name,
+            "description": "",
+            "type": "READ" if is_source else "WRITE",
+            "endPoint": node["sourceEndPoint" if is_source else "destinationEndPoint"],
+        }
 
     def into(self, node: str) -> list[Json]:
         """Return the connections that end in a node."""
@@ -115,10 +129,14 @@ class FieldGraph:
 
 def _origin(node: str) -> str:
     """Return the operation of a node id, `<operation>.<field>`."""
-    # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E.
-    return node.rpartition(".")[0]
+    # The last dot separates: names of operations may contain dots, those in a field are escaped as %2E. The
+    # node of a hidden dataset, `hidden-1`, has none.
+    return node.rpartition(".")[0] if "." in node else node.replace("-", " ")
 
 
 def dataset_name(dataset: Json) -> str:
     """Return `namespace/name`, control characters escaped."""
-    return escape_control(f"{dataset['namespace']}/{dataset['name']}")
+    names = (
+        f"hidden {dataset['hidden']}" if "hidden" in dataset else f"{dataset['namespace']}/{dataset['name']}"
+    )
+    return escape_control(names)

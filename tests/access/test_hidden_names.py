@@ -1,0 +1,41 @@
+"""Names that clients give to hidden things, for tables and graphs."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from test_non_interference import FIRST, _ask, _client, _targets
+from worlds import READER, Column, Name, Spec
+
+from fll_hbase import name_json
+
+OPEN, OTHER, HIDDEN = Name(False, 0, 0), Name(False, 0, 1), Name(True, 0, 0)
+SPECS = [
+    Spec(OPEN, ((HIDDEN, 2), (OTHER, 2)), ((OPEN, (Column(0, (0, 2), (1,)),)),), 0, "COMPLETE", "document"),
+    Spec(HIDDEN, ((OPEN, 2),), ((HIDDEN, (Column(0, (0,), ()),)),), 1, "COMPLETE", "document"),
+    Spec(OTHER, ((HIDDEN, 2), (OTHER, 2)), ((OPEN, (Column(0, (0, 2), ()),)),), 1, "COMPLETE", "events"),
+]
+
+
+def test_what_is_added_to_an_answer_is_removed_from_its_json() -> None:
+    client = _client(FIRST, SPECS)
+    hidden = 0
+    for target in _targets(client):
+        body = _ask(client, target, READER, "application/json").json
+        shown = copy.deepcopy(body)
+        name_json.add_hidden_names(shown)
+        assert all("namespace" in item and "name" in item for item in _hidden(shown)), target
+        assert name_json.remove_hidden_names(shown) == body, target
+        hidden += len(_hidden(shown))
+    assert hidden > 50
+
+
+def _hidden(body: Any) -> list[Any]:
+    """Return all objects of hidden things in an answer."""
+    if isinstance(body, dict):
+        return [
+            *([body] if "hidden" in body else []),
+            *(item for value in body.values() for item in _hidden(value)),
+        ]
+    return [item for value in body for item in _hidden(value)] if isinstance(body, list) else []
