@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { nameHidden } from "./hidden-names";
+
+const parse = (value: unknown): unknown => JSON.parse(JSON.stringify(value), nameHidden);
+
+test("something hidden has its number for a name", () => {
+  expect(parse({ hidden: 2 })).toMatchObject({ hidden: 2, namespace: "", name: "hidden 2", field: "*", program: "hidden 2" });
+  expect(parse([{ hidden: 1, name: "f", influence: "direct" }])).toMatchObject([{ name: "f", origin: "hidden 1" }]);
+});
+
+test("an edge to it is one of which no field is known", () => {
+  const people = { namespace: "open", name: "people" };
+  expect(parse({ source: { hidden: 1 }, destination: people, fieldmap: [] })).toMatchObject({ unknown: true });
+  expect(parse({ source: null, destination: { hidden: 1 }, fieldmap: [] })).toMatchObject({ unknown: true });
+});
+
+test("anything else is as it is", () => {
+  const entry = { source: { namespace: "a", name: "b" }, destination: null, fieldmap: [] };
+  for (const value of [entry, null, 1, "hidden", [], {}]) expect(parse(value)).toEqual(value);
+});

@@ -1,0 +1,20 @@
+/** Names for what the principal may not see: the API gives it a number alone. */
+
+/** A reviver of `JSON.parse` that adds the names; an edge without fields to something hidden is an unknown one. */
+export function nameHidden(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (isHidden(value)) {
+    const name = `hidden ${String(value.hidden)}`;
+    const names = { namespace: "", name, field: "*", application: "", program: name, type: "", version: "", origin: name };
+    return { ...names, ...value };
+  }
+  if ("fieldmap" in value && "source" in value && "destination" in value) {
+    const isEmpty = Array.isArray(value.fieldmap) && value.fieldmap.length === 0;
+    if (isEmpty && (isHidden(value.source) || isHidden(value.destination))) return { ...value, unknown: true };
+  }
+  return value;
+}
+
+function isHidden(value: unknown): value is { hidden: unknown } {
+  return typeof value === "object" && value !== null && "hidden" in value;
+}
