@@ -174,6 +174,9 @@ class Answer:
 def truncation_hint(bounds: Iterable[str]) -> str:
     """Return advice about bounds such as `pairs_max=250000` that truncated an answer; empty without any."""
     # An answer must not look complete when it is not (docs/decisions/0008-bounded-answers.md).
+    bounds = list(bounds)
+    if bounds == ["hidden"]:
+        return "it leads to datasets that you may not see; the role reader on their namespaces shows them"
     names = ", ".join(bounds)
     return f"bounded by {names}; ask a shorter window, or raise that setting" if names else ""
 

@@ -9,6 +9,7 @@ from test_non_interference import FIRST, _ask, _client, _targets
 from worlds import READER, Column, Name, Spec
 
 from fll_hbase import name_json
+from fll_hbase.client.base import truncation_hint
 
 OPEN, OTHER, HIDDEN = Name(False, 0, 0), Name(False, 0, 1), Name(True, 0, 0)
 SPECS = [
@@ -29,6 +30,11 @@ def test_what_is_added_to_an_answer_is_removed_from_its_json() -> None:
         assert name_json.remove_hidden_names(shown) == body, target
         hidden += len(_hidden(shown))
     assert hidden > 50
+
+
+def test_a_shorter_window_shows_no_more_of_what_is_hidden() -> None:
+    assert "window" not in truncation_hint(["hidden"])
+    assert "window" in truncation_hint(["hidden", "pairs_max=1"])
 
 
 def _hidden(body: Any) -> list[Any]:
