@@ -64,7 +64,7 @@ def is_hidden(dataset: Dataset | None) -> bool:
 
 
 def is_hidden_operation(name: str) -> bool:
-    """Return whether an operation stands for the READ or WRITE of a hidden dataset."""
+    """Return whether an operation represents the READ or WRITE of a hidden dataset."""
     return name.startswith(MARK)
 
 

@@ -88,7 +88,7 @@ def _partial_file(target: Path) -> Iterator[Path]:
 def _copy(source: Path, partial: Path, report: Report) -> None:
     origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
     with closing(origin), closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-        # A read transaction: without one, each commit of a writer would begin the backup anew.
+        # A read transaction: without one, each commit of a writer would restart the backup.
         origin.execute("BEGIN")
         origin.execute("SELECT count(*) FROM sqlite_master").fetchone()
         # Flushed as a whole at the end, and worthless before.

@@ -67,13 +67,13 @@ def operations(draw: st.DrawFn) -> list[Operation]:
 @settings(max_examples=100)
 @given(operations())
 def test_lineage_between_visible_datasets_is_complete(listed: list[Operation]) -> None:
-    whole = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
+    complete = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
     masked = all_relations(
         build_lineage_lenient(mask_operations(listed, _is_visible)).field_map, pairs_max=PAIRS_MAX
     )
     visible = {
         pair: lineage
-        for pair, lineage in whole.by_datasets.items()
+        for pair, lineage in complete.by_datasets.items()
         if all(dataset is None or _is_visible(dataset.namespace) for dataset in pair)
     }
     shown = {
@@ -87,21 +87,21 @@ def test_lineage_between_visible_datasets_is_complete(listed: list[Operation]) -
 @settings(max_examples=100)
 @given(operations())
 def test_every_relation_with_a_hidden_dataset_is_shown_once(listed: list[Operation]) -> None:
-    whole = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
+    complete = all_relations(build_lineage_lenient(listed).field_map, pairs_max=PAIRS_MAX)
     masked = all_relations(
         build_lineage_lenient(mask_operations(listed, _is_visible)).field_map, pairs_max=PAIRS_MAX
     )
     for position in (0, 1):
         expected = {
             pair[1 - position]
-            for pair, lineage in whole.by_datasets.items()
-            if _is_hidden_end(pair[position], whole=True) and _is_visible_end(pair[1 - position])
+            for pair, lineage in complete.by_datasets.items()
+            if _is_hidden_end(pair[position], complete=True) and _is_visible_end(pair[1 - position])
             if lineage.direct or lineage.indirect
         }
         shown = {
             pair[1 - position]
             for pair in masked.by_datasets
-            if _is_hidden_end(pair[position], whole=False) and _is_visible_end(pair[1 - position])
+            if _is_hidden_end(pair[position], complete=False) and _is_visible_end(pair[1 - position])
         }
         assert expected <= shown
 
@@ -168,10 +168,10 @@ def _renamed(operation: Operation, namespaces: dict[str, str], rename: Callable[
             return operation
 
 
-def _is_hidden_end(dataset: Dataset | None, *, whole: bool) -> bool:
+def _is_hidden_end(dataset: Dataset | None, *, complete: bool) -> bool:
     if dataset is None:
         return False
-    return not _is_visible(dataset.namespace) if whole else is_hidden(dataset)
+    return not _is_visible(dataset.namespace) if complete else is_hidden(dataset)
 
 
 def _is_visible_end(dataset: Dataset | None) -> bool:

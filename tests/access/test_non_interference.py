@@ -107,9 +107,9 @@ def _targets(client: FlaskClient) -> Iterator[str]:
 
 def _queries(rule: str, parameters: list[Json]) -> Iterator[Json]:
     """Yield the queries of a route that it accepts: with any other all answers are 400."""
-    known = {parameter["name"] for parameter in parameters}
+    accepted_names = {parameter["name"] for parameter in parameters}
     required = {parameter["name"] for parameter in parameters if parameter.get("required")}
-    window = {name: value for name, value in WINDOW.items() if name in known}
+    window = {name: value for name, value in WINDOW.items() if name in accepted_names}
     listed = [
         {},
         *(
@@ -119,7 +119,7 @@ def _queries(rule: str, parameters: list[Json]) -> Iterator[Json]:
             for query in queries
         ),
     ]
-    accepted = [query for query in listed if required <= query.keys() <= known]
+    accepted = [query for query in listed if required <= query.keys() <= accepted_names]
     assert accepted, f"{rule} needs values of {sorted(required)} in QUERIES"
     yield from (window | query for query in accepted)
 

@@ -55,31 +55,31 @@ def document(source: str, destination: str, *, run: str = "r1", program: str = "
 
 
 def record(
-    client: FlaskClient, who: Principal | None, body: Json, *, namespace: str = "shop", **query: str
+    client: FlaskClient, caller: Principal | None, body: Json, *, namespace: str = "shop", **query: str
 ) -> TestResponse:
     return client.post(
         f"/v3/namespaces/{namespace}/lineage",
         json=body,
         query_string=query,
-        environ_overrides={PRINCIPAL: who} if who else {},
+        environ_overrides={PRINCIPAL: caller} if caller else {},
     )
 
 
-def get(client: FlaskClient, path: str, who: Principal | None = None) -> TestResponse:
-    return client.get(path, environ_overrides={PRINCIPAL: who} if who else {})
+def get(client: FlaskClient, path: str, caller: Principal | None = None) -> TestResponse:
+    return client.get(path, environ_overrides={PRINCIPAL: caller} if caller else {})
 
 
 @pytest.mark.parametrize("dry_run", ["false", "true"])
 @pytest.mark.parametrize(
-    ("namespace", "destination", "named"),
+    ("namespace", "destination", "names"),
     [("hr", "shop", "'hr'"), ("shop", "hr", "'hr'"), ("hr", "x", "'hr', 'x'")],
 )
 def test_the_program_and_all_that_is_written_need_the_right(
-    client: FlaskClient, namespace: str, destination: str, named: str, dry_run: str
+    client: FlaskClient, namespace: str, destination: str, names: str, dry_run: str
 ) -> None:
     answer = record(client, SHOP, document("shop", destination), namespace=namespace, dryRun=dry_run)
     assert (answer.status_code, answer.json["type"]) == (403, "urn:fll-hbase:problem:forbidden")
-    assert f"role `recorder` on {named}" in answer.json["detail"]
+    assert f"role `recorder` on {names}" in answer.json["detail"]
     assert get(client, "/v3/namespaces").json == {"namespaces": []}
 
 
@@ -146,7 +146,7 @@ def test_events_do_not_describe_sources_of_others_either(client: FlaskClient) ->
 def test_the_id_of_a_run_of_others_is_in_use_and_stays_theirs(client: FlaskClient, replace: str) -> None:
     theirs = document("hr", "hr", program="payroll")
     assert record(client, None, theirs, namespace="hr").status_code == 201
-    before = get(client, "/v3/runs/r1").json
+    stored = get(client, "/v3/runs/r1").json
     answer = record(client, SHOP, document("shop", "shop"), replace=replace)
     assert (answer.status_code, answer.json["detail"]) == (
         409,
@@ -154,7 +154,7 @@ def test_the_id_of_a_run_of_others_is_in_use_and_stays_theirs(client: FlaskClien
     )
     preview = record(client, SHOP, document("shop", "shop"), replace=replace, dryRun="true")
     assert (preview.status_code, preview.json["detail"]) == (409, answer.json["detail"])
-    assert get(client, "/v3/runs/r1").json == before
+    assert get(client, "/v3/runs/r1").json == stored
 
 
 def test_a_run_of_ones_own_is_replaced(client: FlaskClient) -> None:
@@ -197,7 +197,7 @@ def test_select_of_everything_does_not_copy_columns_that_are_hidden(client: Flas
 
 
 def test_a_guessed_checksum_confirms_nothing(client: FlaskClient) -> None:
-    """Who guesses all names of a hidden table could hash them as the store does."""
+    """A caller that guesses all names of a hidden table could hash them as the store does."""
     checksum = record(client, None, document("hr", "shop")).json["checksum"]
     assert client.get(f"/v3/contents/{checksum}").status_code == 200
     hidden, unknown = (get(client, f"/v3/contents/{name}", SHOP) for name in (checksum, "0" * 32))
@@ -212,9 +212,10 @@ def test_tags_need_a_steward_and_hidden_fields_are_unknown(client: FlaskClient) 
     mine = "/v3/namespaces/shop/endpoints/b/fields/x/tags/PII"
     theirs = "/v3/namespaces/hr/endpoints/a/fields/x/tags/PII"
     unknown = "/v3/namespaces/hr/endpoints/none/fields/x/tags/PII"
-    for who, statuses in ((SHOP, [403, 404, 404]), (STEWARD, [201, 404, 404])):
+    for caller, statuses in ((SHOP, [403, 404, 404]), (STEWARD, [201, 404, 404])):
         answers = [
-            client.put(path, json={}, environ_overrides={PRINCIPAL: who}) for path in (mine, theirs, unknown)
+            client.put(path, json={}, environ_overrides={PRINCIPAL: caller})
+            for path in (mine, theirs, unknown)
         ]
         assert [answer.status_code for answer in answers] == statuses
         assert answers[1].text == answers[2].text.replace("hr/none", "hr/a")
@@ -227,8 +228,8 @@ def test_policies_on_tags_concern_all_namespaces(client: FlaskClient) -> None:
     field = {"namespace": "shop", "name": "b", "field": "x"}
     by_tag, by_field = {"maxAge": "1d", "tag": "PII"}, {"maxAge": "1d", "field": field}
 
-    def put(who: Principal | None, name: str, body: Json) -> int:
-        overrides = {PRINCIPAL: who} if who else {}
+    def put(caller: Principal | None, name: str, body: Json) -> int:
+        overrides = {PRINCIPAL: caller} if caller else {}
         return client.put(f"/v3/policies/{name}", json=body, environ_overrides=overrides).status_code
 
     assert put(STEWARD, "tag", by_tag) == 403
@@ -245,9 +246,9 @@ def test_policies_on_tags_concern_all_namespaces(client: FlaskClient) -> None:
 def test_deletes_need_an_admin(client: FlaskClient) -> None:
     assert record(client, None, document("hr", "shop")).status_code == 201
 
-    def delete(who: Principal, path: str) -> int:
+    def delete(caller: Principal, path: str) -> int:
         target = f"{path}?before=now-1d&dryRun=true"
-        return client.delete(target, environ_overrides={PRINCIPAL: who}).status_code
+        return client.delete(target, environ_overrides={PRINCIPAL: caller}).status_code
 
     mine, theirs = "/v3/namespaces/shop/endpoints/b", "/v3/namespaces/hr/endpoints/a"
     assert [delete(STEWARD, path) for path in (mine, theirs, "/v3/lineage")] == [403, 404, 403]
