@@ -40,7 +40,7 @@ class LogFile:
             if self._is_replaced():
                 self._open()
             # One call appends all of it, unless the disk becomes full. The lock of the file is for that case
-            # alone: without it, the part of this line could not be distinguished from what others append to it.
+            # alone: without it, the part of this line would be mixed with what others append to it.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             try:
                 self._append(line)
