@@ -169,7 +169,7 @@ def _worlds(specs: list[Spec]) -> tuple[FlaskClient, FlaskClient]:
     return _client(FIRST, specs), _client(SECOND, specs)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(SPECS)
 def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)
@@ -183,7 +183,7 @@ def test_no_answer_depends_on_hidden_names(specs: list[Spec]) -> None:
             )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_with_all_rights_answers_are_those_without_authentication(specs: list[Spec]) -> None:
     client = _client(FIRST, specs)
@@ -193,7 +193,7 @@ def test_with_all_rights_answers_are_those_without_authentication(specs: list[Sp
         ), target
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec]) -> None:
     """The view itself, without the short cut of an admin, hides nothing that may be seen."""
@@ -207,7 +207,7 @@ def test_a_principal_that_reads_everything_sees_what_is_there(specs: list[Spec])
         ), target
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(SPECS)
 def test_batches_of_questions_do_not_depend_on_hidden_names(specs: list[Spec]) -> None:
     first, second = _worlds(specs)

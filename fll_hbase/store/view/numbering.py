@@ -28,9 +28,6 @@ _names: ContextVar[dict[str, str]] = ContextVar("hidden_names")
 
 _LABEL = re.compile(rf"{MARK}([a-z]+?)[0-9a-f]{{24}}{MARK_END}")
 
-_REPR_LABEL = re.compile(rf"\\x00{MARK[1:]}([a-z]+?[0-9a-f]{{24}})\\x00")
-"""A label as `repr` writes it."""
-
 _COMPOSED = (
     Content,
     Derivation,
@@ -78,7 +75,7 @@ class _Contexts:
     def __init__(self) -> None:
         self.labels: dict[str, list[int]] = {}
         """The numbers of the parts that have the label."""
-        self._parts: list[str] = []
+        self._parts: list[object] = []
 
     def add(self, value: object) -> None:
         """Add the parts of a value: the members of its collections, or the value itself."""
@@ -86,7 +83,7 @@ class _Contexts:
             marked = [text for text in _texts(part) if MARK in text]
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
             if labels:
-                self._parts.append(repr(_normal(part)))
+                self._parts.append(part)
                 for label in labels:
                     self.labels.setdefault(label, []).append(len(self._parts) - 1)
 
@@ -115,11 +112,8 @@ class _Contexts:
         }
         return {label: order[_frozen(signature)] for label, signature in signatures.items()}
 
-    def _signature(self, part: str, label: str, ranks: Mapping[str, int]) -> str:
-        return _REPR_LABEL.sub(
-            lambda match: "self" if match[1] in label else f"other {ranks[f'{MARK}{match[1]}{MARK_END}']}",
-            part,
-        )
+    def _signature(self, part: object, label: str, ranks: Mapping[str, int]) -> str:
+        return repr(_normal(part, label, ranks))
 
 
 def _number(name: str) -> int:
@@ -193,22 +187,29 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(member)
 
 
-def _normal(value: object) -> object:
-    """Return a value with its sets and mappings in an order that does not depend on labels."""
+def _normal(value: object, label: str, ranks: Mapping[str, int]) -> object:
+    """Return a value with labels replaced by ranks, and in an order that does not depend on labels.
+
+    The members of sets and mappings are sorted, and those members of a sequence that have labels stand behind
+    the others, sorted: they may be in the order of their labels.
+    """
+    if type(value) is str:
+        return _LABEL.sub(lambda match: "self" if match[0] == label else f"other {ranks[match[0]]}", value)
     members = _members(value)
     if members is None:
         return value
-    normal = [_normal(member) for member in members]
+    normal = [_normal(member, label, ranks) for member in members]
     if isinstance(value, Mapping):
         half = len(normal) // 2
-        normal = sorted(zip(normal[:half], normal[half:], strict=True), key=_without_labels)
-    elif isinstance(value, (set, frozenset)):
-        normal.sort(key=_without_labels)
+        return sorted(zip(normal[:half], normal[half:], strict=True), key=repr)
+    if isinstance(value, (set, frozenset)):
+        return sorted(normal, key=repr)
+    if type(value) in (tuple, list):
+        labelled = [any(MARK in text for text in _texts(member)) for member in members]
+        plain = [item for item, is_labelled in zip(normal, labelled, strict=True) if not is_labelled]
+        others = [item for item, is_labelled in zip(normal, labelled, strict=True) if is_labelled]
+        return *plain, *sorted(others, key=repr)
     return type(value).__name__, *normal
-
-
-def _without_labels(value: object) -> str:
-    return _REPR_LABEL.sub("", repr(value))
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
