@@ -43,6 +43,9 @@ _COMPOSED = (
 )
 """Results whose members are compared one by one: their order may depend on labels."""
 
+_LABELS_MAX = 50
+"""Labels of one part that it distinguishes."""
+
 _ROUNDS_MAX = 4
 """Refinements of the order; two labels that are alike after them look alike in the answer."""
 
@@ -76,6 +79,7 @@ class _Contexts:
         self.labels: dict[str, list[int]] = {}
         """The numbers of the parts that have the label."""
         self._parts: list[object] = []
+        self._label_counts: list[int] = []
 
     def add(self, value: object) -> None:
         """Add the parts of a value: the members of its collections, or the value itself."""
@@ -84,6 +88,7 @@ class _Contexts:
             labels = {match[0] for text in marked for match in _LABEL.finditer(text)}
             if labels:
                 self._parts.append(part)
+                self._label_counts.append(len(labels))
                 for label in labels:
                     self.labels.setdefault(label, []).append(len(self._parts) - 1)
 
@@ -103,8 +108,9 @@ class _Contexts:
     def _refine(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Return new ranks: by kind, old rank, and the parts with labels replaced by their old ranks."""
         signatures = {}
+        common: dict[int, str] = {}
         for label, numbers in self.labels.items():
-            texts = sorted(self._signature(self._parts[number], label, ranks) for number in numbers)
+            texts = sorted(self._signature(number, label, ranks, common) for number in numbers)
             signatures[label] = (_kind(label), ranks[label], texts)
         order = {
             signature: rank
@@ -112,8 +118,15 @@ class _Contexts:
         }
         return {label: order[_frozen(signature)] for label, signature in signatures.items()}
 
-    def _signature(self, part: object, label: str, ranks: Mapping[str, int]) -> str:
-        return repr(_normal(part, label, ranks))
+    def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
+        """Return what a part shows of a label; of a part with very many labels the same for all of them."""
+        part = self._parts[number]
+        if self._label_counts[number] <= _LABELS_MAX:
+            return repr(_normal(part, label, ranks))
+        # A text for each label would cost the square of their number.
+        if number not in common:
+            common[number] = repr(_normal(part, "", ranks))
+        return common[number]
 
 
 def _number(name: str) -> int:

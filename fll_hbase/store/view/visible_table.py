@@ -63,6 +63,8 @@ class VisibleTable:
             CACHE_BYTES, getsizeof=lambda item: item[0]
         )
         self._unmasked: LRUCache[bytes, bool] = LRUCache(_UNMASKED_MAX)
+        # Apart from the rows: one that is too large, or evicted, must not be shown with its own checksum.
+        self._checksums: LRUCache[bytes, str] = LRUCache(_UNMASKED_MAX)
         self._lock = threading.Lock()
         self.has_masked = False
         """Whether any content was masked: before, no answer can have a label of a dataset."""
@@ -142,11 +144,12 @@ class VisibleTable:
         the content as it is shown, from which no name can be confirmed by guessing.
         """
         keys = {layout.content_row(checksum): checksum for checksum in checksums}
-        unknown = [key for key in keys if key not in self._unmasked and self._cached(key) is None]
+        unknown = [key for key in keys if key not in self._unmasked and key not in self._checksums]
         if unknown:
             self.rows(unknown, columns=_ENDPOINTS)
-        cached = {key: self._cached(key) for key in keys}
-        return {name: masked.checksum if (masked := cached[key]) else name for key, name in keys.items()}
+        with self._lock:
+            shown = {key: self._checksums.get(key) for key in keys}
+        return {name: shown[key] or name for key, name in keys.items()}
 
     def _forbidden(self, role: Role, namespace: str | None) -> Forbidden:
         if namespace is not None and not self._may_read(namespace):
@@ -249,6 +252,8 @@ class VisibleTable:
             ]
             info = build_lineage_lenient(masking.mask_operations(stored, self._may_read))
             masked = MaskedContent(_encode(info), masking.public_checksum(info.operations))
+        with self._lock:
+            self._checksums[key] = masked.checksum
         size = sum(len(column) + len(cell.value) for column, cell in masked.row.items())
         if size <= CACHE_BYTES:
             with self._lock:
