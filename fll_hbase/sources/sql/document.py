@@ -12,19 +12,19 @@ from sqlglot import exp
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.model.operations import Operation, dataset_of, outputs_of
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.operations import build_operations
-from fll_hbase.sources.sql.parser import DIALECTS, Script, parse_script
+from fll_hbase.sources.sql.parser import DIALECTS, BrokenStatement, Script, Statement, parse_script
 from fll_hbase.sources.sql.query import open_resolver
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements import read_statements
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
-NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
+NO_WRITE = "no statement writes a field of a table"
+SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
 _T = TypeVar("_T")
 
@@ -52,7 +52,7 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
     if validator.errors or script is None:
         raise UnreadableDocument(validator.errors)
     state = ScriptState(script, TableSchemas(namespace, schema, columns))
-    _refuse_deep_nesting(lambda: read_statements(state))
+    read_statements(state)
     run = replace(run, details=encode_details(sql=sql))
     return Reading(run, _to_lineage(state), tuple(validator.warnings))
 
@@ -69,8 +69,9 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     script = parse_script(sql, dialect)
     state = ScriptState(script, tables)
     query = _only_query(script)
+    state.begin(query)
     try:
-        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query))
+        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query.tree))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         # The parser accepts more than any grammar; a tree without a required part is refused like bad SQL.
         detail = f"has a form that is not understood: {error}"
@@ -106,10 +107,15 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
     return schema
 
 
-def _only_query(script: Script) -> exp.Query:
-    statements = [statement for statement in script.statements if not isinstance(statement, exp.Semicolon)]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        kinds = ", ".join(statement.key.upper() for statement in statements[:5]) or "nothing"
+def _only_query(script: Script) -> Statement:
+    errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
+    if errors:
+        raise UnreadableDocument(errors)
+    statements = [item for item in script.statements if isinstance(item, Statement)]
+    if len(statements) != len(script.statements) or [
+        isinstance(statement.tree, exp.Query) for statement in statements
+    ] != [True]:
+        kinds = ", ".join(statement.tree.key.upper() for statement in statements[:5]) or "nothing"
         raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
     return statements[0]
 
@@ -125,26 +131,15 @@ def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
 def _to_lineage(state: ScriptState) -> ReadOperations:
     """Build the operations of all writes.
 
-    Raises InvalidLineage if there is none, UnreadableDocument for names that are too long or empty.
+    Without any, raises UnreadableDocument with the errors of the parts that were left out, InvalidLineage if
+    there were none.
     """
     operations = build_operations(state.writes, state.tables)
-    _check_names(operations)
-    return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
-
-
-def _check_names(operations: list[Operation]) -> None:
-    """Check the names that come out of the SQL, where anything can be quoted.
-
-    Raises InvalidLineage without operations, UnreadableDocument for names that are too long or empty.
-    """
-    if not operations:
-        raise InvalidLineage([FieldError("sql", NO_WRITE)])
-    validator = Validator()
-    for operation in operations:
-        for field in outputs_of(operation):
-            validator.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
-        dataset = dataset_of(operation)
-        if dataset is not None:
-            validator.name(dataset.name, "sql", bytes_max=NAME_BYTES_MAX)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    if operations:
+        return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
+    errors = tuple(state.errors)
+    if errors:
+        raise UnreadableDocument(errors)
+    trees = [item.tree for item in state.script.statements if isinstance(item, Statement)]
+    only_queries = bool(trees) and all(isinstance(tree, exp.Query) for tree in trees)
+    raise InvalidLineage([FieldError("sql", SELECT_ALONE if only_queries else NO_WRITE)])

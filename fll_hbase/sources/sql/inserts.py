@@ -119,9 +119,17 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
         _create(resolver.script, "CACHE", target, result, is_temporary=True)
 
 
-def select_into(resolver: Resolver, node: exp.Expr) -> None:
+def into_clause(node: exp.Query) -> exp.Into | None:
+    """Return the INTO of a query, which is that of the first query of a UNION; None without one."""
+    first: exp.Expr = node
+    while isinstance(first, (exp.SetOperation, exp.Subquery)):
+        first = first.this
+    into = first.args.get("into")
+    return into if isinstance(into, exp.Into) else None
+
+
+def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
     """Read SELECT ... INTO, which creates its target."""
-    into = node.args["into"]
     target = read_target(resolver.script, into.this)
     is_temporary = bool(into.args.get("temporary")) or target.dataset.name.startswith("#")
     _create(resolver.script, "SELECT INTO", target, resolver.query(node), is_temporary=is_temporary)
@@ -137,18 +145,33 @@ def load(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def copy(resolver: Resolver, node: exp.Expr) -> None:
-    """Read COPY, of files into a table or of a table or query into files."""
+    """Read COPY, of files or a query of them into a table, or of a table or query into files."""
     script = resolver.script
-    tables = [table for file in node.args.get("files") or () for table in file.find_all(exp.Table)]
-    files = [script.dataset(table) for table in tables]
+    sources = [_unwrap_query(source) for source in node.args.get("files") or ()]
+    files = [_file(script, source) for source in sources if not isinstance(source, exp.Query)]
     if node.args.get("kind"):
         target = read_target(script, node.this)
-        script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
-        script.write(TableWrite("COPY", target.dataset, None, RowDependencies(reads=frozenset(files))))
+        queries = [resolver.query(source) for source in sources if isinstance(source, exp.Query)]
+        for result in queries:
+            fields = map_to_target(script, target, result.columns)
+            script.write(TableWrite("COPY", target.dataset, fields, result.dependencies))
+        if files or not queries:
+            script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
+            reads = RowDependencies(reads=frozenset(files))
+            script.write(TableWrite("COPY", target.dataset, None, reads))
         return
     result = resolver.query(node.this)
     for dataset in files:
         script.write(TableWrite("COPY", dataset, result.columns.items or None, result.dependencies))
+
+
+def _unwrap_query(source: exp.Expr) -> exp.Expr:
+    return source.this if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query) else source
+
+
+def _file(script: ScriptState, source: exp.Expr) -> Dataset:
+    """Return the dataset of a file, which is a literal, a stage or a table of the dialect."""
+    return script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
 
 
 def _insert_target(script: ScriptState, node: exp.Expr) -> Target:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
-from fll_hbase.sources.sql.parser import Script
+from fll_hbase.sources.sql.parser import Procedure, Script, Statement
 from fll_hbase.sources.sql.provenance import (
     ColumnSet,
     NamedColumn,
@@ -19,6 +19,7 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.source_text import SourceText
 from fll_hbase.sources.sql.table_schemas import TableSchemas
+from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator
 
 _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfile", "iceberg"}
 """Words that Spark accepts in front of a path in place of a database."""
@@ -44,22 +45,35 @@ class ScriptState:
     """State shared by the statements of a script, which are read in order.
 
     `views` are named queries, by name in lower case; those in `temporary` are not datasets. `variables` are
-    names that are not columns. `database` is the one that the last USE selected.
+    names that are not columns, `procedures` those that the script creates. `source_text` is that of the
+    statement being read, `errors` are those of parts that are left out. `database` is the one that the last
+    USE selected.
     """
 
     script: Script
     tables: TableSchemas
+    source_text: SourceText = field(default_factory=lambda: SourceText("", ()))
     views: dict[str, QueryResult] = field(default_factory=dict)
     temporary: set[str] = field(default_factory=set)
     writes: list[TableWrite] = field(default_factory=list)
     database: str = ""
     variables: set[str] = field(default_factory=set)
-    source_text: SourceText = field(init=False)
+    procedures: dict[str, Procedure] = field(default_factory=dict)
+    errors: ErrorList = field(default_factory=ErrorList)
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
 
     def __post_init__(self) -> None:
-        self.source_text = SourceText(self.script.sql, self.script.tokens)
+        self.variables |= self.script.variables
+
+    def begin(self, statement: Statement) -> None:
+        """Take the texts of expressions from a statement, which is read next."""
+        self.source_text = SourceText(statement.sql, statement.tokens)
+
+    def leave_out(self, part: str, detail: str) -> None:
+        """Add the error of a part that is left out: a warning, unless nothing else can be recorded."""
+        self.errors.append(FieldError("sql", f"{part}: {detail}" if part else detail))
+        self.warn(f"{part or 'a write'} is left out: {detail}")
 
     def warn(self, detail: str) -> None:
         """Add a warning once; one that is counted but not listed may be counted again."""
@@ -72,7 +86,10 @@ class ScriptState:
 
     def write(self, write: TableWrite) -> None:
         """Add a write; a write into a temporary table extends its columns instead."""
-        name = write.target.name.lower()
+        named = _with_valid_names(self, write)
+        if named is None:
+            return
+        write, name = named, write.target.name.lower()
         # A temporary table is no dataset: its columns carry lineage on to what is made of it.
         if name not in self.temporary:
             self.writes.append(write)
@@ -86,6 +103,13 @@ class ScriptState:
             ColumnSet(tuple(columns.items()), is_complete=write.fields is not None),
             view.dependencies | write.dependencies,
         )
+
+    def procedure(self, name: str) -> Procedure | None:
+        """Return the procedure of the script with a name, whose qualifiers may be missing on either side."""
+        exact = self.procedures.get(name)
+        last = name.rpartition(".")[2]
+        others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
+        return exact or next((item for item in others if "." not in name or "." not in item.name), None)
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
@@ -111,6 +135,37 @@ class ScriptState:
     def dataset(self, table: exp.Expr) -> Dataset:
         """Return the dataset of a table."""
         return self.tables.dataset(self.table_name(table))
+
+
+def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
+    """Return a write without fields of invalid names; None if a dataset or a source field has one.
+
+    Anything can be quoted in SQL: names may be empty or longer than a key can be.
+    """
+    columns = [column for _, column in write.fields or ()]
+    sources = {field for field, _ in write.dependencies.indirect}.union(
+        *(column.direct for column in columns), *({field for field, _ in c.indirect} for c in columns)
+    )
+    datasets = {write.target, *write.dependencies.reads, *(field.dataset for field in sources)}
+    names = {dataset.name for dataset in datasets} | {field.name for field in sources}
+    detail = next(filter(None, map(_name_fault, sorted(names))), "")
+    if detail:
+        script.leave_out(f"the {write.verb} into {write.target.name[:100]!r}", detail)
+        return None
+    faults = {name: _name_fault(name) for name, _ in write.fields or ()}
+    if not any(faults.values()):
+        return write
+    for name, fault in faults.items():
+        if fault:
+            script.leave_out(f"column {name[:100]!r} of {write.target.name!r}", fault)
+    return replace(write, fields=[item for item in write.fields or () if not faults[item[0]]])
+
+
+def _name_fault(name: str) -> str:
+    """Return what is wrong with a name of a dataset or field, "" if nothing is."""
+    validator = Validator()
+    validator.name(name, "sql", bytes_max=NAME_BYTES_MAX)
+    return next((error.detail for error in validator.errors), "")
 
 
 def _name_parts(table: exp.Expr) -> list[str]:
