@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.write_target import Target, assignments, map_to_target, read_target
+from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
@@ -87,7 +87,7 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
             rows = into.expression.expressions
             values = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows
             select_list = SelectList(inner)
-            columns = ColumnSet(tuple(("", select_list.resolve(value, "VALUES")) for value in values))
+            columns = listed_values(select_list, values)
             dependencies |= select_list.dependencies
         target = _insert_target(script, into)
         fields = map_to_target(script, target, columns)

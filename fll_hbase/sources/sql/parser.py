@@ -135,20 +135,38 @@ class _StatementParser:
             sql = sql[tokens[0].start : tokens[-1].end + 1]
             tokens = self._dialect.tokenize(sql)
         try:
-            trees = [tree for tree in self._parser.parse(list(tokens), sql) if isinstance(tree, exp.Expr)]
-        except ParseError as error:
-            return _broken(_describe_position(error))
-        except RecursionError:
-            return _broken("nested too deeply")
-        except Exception as error:  # the library fails in many ways on text that is not SQL
-            return _broken(f"no {self._dialect_name} SQL: {_first_line(error) or type(error).__name__}")
+            trees = self._trees(tokens, sql)
+        except UnreadableDocument as error:
+            return BrokenStatement(error.errors[0])
         return Statement(trees[0], sql, tokens) if trees else None
+
+    def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
+        """Parse the tokens of one statement. Raises UnreadableDocument."""
+        try:
+            trees = self._parser.parse([*_implied_words(tokens), *tokens], sql)
+        except ParseError as error:
+            raise _sql_error(_describe_position(error)) from error
+        except RecursionError as error:
+            raise _sql_error("nested too deeply") from error
+        except Exception as error:  # the library fails in many ways on text that is not SQL
+            detail = _first_line(error) or type(error).__name__
+            raise _sql_error(f"no {self._dialect_name} SQL: {detail}") from error
+        return [tree for tree in trees if isinstance(tree, exp.Expr)]
 
 
 @cache
 def _plain_tokenizer(dialect: type[Dialect]) -> type[Tokenizer]:
     """Return the tokenizer of a dialect without commands, which make one token of all up to the next `;`."""
     return type("PlainTokenizer", (dialect.tokenizer_class,), {"COMMANDS": set()})
+
+
+def _implied_words(tokens: Sequence[Token]) -> list[Token]:
+    """Return CREATE OR for a statement that begins with REPLACE TABLE, which the library does not parse."""
+    first = tokens[0]
+    if len(tokens) < 2 or first.text.upper() != "REPLACE" or tokens[1].token_type is not TokenType.TABLE:
+        return []
+    kinds = (TokenType.CREATE, TokenType.OR)
+    return [Token(kind, kind.name, first.line, first.col, first.start, first.start) for kind in kinds]
 
 
 def _depth(tokens: Sequence[Token]) -> int:
@@ -182,3 +200,7 @@ def _first_line(error: Exception) -> str:
 
 def _broken(detail: str) -> BrokenStatement:
     return BrokenStatement(FieldError("sql", detail))
+
+
+def _sql_error(detail: str) -> UnreadableDocument:
+    return UnreadableDocument([FieldError("sql", detail)])

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql.expressions import QUERIES
+from fll_hbase.sources.sql.column_names import is_generated
+from fll_hbase.sources.sql.expressions import QUERIES, column_path
 from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import ScriptState
@@ -61,6 +62,14 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
     return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
 
+def listed_values(select_list: SelectList, values: Sequence[exp.Expr]) -> ColumnSet:
+    """Return the values of a VALUES as columns: each under its own name if it is a column, else its text."""
+    columns = [select_list.resolve(value, "VALUES") for value in values]
+    names = [(column_path(value) or [""])[-1] for value in values]
+    items = zip(names, columns, strict=True)
+    return ColumnSet(tuple((name or column.text or "?", column) for name, column in items))
+
+
 def assignments(
     resolver: Resolver, select_list: SelectList, items: Sequence[exp.Expr], alias: str
 ) -> Iterator[NamedColumn]:
@@ -102,23 +111,40 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
     """Return fields named as in the query: for BY NAME, and if nothing known of the target contradicts."""
     items = list(columns.items)
     if not target.by_name:
-        name, schema = target.dataset.name, script.tables.schema(target.dataset)
-        # An unnamed expression is called by its text, which is not the name of a column.
-        items = [
-            (column_name, column)
-            for column_name, column in items
-            if column.origin or column_name.isidentifier()
-        ]
+        schema = script.tables.schema(target.dataset)
         known_names = {field.name for field in schema.fields} if schema else None
-        contradicts = known_names is not None and not {item[0] for item in items} <= known_names
-        assumption = "" if contradicts else " taken to be named as in the query;"
-        script.warn(
-            f"the columns of {name!r}, which is written by position, are not known;{assumption} "
-            "give them in `schema`"
-        )
+        named_items = [item for item in items if not _is_unnamed(script, item)]
+        contradicts = known_names is not None and not {item[0] for item in named_items} <= known_names
+        _warn_of_names(script, target, items, contradicts=contradicts, is_known=known_names is not None)
         if contradicts:
             return None
+        if known_names is not None:
+            items = named_items
+        else:
+            # A number or an engine's print is not the name of the column written: its text shows what it is.
+            items = [
+                (item[1].text or item[0], item[1]) if _is_unnamed(script, item) else item for item in items
+            ]
     return [*items, *target.static] if items or columns.is_complete else None
+
+
+def _warn_of_names(
+    script: ScriptState, target: Target, items: Sequence[NamedColumn], *, contradicts: bool, is_known: bool
+) -> None:
+    assumption = "" if contradicts else " taken to be named as in the query;"
+    script.warn(
+        f"the columns of {target.dataset.name!r}, which is written by position, are not known;{assumption} "
+        "give them in `schema`"
+    )
+    unnamed = [column.text or name for name, column in items if _is_unnamed(script, (name, column))]
+    if unnamed and not contradicts:
+        outcome = "are left out" if is_known else "are written under their texts"
+        listed = ", ".join(text[:100] for text in unnamed[:5])
+        script.warn(f"columns without a name ({listed}) of {target.dataset.name!r} {outcome}")
+
+
+def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
+    return item[1].origin is None and is_generated(script.script.dialect, item[0])
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:
