@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -11,38 +11,53 @@ from sqlglot import exp
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.sql.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.operations import build_operations
 from fll_hbase.sources.sql.parser import DIALECTS, BrokenStatement, Script, Statement, parse_script
 from fll_hbase.sources.sql.query import open_resolver
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements import read_statements
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 NO_WRITE = "no statement writes a field of a table"
 SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
+ALIASES_MAX = 10
+"""Alias namespaces of a script: each table has a row for each of them."""
+_MEMBERS = (
+    *("run", "sql", "dialect", "schema", "namespace"),
+    *("defaults", "datasetNamespace", "aliasNamespaces"),
+)
 _T = TypeVar("_T")
 
 
-def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> Reading:
+@dataclass(frozen=True, slots=True)
+class ScriptReading(Reading):
+    """The run of a script, and the aliases of its tables in other namespaces."""
+
+    metadata: tuple[DatasetMetadata, ...] = ()
+
+
+def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
     `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
     a document of another shape or for text that is not SQL, InvalidLineage if nothing is written.
     """
     validator = Validator()
-    members = validator.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
+    members = validator.members(document, "", _MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
     dialect = validator.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
     schema = _read_schema(validator, members)
+    naming = _read_naming(validator, members, namespace, dialect)
     sql = validator.required(members, "sql", "")
     try:
         script = parse_script(sql, dialect) if "sql" in members else None
@@ -51,10 +66,17 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
         raise UnreadableDocument(chain(validator.errors, error.errors)) from error
     if validator.errors or script is None:
         raise UnreadableDocument(validator.errors)
-    state = ScriptState(script, TableSchemas(namespace, schema, columns))
+    state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
     read_statements(state)
     run = replace(run, details=encode_details(sql=sql))
-    return Reading(run, _to_lineage(state), tuple(validator.warnings))
+    operations = _to_lineage(state)
+    datasets = {*operations.info.sources, *operations.info.destinations}
+    metadata = (
+        DatasetMetadata(dataset, aliases=state.aliases[dataset])
+        for dataset in sorted(datasets)
+        if state.aliases.get(dataset)
+    )
+    return ScriptReading(run, operations, tuple(validator.warnings), tuple(metadata))
 
 
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
@@ -105,6 +127,37 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
             for column, column_path in items_with_path(columns, path)
         ]
     return schema
+
+
+def _read_naming(
+    validator: Validator, members: dict[str, Any], namespace: str, dialect: str
+) -> DatasetNaming:
+    """Read how datasets are named; an unknown member of `defaults` is an error, since names depend on it."""
+    defaults = members.get("defaults", {})
+    names = {"catalog": "", "schema": ""}
+    if not isinstance(defaults, dict):
+        validator.error("defaults", "must be an object with `catalog` and `schema`")
+        defaults = {}
+    for name in defaults:
+        if name in names:
+            names[name] = validator.optional(defaults, name, "defaults", bytes_max=NAME_BYTES_MAX)
+        else:
+            validator.error(child_path("defaults", name), "unknown member: `catalog` and `schema` are known")
+    aliases = validator.items(members, "aliasNamespaces", "")
+    if len(aliases) > ALIASES_MAX:
+        validator.error("aliasNamespaces", f"has more than {ALIASES_MAX} items")
+    dataset_namespace = validator.optional(members, "datasetNamespace", "", bytes_max=ID_BYTES_MAX)
+    return DatasetNaming(
+        dataset_namespace or namespace,
+        dialect,
+        catalog=names["catalog"],
+        schema=names["schema"],
+        is_mapped=bool(dataset_namespace),
+        alias_namespaces=tuple(
+            validator.name(item, path, bytes_max=ID_BYTES_MAX)
+            for item, path in items_with_path(aliases, "aliasNamespaces")
+        ),
+    )
 
 
 def _only_query(script: Script) -> Statement:

@@ -100,6 +100,8 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
+    if is_temporary or (kind == "VIEW" and not resolver.script.database):
+        _add_unqualified(resolver.script, node.this)
     target = read_target(resolver.script, node.this)
     query = node.args.get("expression") or _clone_source(node)
     if query is None:
@@ -115,6 +117,7 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
     """Read Spark's CACHE TABLE ... AS, which creates a temporary view."""
     if node.expression:
         result = resolver.query(node.expression)
+        _add_unqualified(resolver.script, node.this)
         target = read_target(resolver.script, node.this)
         _create(resolver.script, "CACHE", target, result, is_temporary=True)
 
@@ -130,8 +133,11 @@ def into_clause(node: exp.Query) -> exp.Into | None:
 
 def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
     """Read SELECT ... INTO, which creates its target."""
+    is_temporary = bool(into.args.get("temporary") or into.this.this.args.get("temporary"))
+    if is_temporary:
+        _add_unqualified(resolver.script, into.this)
     target = read_target(resolver.script, into.this)
-    is_temporary = bool(into.args.get("temporary")) or target.dataset.name.startswith("#")
+    is_temporary = is_temporary or target.dataset.name.startswith("#")
     _create(resolver.script, "SELECT INTO", target, resolver.query(node), is_temporary=is_temporary)
 
 
@@ -194,22 +200,28 @@ def _create(
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
     result = QueryResult(columns, result.dependencies)
-    name = target.dataset.name.lower()
     if is_temporary:
-        script.temporary.add(name)
+        script.temporary.add(target.dataset)
         # Spark puts global temporary views into this database.
-        script.views[f"global_temp.{name}"] = result
+        script.views[script.tables.dataset(f"global_temp.{target.dataset.name}")] = result
     if is_temporary or is_view:
         # Statements that follow read through the view to its tables.
-        script.views[name] = result
+        script.views[target.dataset] = result
     else:
         # A table that replaces a view of the same name hides it.
-        script.views.pop(name, None)
+        script.views.pop(target.dataset, None)
     if not is_temporary:
         fields = columns.items if columns.items or columns.is_complete else None
         script.write(TableWrite(verb, target.dataset, fields, result.dependencies))
     if columns.is_positional:
         script.tables.declare(target.dataset, [Field(column) for column, _ in columns.items])
+
+
+def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
+    """Add a view or temporary table, so that a later USE does not complete its name."""
+    table = node.this if isinstance(node, exp.Schema) else node
+    if isinstance(table, exp.Table) and not table.db:
+        script.unqualified.add(table.name.lower())
 
 
 def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
@@ -225,9 +237,8 @@ def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_tempor
         names = script.tables.declared_columns(script.dataset(like.this)) or []
         fields = fields or [Field(name) for name in names]
     if is_temporary:
-        name = dataset.name.lower()
-        script.temporary.add(name)
-        script.views[name] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
+        script.temporary.add(dataset)
+        script.views[dataset] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
     if fields:
         script.tables.declare(dataset, fields)
 

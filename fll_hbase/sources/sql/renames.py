@@ -35,31 +35,30 @@ def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
-    name = script.table_name(old)
-    # A new name alone stays in the schema of the table.
-    schema = "" if new.args.get("db") else name.rpartition(".")[0]
-    target = script.tables.dataset(f"{schema}.{new.name}") if schema else script.dataset(new)
-    if name.lower() in script.views:
-        script.views[target.name.lower()] = script.views.pop(name.lower())
-    if name.lower() in script.temporary:
-        script.temporary.discard(name.lower())
-        script.temporary.add(target.name.lower())
+    if not new.args.get("db"):
+        # A new name alone stays in the schema of the table.
+        new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
+    source, target = script.dataset(old), script.dataset(new)
+    if source in script.views:
+        script.views[target] = script.views.pop(source)
+    if source in script.temporary:
+        script.temporary.discard(source)
+        script.temporary.add(target)
         return
-    source = script.tables.dataset(name)
     script.write(_copy_columns(script, "RENAME", source, target))
     _declare(script, target, script.tables.declared_columns(source))
 
 
 def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
-    one, other = script.dataset(first), script.dataset(second)
-    columns = [script.tables.declared_columns(dataset) for dataset in (one, other)]
+    left, right = script.dataset(first), script.dataset(second)
+    columns = [script.tables.declared_columns(dataset) for dataset in (left, right)]
     writes = [
-        _copy_columns(script, "SWAP", source, target) for source, target in ((one, other), (other, one))
+        _copy_columns(script, "SWAP", source, target) for source, target in ((left, right), (right, left))
     ]
     for write in writes:
         script.write(write)
-    _declare(script, other, columns[0])
-    _declare(script, one, columns[1])
+    _declare(script, right, columns[0])
+    _declare(script, left, columns[1])
 
 
 def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Dataset) -> TableWrite:

@@ -88,6 +88,7 @@ def _read_safely(script: ScriptState, statement: Statement, place: str) -> None:
     start = len(script.writes)
     script.begin(statement)
     try:
+        script.fold_columns(statement.tree)
         _read_statement(open_resolver(script, _read_nested), place, statement.tree)
     except RecursionError:
         detail = "nested too deeply"
@@ -156,18 +157,25 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(script: ScriptState, node: exp.Expr) -> None:
-    """Read USE, which completes table names if a full name is a database and a table."""
-    if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
+    """Read USE: the database, or for the dialects with three parts in a name the catalog."""
+    kind = str(node.args.get("kind") or "").upper()
+    if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):
         return
-    if script.dialect_name in _DATABASE_BEFORE_TABLE and isinstance(node.this, exp.Table):
-        script.database = ".".join(part.name for part in node.this.parts)
+    parts = [script.tables.naming.fold(part) for part in node.this.parts if isinstance(part, exp.Identifier)]
+    if script.dialect_name in _DATABASE_BEFORE_TABLE or kind == "SCHEMA":
+        script.database = parts[-1]
+        script.catalog = ".".join(parts[:-1]) or script.catalog
+    elif script.catalog or script.database:
+        script.catalog, script.database = parts[0], ".".join(parts[1:]) or script.database
     else:
         script.warn("USE is ignored: tables keep the names they are written with")
 
 
 def _drop(script: ScriptState, node: exp.Expr) -> None:
     """Read DROP: the name does not refer to a view of the script any more."""
-    if isinstance(node.this, exp.Table):
-        name = script.table_name(node.this).lower()
-        script.views.pop(name, None)
-        script.temporary.discard(name)
+    for table in (node.this, *(node.args.get("tables") or ())):
+        if isinstance(table, exp.Table):
+            dataset = script.dataset(table)
+            script.views.pop(dataset, None)
+            script.temporary.discard(dataset)
+            script.unqualified.discard(table.name.lower())

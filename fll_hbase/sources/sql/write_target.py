@@ -112,20 +112,31 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
     items = list(columns.items)
     if not target.by_name:
         schema = script.tables.schema(target.dataset)
-        known_names = {field.name for field in schema.fields} if schema else None
-        named_items = [item for item in items if not _is_unnamed(script, item)]
-        contradicts = known_names is not None and not {item[0] for item in named_items} <= known_names
-        _warn_of_names(script, target, items, contradicts=contradicts, is_known=known_names is not None)
+        spelling = {field.name.lower(): field.name for field in schema.fields} if schema else {}
+        with_names = [item for item in items if not _is_unnamed(script, item)]
+        contradicts = bool(spelling) and not {name.lower() for name, _ in with_names} <= set(spelling)
+        _warn_of_names(script, target, items, contradicts=contradicts, is_known=bool(spelling))
         if contradicts:
             return None
-        if known_names is not None:
-            items = named_items
+        if spelling:
+            items = [(spelling[name.lower()], column) for name, column in with_names]
         else:
-            # A number or an engine's print is not the name of the column written: its text shows what it is.
-            items = [
-                (item[1].text or item[0], item[1]) if _is_unnamed(script, item) else item for item in items
-            ]
+            items = _with_texts(script, items)
     return [*items, *target.static] if items or columns.is_complete else None
+
+
+def _with_texts(script: ScriptState, items: Sequence[NamedColumn]) -> list[NamedColumn]:
+    """Return columns with the text of the expression in place of a name that an engine gives.
+
+    What the engine gives is not the name of the column that is written. A text without a name in it, or one
+    that another column has, is replaced by the position, such as `_3`.
+    """
+    result: dict[str, ColumnProvenance] = {}
+    for number, (name, column) in enumerate(items, 1):
+        text = column.text if _is_unnamed(script, (name, column)) else name
+        is_label = text not in result and any(map(str.isalpha, text))
+        result[text if is_label or text == name else f"_{number}"] = column
+    return list(result.items())
 
 
 def _warn_of_names(
