@@ -111,6 +111,16 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     return operations
 
 
+def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
+    """Read the operations of a script whose tables are those of something else, such as an event.
+
+    Raises UnreadableDocument for a text that cannot be read, InvalidLineage if nothing is written.
+    """
+    state = ScriptState(parse_script(sql, dialect), tables)
+    read_statements(state)
+    return _to_lineage(state)
+
+
 def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
     """Read the columns of tables, by table name as the document spells it; {} if it declares none."""
     tables = members.get("schema", {})
