@@ -87,6 +87,12 @@ class DatasetNaming:
         return name_in(self.namespace, parts) if self.is_mapped else name
 
 
+def fold_default(dialect: str, name: str) -> str:
+    """Return a default catalog or schema as the engine stores it; one in double quotes is exact."""
+    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
+    return name[1:-1] if is_quoted else _FOLDED.get(dialect, str)(name)
+
+
 def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
     """Return whether a name has as many parts as those of a namespace."""
     return len(parts) >= _number_of_parts(namespace)

@@ -15,7 +15,7 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
-from fll_hbase.sources.sql.dataset_naming import DatasetNaming
+from fll_hbase.sources.sql.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.operations import build_operations
 from fll_hbase.sources.sql.parser import DIALECTS, BrokenStatement, Script, Statement, parse_script
 from fll_hbase.sources.sql.query import open_resolver
@@ -160,8 +160,8 @@ def _read_naming(
     return DatasetNaming(
         dataset_namespace or namespace,
         dialect,
-        catalog=names["catalog"],
-        schema=names["schema"],
+        catalog=fold_default(dialect, names["catalog"]),
+        schema=fold_default(dialect, names["schema"]),
         is_mapped=bool(dataset_namespace),
         alias_namespaces=tuple(
             validator.name(item, path, bytes_max=ID_BYTES_MAX)
