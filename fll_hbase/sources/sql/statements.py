@@ -64,6 +64,8 @@ def _read_item(script: ScriptState, item: ScriptItem, place: str, called: set[st
             script.procedures[item.name] = item
             if item.language:
                 script.leave_out(place, f"procedure {item.name!r} is in {item.language}, not in SQL")
+            elif not item.statements:
+                script.leave_out(place, f"procedure {item.name!r} has no statements")
         case Call() if procedure := script.procedure(item.name):
             _read_body(script, procedure, called)
         case Call():
