@@ -240,7 +240,7 @@ class FirstDesignDocumentSchema(Document):
 
 
 class SqlDefaultsSchema(ma.Schema):
-    """What completes the names of tables; other members are refused."""
+    """Catalog and schema of names of tables that have none; other members are refused."""
 
     class Meta:
         unknown = ma.RAISE

@@ -33,7 +33,7 @@ def dataset(name: str, *fields: str, namespace: str = POSTGRES, columns: Any = N
 
 ORDERS = dataset("shop.public.orders", "id", "customer", "amount", "day")
 TOTALS = dataset("shop.public.totals", "customer", "total")
-TOLD = dataset("shop.public.totals", columns={"x": ("shop.public.orders", "id")})
+WITH_COLUMNS = dataset("shop.public.totals", columns={"x": ("shop.public.orders", "id")})
 
 
 def lineage(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> EventLineage:
@@ -92,8 +92,8 @@ def test_a_query_alone_is_written_into_the_only_output() -> None:
 
 
 def test_columns_of_events_have_priority() -> None:
-    assert edges(lineage(AGGREGATE, TOLD)) == {"x": {"shop.public.orders.id"}}
-    derived, given = lineage(AGGREGATE, TOTALS), lineage("", TOLD)
+    assert edges(lineage(AGGREGATE, WITH_COLUMNS)) == {"x": {"shop.public.orders.id"}}
+    derived, given = lineage(AGGREGATE, TOTALS), lineage("", WITH_COLUMNS)
     for order in ([derived, given], [given, derived]):
         assert edges(run_events.merge_lineage(order)) == {"x": {"shop.public.orders.id"}}
     assert set(edges(run_events.merge_lineage([derived, lineage("", TOTALS)]))) == {"customer", "total", "*"}

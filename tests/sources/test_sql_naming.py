@@ -100,11 +100,11 @@ def test_names_that_earlier_runs_recorded() -> None:
     """A name as written is the dataset's if only this one is in the catalogue."""
     run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 10**12}
     document = {"run": run, "sql": "INSERT INTO t (a) SELECT a FROM Orders"}
-    for known, name in (({"Orders"}, "Orders"), ({"orders"}, "orders"), ({"orders", "Orders"}, "orders")):
+    for recorded, name in (({"Orders"}, "Orders"), ({"orders"}, "orders"), ({"orders", "Orders"}, "orders")):
         reading = sql.read_document(
             document,
             namespace="own",
-            columns=lambda dataset, known=known: ["a"] if dataset.name in known else None,  # type: ignore[misc]
+            columns=lambda dataset, recorded=recorded: ["a"] if dataset.name in recorded else None,  # type: ignore[misc]
         )
         assert reading.operations.info.sources == (Dataset("own", name),)
 

@@ -56,9 +56,9 @@ def operations(statements: list[str]) -> tuple[Operation, ...]:
     st.lists(st.sampled_from(STATEMENTS), max_size=4),
     st.sampled_from(BROKEN),
 )
-def test_the_others_are_as_without_it(before: list[str], following: list[str], broken: str) -> None:
+def test_the_others_are_as_without_it(first: list[str], following: list[str], broken: str) -> None:
     # A temporary view alone writes nothing.
-    valid = ["CREATE TABLE o AS SELECT id FROM s", *before]
+    valid = ["CREATE TABLE o AS SELECT id FROM s", *first]
     reading = read([*valid, broken, *following])
     assert tuple(reading.operations.info.operations) == operations([*valid, *following])
     assert any("is left out" in warning.detail for warning in reading.warnings)

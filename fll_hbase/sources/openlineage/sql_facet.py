@@ -148,9 +148,9 @@ def _outputs(operations: Sequence[Operation], outputs: set[int]) -> list[_Output
         written = [item for item in write.inputs if item.origin in transforms]
         columns = [_column(item.name, transforms[item.origin], reads) for item in written]
         rows = [item for item in write.inputs if item.origin not in transforms]
-        known = tuple(sorted((column for column in columns if column is not None), key=lambda c: c.name))
-        if known:
-            result.append((index, known, _inputs(rows, reads, DERIVED)))
+        resolved = tuple(sorted((column for column in columns if column is not None), key=lambda c: c.name))
+        if resolved:
+            result.append((index, resolved, _inputs(rows, reads, DERIVED)))
     return result
 
 

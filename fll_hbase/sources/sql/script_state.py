@@ -91,10 +91,10 @@ class ScriptState:
 
     def write(self, write: TableWrite) -> None:
         """Add a write; a write into a temporary table extends its columns instead."""
-        named = _with_valid_names(self, write)
-        if named is None:
+        checked = _with_valid_names(self, write)
+        if checked is None:
             return
-        write = named
+        write = checked
         # A temporary table is no dataset: its columns carry lineage on to what is made of it.
         if write.target not in self.temporary:
             self.writes.append(write)

@@ -54,7 +54,7 @@ _DEFAULTS = {
 }
 """Last arguments that Spark adds, by function and number of arguments."""
 _RANKINGS = {"row_number": "row_number", "rank": "RANK", "dense_rank": "DENSE_RANK"}
-_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_ALL_ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 _PRECEDING = "BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
@@ -163,7 +163,7 @@ class _Printer:
         if node.args.get("alias") or not isinstance(node.this, exp.Anonymous) or function in ("lag", "lead"):
             return ""
         ranking = _RANKINGS.get(function)
-        frame = f"{'ROWS' if ranking else 'RANGE'} {_PRECEDING}" if order is not None else _WHOLE
+        frame = f"{'ROWS' if ranking else 'RANGE'} {_PRECEDING}" if order is not None else _ALL_ROWS
         parts = [f"{ranking}()" if ranking else self.text(node.this), "OVER"]
         clauses = []
         if node.args.get("partition_by"):
@@ -227,7 +227,7 @@ def _frame(spec: exp.Expr | None) -> str:
         return ""
     bounds = []
     for name in ("start", "end"):
-        bound, side = spec.args.get(name), spec.args.get(f"{name}_side")
+        bound, direction = spec.args.get(name), spec.args.get(f"{name}_side")
         text = bound.sql("spark") if isinstance(bound, exp.Expr) else str(bound or "CURRENT ROW")
-        bounds.append(f"{text} {side}".upper() if side else text.upper())
+        bounds.append(f"{text} {direction}".upper() if direction else text.upper())
     return f"{str(spec.args.get('kind')).upper()} BETWEEN {bounds[0]} AND {bounds[1]}"

@@ -123,8 +123,8 @@ class _Splitter:
             self._end()
         elif word in _CONTROL_WORDS:
             self._position += 1
-        elif word in _CONDITIONS and (after := self._condition_end(start, stop)) > start:
-            self._position = after
+        elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
+            self._position = behind
         elif word == "DECLARE" and self._has_declare_section and (begin := self._next_begin(start)) < stop:
             self.variables |= self._declared(start, begin)
             self._position = begin

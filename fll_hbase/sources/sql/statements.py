@@ -56,22 +56,22 @@ def read_statements(script: ScriptState) -> None:
             _read_body(script, procedure, called)
 
 
-def _read_item(script: ScriptState, item: ScriptItem, place: str, called: set[str]) -> None:
+def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[str]) -> None:
     match item:
         case BrokenStatement():
-            script.leave_out(place, item.error.detail)
+            script.leave_out(label, item.error.detail)
         case Procedure():
             script.procedures[item.name] = item
             if item.language:
-                script.leave_out(place, f"procedure {item.name!r} is in {item.language}, not in SQL")
+                script.leave_out(label, f"procedure {item.name!r} is in {item.language}, not in SQL")
             elif not item.statements:
-                script.leave_out(place, f"procedure {item.name!r} has no statements")
+                script.leave_out(label, f"procedure {item.name!r} has no statements")
         case Call() if procedure := script.procedure(item.name):
             _read_body(script, procedure, called)
         case Call():
-            _read_safely(script, item.statement, place)
+            _read_safely(script, item.statement, label)
         case Statement():
-            _read_safely(script, item, place)
+            _read_safely(script, item, label)
 
 
 def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
@@ -85,13 +85,13 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
     script.variables = outer
 
 
-def _read_safely(script: ScriptState, statement: Statement, place: str) -> None:
+def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement; the parser accepts more than any grammar, so a part may be missing in its tree."""
     start = len(script.writes)
     script.begin(statement)
     try:
         script.fold_columns(statement.tree)
-        _read_statement(open_resolver(script, _read_nested), place, statement.tree)
+        _read_statement(open_resolver(script, _read_nested), label, statement.tree)
     except RecursionError:
         detail = "nested too deeply"
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -99,10 +99,10 @@ def _read_safely(script: ScriptState, statement: Statement, place: str) -> None:
     else:
         return
     del script.writes[start:]
-    script.leave_out(place, detail)
+    script.leave_out(label, detail)
 
 
-def _read_statement(resolver: Resolver, place: str, node: exp.Expr) -> None:
+def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     script = resolver.script
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](resolver, node)
@@ -121,7 +121,7 @@ def _read_statement(resolver: Resolver, place: str, node: exp.Expr) -> None:
         common_table_expressions(resolver, node)
     elif not _has_no_lineage(node):
         kind = node.name if isinstance(node, exp.Command) else node.key
-        script.leave_out(f"{place} ({kind[:40].upper()})", "what it writes is not known")
+        script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
 
 
 def _has_no_lineage(node: exp.Expr) -> bool:
