@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -186,8 +187,8 @@ def _describe_position(error: ParseError) -> str:
     if details.get("line"):
         word = details.get("highlight") or ""
         near = f", near {word[:100]!r}" if word else ""
-        # The library shows its token behind some descriptions.
-        description = details["description"].partition(" but got <Token")[0].rstrip(".")
+        # The library shows its own objects behind some descriptions.
+        description = re.split(r" (?:but got|for) <", details["description"])[0].rstrip(".")
         # The library reports the column of the last letter of the word.
         column = max(1, details["col"] - len(word) + 1)
         return f"line {details['line']} column {column}{near}: {description}"

@@ -96,7 +96,9 @@ class _Splitter:
         self._position = 0
         self._blocks = 0
         self.variables: set[str] = set()
+        # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
         self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
+        self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
 
     def split(self) -> list[ScriptPart]:
         """Return all parts in order."""
@@ -125,7 +127,11 @@ class _Splitter:
             self._position += 1
         elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
             self._position = behind
-        elif word == "DECLARE" and self._has_declare_section and (begin := self._next_begin(start)) < stop:
+        elif (
+            word == "DECLARE"
+            and self._has_declare_section
+            and (begin := _next_position(self._begins, start, stop)) < stop
+        ):
             self.variables |= self._declared(start, begin)
             self._position = begin
         elif (kind := self._routine_kind(start)) >= 0:
@@ -198,7 +204,7 @@ class _Splitter:
 
     def _body_of_batch(self, kind: int, stop: int) -> list[ScriptPart]:
         """Read the body of a T-SQL routine, which ends with its batch."""
-        end = next((n for n in range(kind, stop) if self._is_separator(n)), stop)
+        end = min(_next_position(self._separators, kind, stop), stop)
         # AS also follows EXECUTE, which says as whom the body is run.
         self._position = next(
             (n + 1 for n in range(kind, end) if self._word(n) == "AS" and self._word(n - 1) not in _CALLS),
@@ -264,10 +270,6 @@ class _Splitter:
             parts.append(self._text(number))
         return ".".join(parts).lower()
 
-    def _next_begin(self, start: int) -> int:
-        """Return the position of the next BEGIN, or that behind the last token."""
-        return next(iter(self._begins[bisect_left(self._begins, start) :][:1]), len(self._tokens))
-
     def _is_separator(self, number: int) -> bool:
         return self._is_tsql and tsql_boundaries.is_separator(self._tokens, number)
 
@@ -277,3 +279,9 @@ class _Splitter:
     def _word(self, number: int) -> str:
         """Return an unquoted word in upper case, "" for any other token and beyond the end."""
         return tsql_boundaries.word_at(self._tokens, number)
+
+
+def _next_position(positions: Sequence[int], start: int, default: int) -> int:
+    """Return the first of sorted positions from `start` on; `default` if there is none."""
+    index = bisect_left(positions, start)
+    return positions[index] if index < len(positions) else default
