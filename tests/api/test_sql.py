@@ -199,5 +199,5 @@ def test_words_of_three_sources_for_one_table(client: FlaskClient) -> None:
 def test_defaults_that_are_wrong(client: FlaskClient, defaults: Any) -> None:
     answer = post(client, document(defaults=defaults))
     assert answer.status_code == 400
-    assert all(at.startswith("defaults") for at in error_paths(answer, 400))
+    assert all(error_path.startswith("defaults") for error_path in error_paths(answer, 400))
     assert is_store_empty(client)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Read
 from fll_hbase.model.run_events import decode_lineage
 from fll_hbase.sources import openlineage, sql
 from fll_hbase.sources.datahub.urns import parse_dataset
@@ -116,3 +117,29 @@ def test_use_and_common_table_expressions() -> None:
     reading = read({"sql": text})
     assert reading.operations.info.sources == (Dataset("own", "d.s"), Dataset("own", "s"))
     assert reading.operations.info.destinations == (Dataset("own", "d.t"),)
+
+
+@pytest.mark.parametrize("table", ["totals", "public.totals", "shop.public.totals", "TOTALS"])
+def test_the_schema_has_names_as_in_the_sql(table: str) -> None:
+    """Columns by position are found under any name of a table, also without a namespace of its own."""
+    defaults = {"catalog": "shop", "schema": "public"}
+    for names in ({}, {"datasetNamespace": "postgres://db:5432"}):
+        reading = read(
+            {
+                "sql": "INSERT INTO totals SELECT SUM(a) FROM s",
+                "dialect": "postgres",
+                "schema": {table: ["total"]},
+                "defaults": defaults,
+                **names,
+            }
+        )
+        (destination,) = reading.operations.info.destinations
+        assert destination.name == "shop.public.totals"
+        assert not reading.warnings
+
+
+def test_variables_of_snowflake_are_not_columns() -> None:
+    text = "SET low = 5; COPY INTO t (a, b) FROM (SELECT $1, $2 + $low FROM @stage/x.csv)"
+    operations = read({"sql": text, "dialect": "snowflake"}).operations.info.operations
+    (source,) = (operation for operation in operations if isinstance(operation, Read))
+    assert [field.name for field in source.outputs] == ["$1", "$2"]

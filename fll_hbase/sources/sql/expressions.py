@@ -97,7 +97,7 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_column(resolver, inputs, column_path(node), kind)
             for part in node.parts:
                 inputs.extend_to(part)
-        elif isinstance(node, exp.Parameter) and resolver.script.dialect_name == "snowflake":
+        elif _is_staged_column(node, resolver.script.dialect_name):
             _add_column(resolver, inputs, [_part_name(node)], kind)
         elif isinstance(node, exp.Dot):
             stack += _resolve_dot(resolver, inputs, node, kind)
@@ -129,6 +129,12 @@ def column_path(node: exp.Expr) -> list[str]:
     if not isinstance(node, exp.Column):
         return []
     return [_part_name(part) for part in node.parts] + steps[::-1]
+
+
+def _is_staged_column(node: exp.Expr, dialect_name: str) -> bool:
+    """Return whether a node is `$1`, a column of a staged file in Snowflake; `$name` is a variable."""
+    is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
+    return is_number and dialect_name == "snowflake"
 
 
 def _part_name(part: exp.Expr) -> str:

@@ -40,8 +40,8 @@ class TableSchemas:
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
         for name, fields in schema.items():
-            dataset_name = self._declared_name(name)
-            self._spelling.setdefault(self._key(self.naming.fold_text(name)), dataset_name)
+            full_name, dataset_name = self._declared_names(name)
+            self._spelling.setdefault(self._key(full_name), dataset_name)
             self._schemas[Dataset(namespace, dataset_name)] = TableSchema(tuple(fields), declared=True)
 
     def dataset(self, name: str, *, mapped: str = "", written: str = "") -> Dataset:
@@ -114,12 +114,16 @@ class TableSchemas:
     def _key(self, name: str) -> str:
         return name if self.naming.is_exact else name.lower()
 
-    def _declared_name(self, name: str) -> str:
-        """Return the dataset name of a table of the schema, whose parts are separated by dots."""
-        if not self.naming.is_mapped:
-            return name
-        parts = self.naming.complete(self.naming.fold_text(name).split("."))
-        return self.naming.mapped(".".join(parts), parts)
+    def _declared_names(self, name: str) -> tuple[str, str]:
+        """Return the full name and the dataset name of a table of the schema; a path has no parts."""
+        folded = self.naming.fold_text(name)
+        if "/" in name:
+            return folded, name
+        parts = self.naming.complete(folded.split("."))
+        full_name = ".".join(parts)
+        # Without defaults and mapping the spelling of the schema is that of the dataset.
+        plain_name = name if full_name == folded else full_name
+        return full_name, self.naming.mapped(full_name, parts) if self.naming.is_mapped else plain_name
 
     def _in_catalogue(self, name: str) -> bool:
         return self.schema(Dataset(self._namespace, name)) is not None
