@@ -192,8 +192,9 @@ class TestOperations:
         assert reading.operations.info.destinations == (Dataset("ns", "o"),)
         assert direct(reading) == {"o.A": {"s.a", "s.b"}, "o.B": {"s.a", "s.b"}}
 
-    def test_a_repeated_column_name_is_one_field(self) -> None:
-        reading = read("CREATE TABLE o AS SELECT a AS k, b AS k FROM s")
+    @pytest.mark.parametrize("write", ["CREATE TABLE o AS", "INSERT INTO o"])
+    def test_a_repeated_column_name_is_one_field(self, write: str) -> None:
+        reading = read(f"{write} SELECT a AS k, b AS k FROM s")
         assert direct(reading) == {"o.k": {"s.a", "s.b"}}
 
 

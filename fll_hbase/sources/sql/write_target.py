@@ -131,12 +131,15 @@ def _with_texts(script: ScriptState, items: Sequence[NamedColumn]) -> list[Named
     What the engine gives is not the name of the column that is written. A text without a name in it, or one
     that another column has, is replaced by the position, such as `_3`.
     """
-    result: dict[str, ColumnProvenance] = {}
+    result: list[NamedColumn] = []
+    labels = {name for name, column in items if not _is_unnamed(script, (name, column))}
     for number, (name, column) in enumerate(items, 1):
-        text = column.text if _is_unnamed(script, (name, column)) else name
-        is_label = text not in result and any(map(str.isalpha, text))
-        result[text if is_label or text == name else f"_{number}"] = column
-    return list(result.items())
+        if _is_unnamed(script, (name, column)):
+            is_label = column.text not in labels and any(map(str.isalpha, column.text))
+            name = column.text if is_label else f"_{number}"
+            labels.add(name)
+        result.append((name, column))
+    return result
 
 
 def _warn_of_names(
