@@ -11,7 +11,7 @@ from marshmallow import ValidationError, fields, validate
 from fll_hbase.model.operations import KINDS
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.sources.sql import DIALECTS
+from fll_hbase.sources.sql import ALIASES_MAX, DIALECTS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 
 # Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both.
@@ -239,6 +239,16 @@ class FirstDesignDocumentSchema(Document):
     operations = fields.List(fields.Nested(FirstDesignOperationSchema), required=True)
 
 
+class SqlDefaultsSchema(ma.Schema):
+    """Catalog and schema of names of tables that have none; other members are refused."""
+
+    class Meta:
+        unknown = ma.RAISE
+
+    catalog = Text(empty=True, bytes_max=NAME_BYTES_MAX, metadata={"example": "shop"})
+    schema = Text(empty=True, bytes_max=NAME_BYTES_MAX, metadata={"example": "public"})
+
+
 class SqlDocumentSchema(Document):
     """A run with the SQL statements that it executed."""
 
@@ -250,6 +260,22 @@ class SqlDocumentSchema(Document):
         keys=fields.String(),
         values=fields.List(OutputField()),
         metadata={"description": "The columns of tables, in their order"},
+    )
+    defaults = fields.Nested(SqlDefaultsSchema)
+    dataset_namespace = Text(
+        empty=True,
+        bytes_max=ID_BYTES_MAX,
+        data_key="datasetNamespace",
+        metadata={
+            "description": "Namespace of the tables in OpenLineage or DataHub: the form of their names",
+            "example": "postgres://db:5432",
+        },
+    )
+    alias_namespaces = fields.List(
+        Text(bytes_max=ID_BYTES_MAX),
+        validate=validate.Length(max=ALIASES_MAX),
+        data_key="aliasNamespaces",
+        metadata={"description": "Other namespaces in which the tables have names", "example": ["postgres"]},
     )
 
 
@@ -277,6 +303,7 @@ COMPONENTS = {
     "SourceInput": SourceInputSchema,
     "LineageDocument": LineageDocumentSchema,
     "FirstDesignDocument": FirstDesignDocumentSchema,
+    "SqlDefaults": SqlDefaultsSchema,
     "SqlDocument": SqlDocumentSchema,
     "DbtDocument": DbtDocumentSchema,
 }

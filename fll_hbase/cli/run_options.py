@@ -23,7 +23,7 @@ from fll_hbase.sources.sql import DIALECTS
 SQL, PIPELINE = "sql", "pipeline"
 _REQUIRED = ("namespace", "application", "program")
 _RUN = ("application", "program", "run", "start")
-_KIND_ONLY = {SQL: ("dialect",), PIPELINE: ("argument",)}
+_KIND_ONLY = {SQL: ("dialect", "catalog", "schema"), PIPELINE: ("argument",)}
 """Options that only one kind of file has."""
 
 _WITH = "With --sql or --pipeline:"
@@ -39,6 +39,8 @@ class FileRun:
     run: str
     start_ms: int
     dialect: str = DIALECTS[0]
+    defaults: dict[str, str] = field(default_factory=dict)
+    dataset_namespace: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 
     def read(self, file: BinaryIO, bytes_max: int) -> Iterator[InputLine]:
@@ -66,7 +68,9 @@ class FileRun:
             "startTime": self.start_ms,
         }
         if self.kind == SQL:
-            return msgspec.json.encode({"run": run, "sql": raw.decode(), "dialect": self.dialect})
+            names = {"defaults": self.defaults, "datasetNamespace": self.dataset_namespace}
+            document = {"run": run, "sql": raw.decode(), "dialect": self.dialect}
+            return msgspec.json.encode(document | {name: value for name, value in names.items() if value})
         content = strict_json.parse(raw)
         # CDAP exports a pipeline with its config as a member; a bare config is accepted too.
         config = content["config"] if isinstance(content, dict) and "config" in content else content
@@ -87,6 +91,12 @@ def run_options(command: Command) -> Command:
         "--dialect", type=click.Choice(DIALECTS), help=f"With --sql: SQL dialect (default: {DIALECTS[0]})."
     )
     @click.option(
+        "--catalog", metavar="C", type=NAME, help="With --sql: catalog of names of tables that have none."
+    )
+    @click.option(
+        "--schema", metavar="S", type=NAME, help="With --sql: schema of names of tables that have none."
+    )
+    @click.option(
         "--argument",
         metavar="KEY=VALUE",
         multiple=True,
@@ -101,6 +111,8 @@ def run_options(command: Command) -> Command:
         # `namespace` stays among the others: it is an option of every `fll record`, only required here.
         values = {name: others.pop(name) for name in (*_RUN, *_KIND_ONLY[SQL], *_KIND_ONLY[PIPELINE])}
         _check({"namespace": others.get("namespace"), **values}, kind, context)
+        # Also an option of dbt's artifacts, so it stays among the others.
+        values["dataset_namespace"] = others["dataset_namespace"] if sql else ""
         command(file_run=_file_run(kind, values, context) if kind else None, **others)
 
     return with_file_run
@@ -117,6 +129,8 @@ def _file_run(kind: str, values: dict[str, Any], context: click.Context) -> File
         # --start is the end of a window from 0, so that it has the same syntax, rounding and limit as --end.
         start_ms=time_window.parse_window("0", start, now_ms=now_ms()).stop_ms,
         dialect=values["dialect"] or DIALECTS[0],
+        defaults={name: values[name] for name in ("catalog", "schema") if values[name]},
+        dataset_namespace=values["dataset_namespace"],
         arguments=dict(_split_argument(argument, context) for argument in values["argument"]),
     )
 

@@ -61,7 +61,8 @@ def _read_native(raw: bytes, context: ReadContext) -> ParsedDocument:
 
 def _read_sql(raw: bytes, context: ReadContext) -> ParsedDocument:
     document = strict_json.parse(raw)
-    return _one_run(sql.read_document(document, namespace=context.namespace, columns=context.columns))
+    reading = sql.read_document(document, namespace=context.namespace, columns=context.columns)
+    return ParsedDocument((reading.recorded,), reading.metadata, warnings=reading.warnings)
 
 
 def _read_pipeline(raw: bytes, context: ReadContext) -> ParsedDocument:

@@ -7,6 +7,7 @@ without it removes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -25,6 +26,12 @@ UNKNOWN_JOB = "unknown"
 
 DEFAULT_RUN_TYPE = "OPENLINEAGE"
 """The type of a run of which no event has a type."""
+
+
+_NUMBER = re.compile(r"_\d+")
+
+DERIVED = "derived from SQL: "
+"""Begins the transformation of an input that was derived from the SQL of a job."""
 
 
 class EventType(Enum):
@@ -255,7 +262,10 @@ def _decode(text: bytes, shape: type[Shape]) -> Shape:
 
 def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMention:
     # Columns and inputs of the whole dataset come from one facet, so they are replaced together.
-    column_lineage = later if later.columns is not None else earlier
+    has_priority = later.columns is not None and (
+        earlier.columns is None or _column_rank(later) >= _column_rank(earlier)
+    )
+    column_lineage = later if has_priority else earlier
     return DatasetMention(
         dataset_index=later.dataset_index,
         written=later.written,
@@ -267,3 +277,16 @@ def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMe
         previous=later.previous or earlier.previous,
         description=later.description or earlier.description,
     )
+
+
+def has_numbered_columns(mention: DatasetMention) -> bool:
+    """Return whether the columns of an output have numbers for names, such as `_0`; true without columns."""
+    return all(_NUMBER.fullmatch(column.name) for column in mention.columns or ())
+
+
+def _column_rank(mention: DatasetMention) -> int:
+    """Return the priority of columns: those of an event, then those derived from SQL, then numbered ones."""
+    inputs = (item for column in mention.columns or () for item in column.inputs)
+    if next((item.transformation.startswith(DERIVED) for item in inputs), False):
+        return 1
+    return 0 if mention.columns and has_numbered_columns(mention) else 2

@@ -153,3 +153,51 @@ def test_bodies_that_are_none(client: FlaskClient, make_client: MakeClient) -> N
 
 def test_a_parameter_it_does_not_know(client: FlaskClient) -> None:
     assert error_paths(post(client, document(), colour="red"), 400) == ["colour"]
+
+
+def test_words_of_three_sources_for_one_table(client: FlaskClient) -> None:
+    """SQL, an OpenLineage event without columns and DataHub's urn meet: each name finds all runs."""
+    namespace = "postgres://db:5432"
+    names = {"defaults": {"catalog": "shop", "schema": "public"}, "datasetNamespace": namespace}
+    text = "INSERT INTO Totals (amount) SELECT SUM(amount) FROM RAW.orders; broken (("
+    answer = post(client, document(text, dialect="postgres", aliasNamespaces=["postgres"], **names))
+    assert answer.status_code == 201
+    assert ["statement 2 is left out" in warning["detail"] for warning in answer.json["warnings"]] == [True]
+    event = {
+        "eventTime": "1970-01-01T00:00:01Z",
+        "eventType": "COMPLETE",
+        "producer": "p",
+        "run": {"runId": "event"},
+        "job": {
+            "namespace": "j",
+            "name": "load",
+            "facets": {"sql": {"query": "insert into raw.orders select amt as amount from raw.file"}},
+        },
+        "inputs": [{"namespace": namespace, "name": "shop.raw.file"}],
+        "outputs": [{"namespace": namespace, "name": "shop.raw.orders"}],
+    }
+    assert client.post("/api/v1/lineage", json=event).status_code == 201
+    for words in (namespace, "postgres"):
+        entries = get_json(
+            client,
+            words,
+            "endpoints",
+            "shop.public.totals",
+            "fields",
+            "lineage",
+            **ALL,
+            direction="backward",
+            level=5,
+        )
+        assert [entry["fieldmap"] for entry in entries] == [
+            [{"from": "amount", "to": "amount"}],
+            [{"from": "amt", "to": "amount"}],
+        ]
+
+
+@pytest.mark.parametrize("defaults", [{"database": "d"}, {"schema": 5}, [], "x"])
+def test_defaults_that_are_wrong(client: FlaskClient, defaults: Any) -> None:
+    answer = post(client, document(defaults=defaults))
+    assert answer.status_code == 400
+    assert all(error_path.startswith("defaults") for error_path in error_paths(answer, 400))
+    assert is_store_empty(client)

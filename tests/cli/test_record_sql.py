@@ -139,3 +139,24 @@ def test_a_document_with_sql_is_a_batch_by_itself() -> None:
     lines = [InputLine(number, ndjson(payload)) for number, payload in enumerate(payloads, 1)]
     batches = batch_documents(lines, namespace="", documents_max=9)
     assert [[item.line.number for item in batch] for batch in batches] == [[1, 2], [3], [4]]
+
+
+def test_names_of_other_sources(target: tuple[str, str], name: str) -> None:
+    naming = ("--catalog", "shop", "--schema", "public", "--dataset-namespace", "postgres://db:5432")
+    sql = b"INSERT INTO totals (amount) SELECT net FROM orders"
+    assert script(sql, "--dialect", "postgres", *naming, "--run", name, *target).exit_code == 0
+    output = printed(
+        "runs",
+        "postgres://db:5432",
+        "shop.public.totals",
+        "--start",
+        "0",
+        "--end",
+        "now+9999d",
+        *target,
+        "--json",
+    )
+    assert [run["run"] for run in json.loads(output)["runs"]] == [name]
+    assert "--dataset-namespace needs --dbt or --sql" in complaint(
+        "record", "/dev/null", "--dataset-namespace", "x", code=2
+    )

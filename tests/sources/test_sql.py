@@ -189,11 +189,12 @@ class TestOperations:
             "CREATE TABLE O AS SELECT A, s.B FROM S; INSERT INTO o SELECT b, a FROM S", schema=TABLES
         )
         assert reading.operations.info.sources == (Dataset("ns", "s"),)
-        assert reading.operations.info.destinations == (Dataset("ns", "O"),)
-        assert direct(reading) == {"O.A": {"s.a", "s.b"}, "O.B": {"s.a", "s.b"}}
+        assert reading.operations.info.destinations == (Dataset("ns", "o"),)
+        assert direct(reading) == {"o.A": {"s.a", "s.b"}, "o.B": {"s.a", "s.b"}}
 
-    def test_a_repeated_column_name_is_one_field(self) -> None:
-        reading = read("CREATE TABLE o AS SELECT a AS k, b AS k FROM s")
+    @pytest.mark.parametrize("write", ["CREATE TABLE o AS", "INSERT INTO o"])
+    def test_a_repeated_column_name_is_one_field(self, write: str) -> None:
+        reading = read(f"{write} SELECT a AS k, b AS k FROM s")
         assert direct(reading) == {"o.k": {"s.a", "s.b"}}
 
 
@@ -242,9 +243,18 @@ class TestResolution:
         assert direct(reading) == {"o.a": {"s.a"}}
 
     def test_an_unknown_target_has_the_names_of_the_query(self) -> None:
-        reading = read("INSERT INTO o SELECT a, b + 1 AS c, b * 2 FROM s WHERE b = 1")
-        assert direct(reading) == {"o.a": {"s.a"}, "o.c": {"s.b"}}
+        reading = read("INSERT INTO o SELECT a, b + 1 AS c, b * 2, b * 3, 5 FROM s WHERE b = 1")
+        assert direct(reading) == {
+            "o.a": {"s.a"},
+            "o.c": {"s.b"},
+            "o.b * ?": {"s.b"},
+            "o._4": {"s.b"},
+            "o._5": set(),
+        }
         assert "taken to be named as in the query" in warnings(reading)
+        assert "columns without a name (b * ?, b * ?, ?) of 'o' are written under their texts" in warnings(
+            reading
+        )
 
     def test_target_names_in_the_catalogue_confirm_those_of_the_query(self) -> None:
         catalogue = {"o": ["a", "c", "d"]}

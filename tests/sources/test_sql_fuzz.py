@@ -137,10 +137,30 @@ LONG = {
     "joins": "CREATE TABLE t AS SELECT s0.a FROM s0 {}".format(
         " ".join(f"JOIN s{n} USING (k)" for n in range(1, 1_000))
     ),
+    "broken": "INSERT INTO ((;" * 1_500 + "CREATE TABLE t AS SELECT a FROM s",
+    "blocks": "BEGIN " * 3_000 + "CREATE TABLE t AS SELECT a FROM s;" + "END; " * 3_000,
+    "procedures": "CREATE PROCEDURE p() BEGIN INSERT INTO t (a) SELECT a FROM s; CALL p(); END; CALL p(); "
+    * 200,
+    "nested procedures": "CREATE PROCEDURE p() BEGIN " * 1_000,
     "brackets": "(" * 30_000,
     "quotes": "'" * 29_999,
     "comments": "/*" * 15_000,
 }
+
+
+LONG_TSQL = {
+    "conditions": "IF 1 = 1 " * 2_000 + "SELECT a INTO t FROM s",
+    "batches": "SELECT a INTO t FROM s\nGO\n" * 500,
+    "statements": "INSERT INTO t (a) SELECT a FROM s " * 500,
+    "procedures": "CREATE PROC p AS " * 1_500,
+    "procedures in batches": "CREATE PROC p AS SELECT a INTO t FROM s\nGO\n" * 500,
+}
+
+
+@pytest.mark.parametrize("name", LONG_TSQL)
+def test_work_without_separators_is_linear_in_the_length(name: str) -> None:
+    calls = count_calls(lambda: check(LONG_TSQL[name], "tsql", SCHEMA))
+    assert calls < 1_000_000 * max(len(LONG_TSQL[name]) / 20_000, 1)
 
 
 @pytest.mark.parametrize("name", LONG)

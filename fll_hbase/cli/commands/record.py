@@ -15,7 +15,7 @@ from fll_hbase import config
 from fll_hbase.cli.errors import FAILURE
 from fll_hbase.cli.options import NAMESPACE, NAMESPACE_HELP, open_target, replace_option, target_options
 from fll_hbase.cli.render.console import ProgressBar, progress_bar
-from fll_hbase.cli.run_options import FileRun, run_options
+from fll_hbase.cli.run_options import SQL, FileRun, run_options
 from fll_hbase.errors import InputError, LineageError, StoreUnavailable
 from fll_hbase.ingest import RecordOutcome, RecordResult
 from fll_hbase.ingest.batches import LocatedDocument, batch_documents
@@ -52,7 +52,7 @@ Examples:
     "--dataset-namespace",
     metavar="NS",
     default="",
-    help="With --dbt: namespace of the datasets, such as postgres://db.example:5432 (default: --namespace).",
+    help="With --dbt or --sql: namespace of the datasets, such as postgres://db:5432 (default: --namespace).",
 )
 @replace_option
 @run_options
@@ -108,8 +108,8 @@ def _check_input(
     # click can require a parameter, but not one of two.
     if dbt_target is not None and (file is not None or file_run is not None):
         raise click.UsageError("Give FILE or --dbt, not both.", context)
-    if dataset_namespace and dbt_target is None:
-        raise click.UsageError("--dataset-namespace needs --dbt.", context)
+    if dataset_namespace and dbt_target is None and (file_run is None or file_run.kind != SQL):
+        raise click.UsageError("--dataset-namespace needs --dbt or --sql.", context)
     if dbt_target is None and file is None:
         raise click.UsageError("Missing argument 'FILE'.", context)
 

@@ -131,6 +131,10 @@ class DatasetCollector:
                 tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
                 yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
 
+    def ordered_fields(self) -> dict[Name, tuple[str, ...]]:
+        """Return the fields of each dataset with a schema, in its order."""
+        return {dataset.name: tuple(dataset.fields) for dataset in self._listed if dataset.fields}
+
     def dataset_names(self) -> tuple[Name, ...]:
         """Return the names of all datasets, sorted."""
         return tuple(sorted(self._indexes))

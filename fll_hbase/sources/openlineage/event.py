@@ -13,7 +13,7 @@ from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, IncomingEvent
 from fll_hbase.sources.name_rules import NameRules
-from fll_hbase.sources.openlineage import facets
+from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
 from fll_hbase.sources.openlineage.json_access import members, text
 from fll_hbase.sources.time_member import read_time_ms
@@ -119,16 +119,11 @@ def _event_lineage(
     for entry, path in facets.lineage_entries(validator, job_facets):
         datasets.add_entry(entry, path)
     type_ = facets.integration(validator, job_facets)
-    mentions = datasets.mentions()
-    return EventLineage(
-        namespace,
-        name,
-        type_,
-        datasets.dataset_names(),
-        mentions,
-        facets.sql(validator, job_facets),
-        operations,
-    )
+    mentions, names = datasets.mentions(), datasets.dataset_names()
+    statement = facets.sql(validator, job_facets)
+    if statement and not operations:
+        mentions = sql_facet.with_derived_columns(mentions, names, statement, datasets.ordered_fields())
+    return EventLineage(namespace, name, type_, names, mentions, statement, operations)
 
 
 def _event_datasets(validator: Validator, data: dict[str, Any], name: str) -> list[Any]:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.document import read_document, read_query
+from fll_hbase.sources.sql.document import ALIASES_MAX, ScriptReading, read_document, read_query, read_script
 from fll_hbase.sources.sql.parser import DIALECTS
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 
-__all__ = ["DIALECTS", "FieldLookup", "TableSchemas", "read_document", "read_query"]
+__all__ = [
+    "ALIASES_MAX",
+    "DIALECTS",
+    "FieldLookup",
+    "ScriptReading",
+    "TableSchemas",
+    "read_document",
+    "read_query",
+    "read_script",
+]

@@ -15,7 +15,13 @@ from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import TableWrite
 from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.write_target import Target, assigned_field, assignments, map_to_target
+from fll_hbase.sources.sql.write_target import (
+    Target,
+    assigned_field,
+    assignments,
+    listed_values,
+    map_to_target,
+)
 
 
 def update(resolver: Resolver, node: exp.Expr) -> None:
@@ -128,7 +134,7 @@ def _branch(
         values = then.expression.expressions
         if len(values) == 1 and isinstance(values[0], exp.Tuple):
             values = values[0].expressions
-        columns = ColumnSet(tuple(("", select_list.resolve(value, "VALUES")) for value in values))
+        columns = listed_values(select_list, values)
         yield from map_to_target(resolver.script, Target(target, tuple(listed)), columns) or ()
     else:
         yield from map_to_target(resolver.script, Target(target), source) or ()

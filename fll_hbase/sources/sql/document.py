@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -11,38 +11,53 @@ from sqlglot import exp
 
 from fll_hbase.errors import FieldError, InvalidLineage, UnreadableDocument
 from fll_hbase.model import lineage
-from fll_hbase.model.datasets import Dataset, Field
-from fll_hbase.model.operations import Operation, dataset_of, outputs_of
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
 from fll_hbase.model.runs import encode_details
 from fll_hbase.sources.native.document import Reading, ReadOperations, read_namespace, read_run
 from fll_hbase.sources.native.shared_members import read_field
+from fll_hbase.sources.sql.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.operations import build_operations
-from fll_hbase.sources.sql.parser import DIALECTS, Script, parse_script
+from fll_hbase.sources.sql.parser import DIALECTS, BrokenStatement, Script, Statement, parse_script
 from fll_hbase.sources.sql.query import open_resolver
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements import read_statements
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
-NO_WRITE = "no statement writes a field of a table: a SELECT alone has no lineage to record"
+NO_WRITE = "no statement writes a field of a table"
+SELECT_ALONE = f"{NO_WRITE}: a SELECT alone has no lineage to record"
 
+ALIASES_MAX = 10
+"""Alias namespaces of a script: each table has a row for each of them."""
+_MEMBERS = (
+    *("run", "sql", "dialect", "schema", "namespace"),
+    *("defaults", "datasetNamespace", "aliasNamespaces"),
+)
 _T = TypeVar("_T")
 
 
-def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> Reading:
+@dataclass(frozen=True, slots=True)
+class ScriptReading(Reading):
+    """The run of a script, and the aliases of its tables in other namespaces."""
+
+    metadata: tuple[DatasetMetadata, ...] = ()
+
+
+def read_document(document: object, *, namespace: str | None, columns: FieldLookup) -> ScriptReading:
     """Read the run of a document; `columns` returns the fields of a dataset in the catalogue.
 
     `namespace` is that of the URL; without one the document must have its own. Raises UnreadableDocument for
     a document of another shape or for text that is not SQL, InvalidLineage if nothing is written.
     """
     validator = Validator()
-    members = validator.members(document, "", ("run", "sql", "dialect", "schema", "namespace"))
+    members = validator.members(document, "", _MEMBERS)
     if validator.errors:
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
     dialect = validator.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
     schema = _read_schema(validator, members)
+    naming = _read_naming(validator, members, namespace, dialect)
     sql = validator.required(members, "sql", "")
     try:
         script = parse_script(sql, dialect) if "sql" in members else None
@@ -51,10 +66,17 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
         raise UnreadableDocument(chain(validator.errors, error.errors)) from error
     if validator.errors or script is None:
         raise UnreadableDocument(validator.errors)
-    state = ScriptState(script, TableSchemas(namespace, schema, columns))
-    _refuse_deep_nesting(lambda: read_statements(state))
+    state = ScriptState(script, TableSchemas(naming.namespace, schema, columns, naming=naming))
+    read_statements(state)
     run = replace(run, details=encode_details(sql=sql))
-    return Reading(run, _to_lineage(state), tuple(validator.warnings))
+    operations = _to_lineage(state)
+    datasets = {*operations.info.sources, *operations.info.destinations}
+    metadata = (
+        DatasetMetadata(dataset, aliases=state.aliases[dataset])
+        for dataset in sorted(datasets)
+        if state.aliases.get(dataset)
+    )
+    return ScriptReading(run, operations, tuple(validator.warnings), tuple(metadata))
 
 
 def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: TableSchemas) -> ReadOperations:
@@ -69,8 +91,9 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     script = parse_script(sql, dialect)
     state = ScriptState(script, tables)
     query = _only_query(script)
+    state.begin(query)
     try:
-        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query))
+        result = _refuse_deep_nesting(lambda: open_resolver(state).query(query.tree))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         # The parser accepts more than any grammar; a tree without a required part is refused like bad SQL.
         detail = f"has a form that is not understood: {error}"
@@ -86,6 +109,16 @@ def read_query(sql: str, *, dialect: str, target: Dataset, verb: str, tables: Ta
     if result.columns.is_positional and not (schema and schema.declared):
         tables.declare(target, [field for field, _ in fields])
     return operations
+
+
+def read_script(sql: str, *, dialect: str, tables: TableSchemas) -> ReadOperations:
+    """Read the operations of a script whose tables are those of something else, such as an event.
+
+    Raises UnreadableDocument for a text that cannot be read, InvalidLineage if nothing is written.
+    """
+    state = ScriptState(parse_script(sql, dialect), tables)
+    read_statements(state)
+    return _to_lineage(state)
 
 
 def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, list[Field]]:
@@ -106,10 +139,46 @@ def _read_schema(validator: Validator, members: dict[str, Any]) -> dict[str, lis
     return schema
 
 
-def _only_query(script: Script) -> exp.Query:
-    statements = [statement for statement in script.statements if not isinstance(statement, exp.Semicolon)]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        kinds = ", ".join(statement.key.upper() for statement in statements[:5]) or "nothing"
+def _read_naming(
+    validator: Validator, members: dict[str, Any], namespace: str, dialect: str
+) -> DatasetNaming:
+    """Read how datasets are named; an unknown member of `defaults` is an error, since names depend on it."""
+    defaults = members.get("defaults", {})
+    names = {"catalog": "", "schema": ""}
+    if not isinstance(defaults, dict):
+        validator.error("defaults", "must be an object with `catalog` and `schema`")
+        defaults = {}
+    for name in defaults:
+        if name in names:
+            names[name] = validator.optional(defaults, name, "defaults", bytes_max=NAME_BYTES_MAX)
+        else:
+            validator.error(child_path("defaults", name), "unknown member: `catalog` and `schema` are known")
+    aliases = validator.items(members, "aliasNamespaces", "")
+    if len(aliases) > ALIASES_MAX:
+        validator.error("aliasNamespaces", f"has more than {ALIASES_MAX} items")
+    dataset_namespace = validator.optional(members, "datasetNamespace", "", bytes_max=ID_BYTES_MAX)
+    return DatasetNaming(
+        dataset_namespace or namespace,
+        dialect,
+        catalog=fold_default(dialect, names["catalog"]),
+        schema=fold_default(dialect, names["schema"]),
+        is_mapped=bool(dataset_namespace),
+        alias_namespaces=tuple(
+            validator.name(item, path, bytes_max=ID_BYTES_MAX)
+            for item, path in items_with_path(aliases, "aliasNamespaces")
+        ),
+    )
+
+
+def _only_query(script: Script) -> Statement:
+    errors = [item.error for item in script.statements if isinstance(item, BrokenStatement)]
+    if errors:
+        raise UnreadableDocument(errors)
+    statements = [item for item in script.statements if isinstance(item, Statement)]
+    if len(statements) != len(script.statements) or [
+        isinstance(statement.tree, exp.Query) for statement in statements
+    ] != [True]:
+        kinds = ", ".join(statement.tree.key.upper() for statement in statements[:5]) or "nothing"
         raise UnreadableDocument([FieldError("sql", f"must be one query, is {kinds}")])
     return statements[0]
 
@@ -125,26 +194,15 @@ def _refuse_deep_nesting(read: Callable[[], _T]) -> _T:
 def _to_lineage(state: ScriptState) -> ReadOperations:
     """Build the operations of all writes.
 
-    Raises InvalidLineage if there is none, UnreadableDocument for names that are too long or empty.
+    Without any, raises UnreadableDocument with the errors of the parts that were left out, InvalidLineage if
+    there were none.
     """
     operations = build_operations(state.writes, state.tables)
-    _check_names(operations)
-    return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
-
-
-def _check_names(operations: list[Operation]) -> None:
-    """Check the names that come out of the SQL, where anything can be quoted.
-
-    Raises InvalidLineage without operations, UnreadableDocument for names that are too long or empty.
-    """
-    if not operations:
-        raise InvalidLineage([FieldError("sql", NO_WRITE)])
-    validator = Validator()
-    for operation in operations:
-        for field in outputs_of(operation):
-            validator.name(field.name, "sql", bytes_max=NAME_BYTES_MAX)
-        dataset = dataset_of(operation)
-        if dataset is not None:
-            validator.name(dataset.name, "sql", bytes_max=NAME_BYTES_MAX)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    if operations:
+        return ReadOperations(lineage.build_lineage_lenient(operations), state.warnings)
+    errors = tuple(state.errors)
+    if errors:
+        raise UnreadableDocument(errors)
+    trees = [item.tree for item in state.script.statements if isinstance(item, Statement)]
+    only_queries = bool(trees) and all(isinstance(tree, exp.Query) for tree in trees)
+    raise InvalidLineage([FieldError("sql", SELECT_ALONE if only_queries else NO_WRITE)])

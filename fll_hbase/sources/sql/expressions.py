@@ -97,6 +97,8 @@ def collect_inputs(resolver: Resolver, operands: Iterable[Operand]) -> Expressio
             _add_column(resolver, inputs, column_path(node), kind)
             for part in node.parts:
                 inputs.extend_to(part)
+        elif _is_staged_column(node, resolver.script.dialect_name):
+            _add_column(resolver, inputs, [_part_name(node)], kind)
         elif isinstance(node, exp.Dot):
             stack += _resolve_dot(resolver, inputs, node, kind)
         elif isinstance(node, QUERIES):
@@ -126,7 +128,18 @@ def column_path(node: exp.Expr) -> list[str]:
         node = node.this
     if not isinstance(node, exp.Column):
         return []
-    return [part.name for part in node.parts] + steps[::-1]
+    return [_part_name(part) for part in node.parts] + steps[::-1]
+
+
+def _is_staged_column(node: exp.Expr, dialect_name: str) -> bool:
+    """Return whether a node is `$1`, a column of a staged file in Snowflake; `$name` is a variable."""
+    is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
+    return is_number and dialect_name == "snowflake"
+
+
+def _part_name(part: exp.Expr) -> str:
+    # A column of a staged file: `s.$1`.
+    return f"${part.name}" if isinstance(part, exp.Parameter) else part.name
 
 
 def _add_column(resolver: Resolver, inputs: ExpressionInputs, path: list[str], kind: str) -> None:

@@ -156,14 +156,13 @@ def _unwrap(node: exp.Subquery) -> exp.Expr:
 def _resolve_table(resolver: Resolver, node: exp.Table) -> QueryResult:
     """Resolve a name to a common table expression, a view of this script, or else a table."""
     script = resolver.script
-    name = script.table_name(node)
     # A name with a database is not that of a common table expression.
-    query = resolver.scope.queries.get(name.lower()) if not node.db else None
-    query = query or script.views.get(name.lower())
+    query = resolver.scope.queries.get(node.name.lower()) if not node.db else None
     if query is not None:
         return query
-    dataset = script.tables.dataset(name)
-    return QueryResult(script.tables.columns(dataset), RowDependencies(reads=frozenset((dataset,))))
+    dataset = script.dataset(node)
+    view = script.views.get(dataset)
+    return view or QueryResult(script.tables.columns(dataset), RowDependencies(reads=frozenset((dataset,))))
 
 
 def _resolve_values(resolver: Resolver, node: exp.Values) -> QueryResult:

@@ -21,7 +21,7 @@ from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.select_list import SelectList
-from fll_hbase.sources.sql.write_target import Target, assignments, map_to_target, read_target
+from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
 
 
 def insert(resolver: Resolver, node: exp.Expr) -> None:
@@ -87,7 +87,7 @@ def _insert_all(resolver: Resolver, node: exp.Expr, source: exp.Query) -> None:
             rows = into.expression.expressions
             values = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows
             select_list = SelectList(inner)
-            columns = ColumnSet(tuple(("", select_list.resolve(value, "VALUES")) for value in values))
+            columns = listed_values(select_list, values)
             dependencies |= select_list.dependencies
         target = _insert_target(script, into)
         fields = map_to_target(script, target, columns)
@@ -100,6 +100,8 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
     if kind not in ("TABLE", "VIEW"):
         return
     is_temporary = _is_temporary(node)
+    if is_temporary or (kind == "VIEW" and not resolver.script.database):
+        _add_unqualified(resolver.script, node.this)
     target = read_target(resolver.script, node.this)
     query = node.args.get("expression") or _clone_source(node)
     if query is None:
@@ -115,15 +117,27 @@ def cache(resolver: Resolver, node: exp.Expr) -> None:
     """Read Spark's CACHE TABLE ... AS, which creates a temporary view."""
     if node.expression:
         result = resolver.query(node.expression)
+        _add_unqualified(resolver.script, node.this)
         target = read_target(resolver.script, node.this)
         _create(resolver.script, "CACHE", target, result, is_temporary=True)
 
 
-def select_into(resolver: Resolver, node: exp.Expr) -> None:
+def into_clause(node: exp.Query) -> exp.Into | None:
+    """Return the INTO of a query, which is that of the first query of a UNION; None without one."""
+    first: exp.Expr = node
+    while isinstance(first, (exp.SetOperation, exp.Subquery)):
+        first = first.this
+    into = first.args.get("into")
+    return into if isinstance(into, exp.Into) else None
+
+
+def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
     """Read SELECT ... INTO, which creates its target."""
-    into = node.args["into"]
+    is_temporary = bool(into.args.get("temporary") or into.this.this.args.get("temporary"))
+    if is_temporary:
+        _add_unqualified(resolver.script, into.this)
     target = read_target(resolver.script, into.this)
-    is_temporary = bool(into.args.get("temporary")) or target.dataset.name.startswith("#")
+    is_temporary = is_temporary or target.dataset.name.startswith("#")
     _create(resolver.script, "SELECT INTO", target, resolver.query(node), is_temporary=is_temporary)
 
 
@@ -137,18 +151,33 @@ def load(resolver: Resolver, node: exp.Expr) -> None:
 
 
 def copy(resolver: Resolver, node: exp.Expr) -> None:
-    """Read COPY, of files into a table or of a table or query into files."""
+    """Read COPY, of files or a query of them into a table, or of a table or query into files."""
     script = resolver.script
-    tables = [table for file in node.args.get("files") or () for table in file.find_all(exp.Table)]
-    files = [script.dataset(table) for table in tables]
+    sources = [_unwrap_query(source) for source in node.args.get("files") or ()]
+    files = [_file(script, source) for source in sources if not isinstance(source, exp.Query)]
     if node.args.get("kind"):
         target = read_target(script, node.this)
-        script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
-        script.write(TableWrite("COPY", target.dataset, None, RowDependencies(reads=frozenset(files))))
+        queries = [resolver.query(source) for source in sources if isinstance(source, exp.Query)]
+        for result in queries:
+            fields = map_to_target(script, target, result.columns)
+            script.write(TableWrite("COPY", target.dataset, fields, result.dependencies))
+        if files or not queries:
+            script.warn(f"COPY into {target.dataset.name!r}: the fields of its files are not known")
+            reads = RowDependencies(reads=frozenset(files))
+            script.write(TableWrite("COPY", target.dataset, None, reads))
         return
     result = resolver.query(node.this)
     for dataset in files:
         script.write(TableWrite("COPY", dataset, result.columns.items or None, result.dependencies))
+
+
+def _unwrap_query(source: exp.Expr) -> exp.Expr:
+    return source.this if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query) else source
+
+
+def _file(script: ScriptState, source: exp.Expr) -> Dataset:
+    """Return the dataset of a file, which is a literal, a stage or a table of the dialect."""
+    return script.dataset(source) if isinstance(source, exp.Table) else script.tables.dataset(source.name)
 
 
 def _insert_target(script: ScriptState, node: exp.Expr) -> Target:
@@ -171,22 +200,28 @@ def _create(
     if target.listed and columns.is_positional:
         columns = ColumnSet(tuple(zip(target.listed, columns.values(), strict=False)))
     result = QueryResult(columns, result.dependencies)
-    name = target.dataset.name.lower()
     if is_temporary:
-        script.temporary.add(name)
+        script.temporary.add(target.dataset)
         # Spark puts global temporary views into this database.
-        script.views[f"global_temp.{name}"] = result
+        script.views[script.tables.dataset(f"global_temp.{target.dataset.name}")] = result
     if is_temporary or is_view:
         # Statements that follow read through the view to its tables.
-        script.views[name] = result
+        script.views[target.dataset] = result
     else:
         # A table that replaces a view of the same name hides it.
-        script.views.pop(name, None)
+        script.views.pop(target.dataset, None)
     if not is_temporary:
         fields = columns.items if columns.items or columns.is_complete else None
         script.write(TableWrite(verb, target.dataset, fields, result.dependencies))
     if columns.is_positional:
         script.tables.declare(target.dataset, [Field(column) for column, _ in columns.items])
+
+
+def _add_unqualified(script: ScriptState, node: exp.Expr) -> None:
+    """Add a view or temporary table, so that a later USE does not complete its name."""
+    table = node.this if isinstance(node, exp.Schema) else node
+    if isinstance(table, exp.Table) and not table.db:
+        script.unqualified.add(table.name.lower())
 
 
 def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_temporary: bool) -> None:
@@ -202,9 +237,8 @@ def _declare(script: ScriptState, node: exp.Expr, dataset: Dataset, *, is_tempor
         names = script.tables.declared_columns(script.dataset(like.this)) or []
         fields = fields or [Field(name) for name in names]
     if is_temporary:
-        name = dataset.name.lower()
-        script.temporary.add(name)
-        script.views[name] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
+        script.temporary.add(dataset)
+        script.views[dataset] = QueryResult(ColumnSet(tuple((field.name, GENERATED) for field in fields)))
     if fields:
         script.tables.declare(dataset, fields)
 

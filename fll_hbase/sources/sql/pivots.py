@@ -22,6 +22,9 @@ from fll_hbase.sources.sql.provenance import (
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.select_list import SelectList
 
+_VALUES_FIRST = {"bigquery", "tsql"}
+"""Dialects whose UNPIVOT returns the column of the names behind those of the values."""
+
 
 def apply_pivot(resolver: Resolver, source: TableSource, node: exp.Expr) -> TableSource:
     """Return a table after a PIVOT or UNPIVOT."""
@@ -71,7 +74,8 @@ def _pivot_names(node: exp.Expr, fields: list[exp.In]) -> Iterator[str]:
 
 
 def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSet:
-    """Return the columns that stay, and per field a value column and a generated column of its names."""
+    """Return the columns that stay, and per field a generated column of its names and its value columns."""
+    values_first = resolver.script.dialect_name in _VALUES_FIRST
     items: list[NamedColumn] = []
     used: set[str] = set()
     for field in _fields(node):
@@ -81,7 +85,8 @@ def _unpivot(resolver: Resolver, columns: ColumnSet, node: exp.Expr) -> ColumnSe
         for number, target in enumerate(targets):
             sources = [names[number] for names in tuples if number < len(names)]
             items.append((target, merge_columns(_column(columns, source) for source in sources)))
-        items.append((field.this.name, GENERATED))
+        position = len(items) if values_first else len(items) - len(targets)
+        items.insert(position, (field.this.name, GENERATED))
     unused = [(name, column) for name, column in columns.items if name.lower() not in used]
     return replace(columns, items=(*unused, *items))
 

@@ -236,8 +236,12 @@ def _with_ordering(resolver: Resolver, node: exp.Expr, result: QueryResult) -> Q
     """Add the dependencies of ORDER BY, SORT BY and CLUSTER BY, where aliases win over columns."""
     dependencies = RowDependencies()
     resolver.scope.alias_precedence = AliasPrecedence.FIRST
-    for name in ("order", "sort", "cluster"):
-        order = node.args.get(name)
+    clauses = [node.args.get(name) for name in ("order", "sort", "cluster")]
+    if any(clauses):
+        # A name is that of a column of the result, whether that has an alias or not.
+        for column_name, column in result.columns.items:
+            resolver.scope.aliases.setdefault(column_name.lower(), column)
+    for order in clauses:
         if order is not None:
             parts = [part.this if isinstance(part, exp.Ordered) else part for part in order.expressions]
             dependencies |= _ordinal_clause(resolver, parts, result.columns, kind="sort", name="ORDER BY")

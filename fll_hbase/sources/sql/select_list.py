@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from fll_hbase.sources.sql.column_names import generated_name
 from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
 from fll_hbase.sources.sql.provenance import (
     ColumnFallback,
@@ -18,9 +19,6 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.source_text import to_sql
-
-_UNNAMED = {"bigquery": "f{}_", "hive": "_c{}", "postgres": "?column?", "trino": "_col{}"}
-"""Name of a column without one, by its number; in other dialects it is the text of the expression."""
 
 _WITH_POSITION = (exp.Posexplode, exp.PosexplodeOuter)
 _EXPLODE = (exp.Explode, exp.ExplodeOuter)
@@ -36,6 +34,7 @@ class SelectList:
         self._fallbacks: list[ColumnFallback] = []
         self._is_complete = self._is_ordered = True
         self._extent = (-1, -1)
+        self._unnamed = 0
         self.dependencies = RowDependencies()
 
     def columns(self) -> ColumnSet:
@@ -183,20 +182,26 @@ class SelectList:
             yield from (item for item in columns.items if item[0].lower() not in keys)
 
     def _column_name(self, node: exp.Expr) -> str:
-        """Return the name of the column just resolved: its alias or column name, else the dialect's."""
-        name = node.alias or (column_path(node) or [""])[-1]
+        """Return the name of the column just resolved: its alias or column name, else the engine's."""
+        value = node
+        # Parentheses around a column change nothing.
+        while isinstance(value, exp.Paren):
+            value = value.this
+        name = node.alias if isinstance(node, exp.Alias) else (column_path(value) or [""])[-1]
         if name:
             return name
-        if isinstance(node, exp.Subquery):
-            return node.output_name
-        if isinstance(node, _EXPLODE):
+        if isinstance(value, _EXPLODE):
             return "col"
-        dialect, number = self._script.dialect_name, len(self._items)
-        if dialect == "postgres" and isinstance(node, exp.Func):
-            return (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-        if dialect in _UNNAMED:
-            return _UNNAMED[dialect].format(number)
-        return self._text(node, self._extent, "SELECT", keep_literals=True)
+        text = self._text(node, self._extent, "SELECT", keep_literals=True)
+        generated = generated_name(
+            self._script.script.dialect,
+            text,
+            number=len(self._items),
+            unnamed=self._unnamed,
+            is_table=lambda table: self._resolver.scope.source([table]) is not None,
+        )
+        self._unnamed += 1
+        return generated or text
 
     def _text(
         self, node: exp.Expr, extent: tuple[int, int], kind: str, *, keep_literals: bool = False

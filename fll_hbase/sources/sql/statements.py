@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from fll_hbase.errors import FieldError, UnreadableDocument
-from fll_hbase.sources.sql import dml, inserts
+from fll_hbase.sources.sql import dml, inserts, renames
+from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, ScriptItem, Statement
 from fll_hbase.sources.sql.provenance import ColumnSet, QueryResult, RowDependencies, TableSource
 from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
 from fll_hbase.sources.sql.scope import Resolver, Scope
@@ -24,11 +24,12 @@ _STATEMENTS: dict[type[exp.Expr], Callable[[Resolver, exp.Expr], None]] = {
     exp.Update: dml.update,
     exp.Delete: dml.delete,
     exp.Merge: dml.merge,
+    exp.Alter: renames.alter,
 }
 
 # These write no field from another one, so they need no warning.
 _WITHOUT_LINEAGE = (
-    *(exp.TruncateTable, exp.Alter, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
+    *(exp.TruncateTable, exp.Set, exp.Uncache, exp.Refresh, exp.Analyze, exp.Commit, exp.Rollback),
     *(exp.Transaction, exp.Grant, exp.Revoke, exp.Comment, exp.Describe, exp.Show, exp.Pragma),
     *(exp.Semicolon, exp.Query),
 )
@@ -40,27 +41,75 @@ _DATABASE_BEFORE_TABLE = {"spark", "hive", "trino"}
 
 
 def read_statements(script: ScriptState) -> None:
-    """Read every statement of a script in order.
+    """Read every statement of a script in order; those of a procedure where the script calls it.
 
-    The parser accepts more than any grammar: raises UnreadableDocument for a statement whose tree lacks a
-    part that its kind requires.
+    A statement that cannot be read is left out with a warning, and leaves no writes. A procedure that the
+    script never calls is read at the end, since its text is all that a client has to send.
     """
-    for number, statement in enumerate(script.script.statements, 1):
-        try:
-            _read_statement(open_resolver(script, _read_nested), number, statement)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            detail = (
-                f"statement {number} ({statement.key.upper()}) has a form that is not understood: {error}"
-            )
-            raise UnreadableDocument([FieldError("sql", detail)]) from error
+    called: set[str] = set()
+    for number, item in enumerate(script.script.statements, 1):
+        _read_item(script, item, f"statement {number}", called)
+    for name, procedure in list(script.procedures.items()):
+        if name not in called:
+            if procedure.statements:
+                script.warn(f"procedure {name!r} is not called: its statements are recorded as if it were")
+            _read_body(script, procedure, called)
 
 
-def _read_statement(resolver: Resolver, number: int, node: exp.Expr) -> None:
+def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[str]) -> None:
+    match item:
+        case BrokenStatement():
+            script.leave_out(label, item.error.detail)
+        case Procedure():
+            script.procedures[item.name] = item
+            if item.language:
+                script.leave_out(label, f"procedure {item.name!r} is in {item.language}, not in SQL")
+            elif not item.statements:
+                script.leave_out(label, f"procedure {item.name!r} has no statements")
+        case Call() if procedure := script.procedure(item.name):
+            _read_body(script, procedure, called)
+        case Call():
+            _read_safely(script, item.statement, label)
+        case Statement():
+            _read_safely(script, item, label)
+
+
+def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> None:
+    """Read the statements of a procedure once: further calls write the same fields from the same sources."""
+    if procedure.name in called:
+        return
+    called.add(procedure.name)
+    outer, script.variables = script.variables, script.variables | procedure.variables
+    for number, item in enumerate(procedure.statements, 1):
+        _read_item(script, item, f"statement {number} of procedure {procedure.name!r}", called)
+    script.variables = outer
+
+
+def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
+    """Read a statement; the parser accepts more than any grammar, so a part may be missing in its tree."""
+    start = len(script.writes)
+    script.begin(statement)
+    try:
+        script.fold_columns(statement.tree)
+        _read_statement(open_resolver(script, _read_nested), label, statement.tree)
+    except RecursionError:
+        detail = "nested too deeply"
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        detail = f"{statement.tree.key.upper()} has a form that is not understood: {error}"
+    else:
+        return
+    del script.writes[start:]
+    script.leave_out(label, detail)
+
+
+def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     script = resolver.script
     if type(node) in _STATEMENTS:
         _STATEMENTS[type(node)](resolver, node)
-    elif isinstance(node, exp.Select) and node.args.get("into"):
-        inserts.select_into(resolver, node)
+    elif isinstance(node, exp.Query) and (into := inserts.into_clause(node)) is not None:
+        inserts.select_into(resolver, node, into)
+    elif isinstance(node, exp.Execute) and node.this.name.lower() == "sp_rename":
+        renames.sp_rename(resolver, node)
     elif isinstance(node, exp.Use):
         _use(script, node)
     elif isinstance(node, exp.Declare):
@@ -72,7 +121,7 @@ def _read_statement(resolver: Resolver, number: int, node: exp.Expr) -> None:
         common_table_expressions(resolver, node)
     elif not _has_no_lineage(node):
         kind = node.name if isinstance(node, exp.Command) else node.key
-        script.warn(f"statement {number} ({kind[:40].upper()}) is passed over: what it writes is not known")
+        script.leave_out(f"{label} ({kind[:40].upper()})", "what it writes is not known")
 
 
 def _has_no_lineage(node: exp.Expr) -> bool:
@@ -110,18 +159,25 @@ def _read_nested(resolver: Resolver, node: exp.Expr) -> QueryResult:
 
 
 def _use(script: ScriptState, node: exp.Expr) -> None:
-    """Read USE, which completes table names if a full name is a database and a table."""
-    if str(node.args.get("kind") or "").upper() in ("WAREHOUSE", "ROLE"):
+    """Read USE: the database, or for the dialects with three parts in a name the catalog."""
+    kind = str(node.args.get("kind") or "").upper()
+    if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):
         return
-    if script.dialect_name in _DATABASE_BEFORE_TABLE and isinstance(node.this, exp.Table):
-        script.database = ".".join(part.name for part in node.this.parts)
+    parts = [script.tables.naming.fold(part) for part in node.this.parts if isinstance(part, exp.Identifier)]
+    if script.dialect_name in _DATABASE_BEFORE_TABLE or kind == "SCHEMA":
+        script.database = parts[-1]
+        script.catalog = ".".join(parts[:-1]) or script.catalog
+    elif script.catalog or script.database:
+        script.catalog, script.database = parts[0], ".".join(parts[1:]) or script.database
     else:
         script.warn("USE is ignored: tables keep the names they are written with")
 
 
 def _drop(script: ScriptState, node: exp.Expr) -> None:
     """Read DROP: the name does not refer to a view of the script any more."""
-    if isinstance(node.this, exp.Table):
-        name = script.table_name(node.this).lower()
-        script.views.pop(name, None)
-        script.temporary.discard(name)
+    for table in (node.this, *(node.args.get("tables") or ())):
+        if isinstance(table, exp.Table):
+            dataset = script.dataset(table)
+            script.views.pop(dataset, None)
+            script.temporary.discard(dataset)
+            script.unqualified.discard(table.name.lower())

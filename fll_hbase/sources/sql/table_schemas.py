@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.model.datasets import Dataset, DatasetField, Field
+from fll_hbase.sources.sql.dataset_naming import DatasetNaming
 from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, merge_columns
 
 FieldLookup = Callable[[Dataset], Sequence[str] | None]
@@ -23,27 +24,47 @@ class TableSchema:
 class TableSchemas:
     """Tables that a script names, each under one spelling, with what is known of their columns."""
 
-    def __init__(self, namespace: str, schema: Mapping[str, Sequence[Field]], lookup: FieldLookup) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        schema: Mapping[str, Sequence[Field]],
+        lookup: FieldLookup,
+        *,
+        naming: DatasetNaming | None = None,
+    ) -> None:
+        self.naming = naming or DatasetNaming(namespace)
         self._namespace = namespace
         self._lookup = lookup
         # Of names that differ in case alone, the first in the schema wins.
-        self._spelling = {name.lower(): name for name in reversed(list(schema))}
+        self._spelling: dict[str, str] = {}
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
         for name, fields in schema.items():
-            self._schemas[Dataset(namespace, name)] = TableSchema(tuple(fields), declared=True)
+            full_name, dataset_name = self._declared_names(name)
+            self._spelling.setdefault(self._key(full_name), dataset_name)
+            self._schemas[Dataset(namespace, dataset_name)] = TableSchema(tuple(fields), declared=True)
 
-    def dataset(self, name: str) -> Dataset:
-        """Return the dataset of a table name in any case; the first spelling seen is the dataset's."""
+    def dataset(self, name: str, *, mapped: str = "", written: str = "") -> Dataset:
+        """Return the dataset of a table name, in any case unless case makes another table.
+
+        A name of the schema is spelled as there. Else the dataset has the name `mapped` (default: `name`), or
+        that `written` in the SQL if only this one is in the catalogue: earlier runs may have recorded it so.
+        """
         exact = Dataset(self._namespace, name)
         # Quoted names may differ in case alone: a schema that lists both keeps them apart.
-        if exact in self._schemas:
+        if exact in self._schemas and not mapped:
             return exact
-        return Dataset(self._namespace, self._spelling.setdefault(name.lower(), name))
+        key = self._key(name)
+        if key not in self._spelling:
+            self._spelling[key] = mapped or name
+            is_recorded = written and not self.naming.is_mapped and self._in_catalogue(written)
+            if is_recorded and not self._in_catalogue(name):
+                self._spelling[key] = written
+        return Dataset(self._namespace, self._spelling[key])
 
     def add_alias(self, name: str, dataset_name: str) -> None:
         """Map a table name of the SQL, in any case, to a dataset with another name."""
-        self._spelling[name.lower()] = dataset_name
+        self._spelling[self._key(name)] = dataset_name
 
     def declare(self, dataset: Dataset, fields: Sequence[Field]) -> None:
         """Set the columns of a table that the script itself defines."""
@@ -89,6 +110,23 @@ class TableSchemas:
                 return ColumnProvenance(direct=direct, indirect=column.indirect, unknown=column.unknown)
             column = part
         return column
+
+    def _key(self, name: str) -> str:
+        return name if self.naming.is_exact else name.lower()
+
+    def _declared_names(self, name: str) -> tuple[str, str]:
+        """Return the full name and the dataset name of a table of the schema; a path has no parts."""
+        folded = self.naming.fold_text(name)
+        if "/" in name:
+            return folded, name
+        parts = self.naming.complete(folded.split("."))
+        full_name = ".".join(parts)
+        # Without defaults and mapping the spelling of the schema is that of the dataset.
+        plain_name = name if full_name == folded else full_name
+        return full_name, self.naming.mapped(full_name, parts) if self.naming.is_mapped else plain_name
+
+    def _in_catalogue(self, name: str) -> bool:
+        return self.schema(Dataset(self._namespace, name)) is not None
 
     def _nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
         """Return the deepest known field on a path below a field; the field itself if none is known."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.sql.expressions import QUERIES
+from fll_hbase.sources.sql.column_names import is_generated
+from fll_hbase.sources.sql.expressions import QUERIES, column_path
 from fll_hbase.sources.sql.provenance import ColumnProvenance, ColumnSet, NamedColumn
 from fll_hbase.sources.sql.scope import Resolver
 from fll_hbase.sources.sql.script_state import ScriptState
@@ -61,6 +62,14 @@ def map_to_target(script: ScriptState, target: Target, columns: ColumnSet) -> li
     return [*_expand_structs(script, target.dataset, pairs), *target.static]
 
 
+def listed_values(select_list: SelectList, values: Sequence[exp.Expr]) -> ColumnSet:
+    """Return the values of a VALUES as columns: each under its own name if it is a column, else its text."""
+    columns = [select_list.resolve(value, "VALUES") for value in values]
+    names = [(column_path(value) or [""])[-1] for value in values]
+    items = zip(names, columns, strict=True)
+    return ColumnSet(tuple((name or column.text or "?", column) for name, column in items))
+
+
 def assignments(
     resolver: Resolver, select_list: SelectList, items: Sequence[exp.Expr], alias: str
 ) -> Iterator[NamedColumn]:
@@ -102,23 +111,54 @@ def _map_by_name(script: ScriptState, target: Target, columns: ColumnSet) -> lis
     """Return fields named as in the query: for BY NAME, and if nothing known of the target contradicts."""
     items = list(columns.items)
     if not target.by_name:
-        name, schema = target.dataset.name, script.tables.schema(target.dataset)
-        # An unnamed expression is called by its text, which is not the name of a column.
-        items = [
-            (column_name, column)
-            for column_name, column in items
-            if column.origin or column_name.isidentifier()
-        ]
-        known_names = {field.name for field in schema.fields} if schema else None
-        contradicts = known_names is not None and not {item[0] for item in items} <= known_names
-        assumption = "" if contradicts else " taken to be named as in the query;"
-        script.warn(
-            f"the columns of {name!r}, which is written by position, are not known;{assumption} "
-            "give them in `schema`"
-        )
+        schema = script.tables.schema(target.dataset)
+        spelling = {field.name.lower(): field.name for field in schema.fields} if schema else {}
+        with_names = [item for item in items if not _is_unnamed(script, item)]
+        contradicts = bool(spelling) and not {name.lower() for name, _ in with_names} <= set(spelling)
+        _warn_of_names(script, target, items, contradicts=contradicts, is_known=bool(spelling))
         if contradicts:
             return None
+        if spelling:
+            items = [(spelling[name.lower()], column) for name, column in with_names]
+        else:
+            items = _with_texts(script, items)
     return [*items, *target.static] if items or columns.is_complete else None
+
+
+def _with_texts(script: ScriptState, items: Sequence[NamedColumn]) -> list[NamedColumn]:
+    """Return columns with the text of the expression in place of a name that an engine gives.
+
+    What the engine gives is not the name of the column that is written. A text without a name in it, or one
+    that another column has, is replaced by the position, such as `_3`.
+    """
+    result: list[NamedColumn] = []
+    labels = {name for name, column in items if not _is_unnamed(script, (name, column))}
+    for number, (name, column) in enumerate(items, 1):
+        if _is_unnamed(script, (name, column)):
+            is_label = column.text not in labels and any(map(str.isalpha, column.text))
+            name = column.text if is_label else f"_{number}"
+            labels.add(name)
+        result.append((name, column))
+    return result
+
+
+def _warn_of_names(
+    script: ScriptState, target: Target, items: Sequence[NamedColumn], *, contradicts: bool, is_known: bool
+) -> None:
+    assumption = "" if contradicts else " taken to be named as in the query;"
+    script.warn(
+        f"the columns of {target.dataset.name!r}, which is written by position, are not known;{assumption} "
+        "give them in `schema`"
+    )
+    unnamed = [column.text or name for name, column in items if _is_unnamed(script, (name, column))]
+    if unnamed and not contradicts:
+        outcome = "are left out" if is_known else "are written under their texts"
+        listed = ", ".join(text[:100] for text in unnamed[:5])
+        script.warn(f"columns without a name ({listed}) of {target.dataset.name!r} {outcome}")
+
+
+def _is_unnamed(script: ScriptState, item: NamedColumn) -> bool:
+    return item[1].origin is None and is_generated(script.script.dialect, item[0])
 
 
 def _column_names(script: ScriptState, target: Target) -> list[str] | None:

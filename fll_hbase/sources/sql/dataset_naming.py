@@ -1,0 +1,113 @@
+"""Dataset names of tables: identifiers as the engine stores them, completed by defaults, in a namespace.
+
+OpenLineage (its naming page) and DataHub (its urns) name one table alike but for the namespace, the number of
+parts, and for Snowflake the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from fll_hbase.model.datasets import Dataset
+
+_LOWER, _UPPER = str.lower, str.upper
+_FOLDED = {"hive": _LOWER, "postgres": _LOWER, "snowflake": _UPPER, "spark": _LOWER, "trino": _LOWER}
+"""How engines store unquoted identifiers; BigQuery and SQL Server store them as they are written."""
+_QUOTED_ARE_EXACT = {"postgres", "snowflake"}
+"""Dialects whose quoted identifiers keep their case, and differ from others by it."""
+_FOLDED_COLUMNS = {"hive", "postgres", "snowflake", "trino"}
+"""Dialects that fold the names of new columns, too."""
+
+_TWO_PARTS = {"clickhouse", "hive", "mariadb", "mysql", "teradata"}
+"""Schemes and platforms of namespaces whose names are a database and a table; others have three parts."""
+_LOWERCASE_PLATFORMS = {"snowflake"}
+"""Platforms whose names DataHub's connector writes in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetNaming:
+    """Naming of the tables of a script.
+
+    Without a `dialect`, names stay as they are written. `catalog` and `schema` complete names that have none.
+    With `is_mapped`, names have the form that OpenLineage or DataHub use in the `namespace`; a table has an
+    alias in each of `alias_namespaces`.
+    """
+
+    namespace: str
+    dialect: str = ""
+    catalog: str = ""
+    schema: str = ""
+    is_mapped: bool = False
+    alias_namespaces: tuple[str, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether names that differ in case alone are different tables."""
+        return self.dialect in _QUOTED_ARE_EXACT
+
+    def fold(self, identifier: exp.Identifier) -> str:
+        """Return a part of a table name as the engine stores it."""
+        if identifier.quoted and self.is_exact:
+            return identifier.name
+        return self.fold_text(identifier.name)
+
+    @property
+    def folds_columns(self) -> bool:
+        """Whether the engine folds the names of columns, too; Spark keeps them as they are written."""
+        return self.dialect in _FOLDED_COLUMNS
+
+    def fold_text(self, name: str) -> str:
+        """Return an unquoted name as the engine stores it."""
+        return _FOLDED.get(self.dialect, str)(name)
+
+    def complete(self, parts: Sequence[str]) -> list[str]:
+        """Return the parts of a name with the default schema and catalog in front, where it has none."""
+        if len(parts) == 1 and self.schema:
+            parts = [self.schema, *parts]
+        return [self.catalog, *parts] if len(parts) == 2 and self.catalog else list(parts)
+
+    def is_incomplete(self, parts: Sequence[str]) -> bool:
+        """Return whether a name has fewer parts than those of the namespace or of an alias."""
+        namespaces = [self.namespace, *self.alias_namespaces] if self.is_mapped else self.alias_namespaces
+        return not all(has_full_name(namespace, parts) for namespace in namespaces)
+
+    def aliases(self, parts: Sequence[str]) -> tuple[Dataset, ...]:
+        """Return the names of a table in the alias namespaces, without those for which it lacks parts."""
+        return tuple(
+            Dataset(namespace, name_in(namespace, parts))
+            for namespace in self.alias_namespaces
+            if has_full_name(namespace, parts)
+        )
+
+    def mapped(self, name: str, parts: Sequence[str]) -> str:
+        """Return the name of a dataset whose table has these parts; `name` is that without a mapping."""
+        return name_in(self.namespace, parts) if self.is_mapped else name
+
+
+def fold_default(dialect: str, name: str) -> str:
+    """Return a default catalog or schema as the engine stores it; one in double quotes is exact."""
+    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
+    return name[1:-1] if is_quoted else _FOLDED.get(dialect, str)(name)
+
+
+def has_full_name(namespace: str, parts: Sequence[str]) -> bool:
+    """Return whether a name has as many parts as those of a namespace."""
+    return len(parts) >= _number_of_parts(namespace)
+
+
+def name_in(namespace: str, parts: Sequence[str]) -> str:
+    """Return the name of a table in a namespace of OpenLineage (`hive://host:9083`) or DataHub (`hive`)."""
+    name = ".".join(parts[-_number_of_parts(namespace) :])
+    is_platform = "://" not in namespace
+    return name.lower() if is_platform and _scheme(namespace) in _LOWERCASE_PLATFORMS else name
+
+
+def _number_of_parts(namespace: str) -> int:
+    return 2 if _scheme(namespace) in _TWO_PARTS else 3
+
+
+def _scheme(namespace: str) -> str:
+    return namespace.partition(":")[0]

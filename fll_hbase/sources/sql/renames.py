@@ -1,0 +1,91 @@
+"""Renames: ALTER TABLE ... RENAME and SWAP WITH, as writes whose columns are those of the renamed table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from fll_hbase.model.datasets import Dataset, Field
+from fll_hbase.sources.sql.provenance import NamedColumn, RowDependencies
+from fll_hbase.sources.sql.scope import Resolver
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
+
+
+def alter(resolver: Resolver, node: exp.Expr) -> None:
+    """Read ALTER; of its actions, only those that rename a table or column move data to another name."""
+    script = resolver.script
+    for action in node.args.get("actions") or ():
+        if isinstance(action, exp.AlterRename):
+            _rename(script, node.this, action.this)
+        elif isinstance(action, exp.SwapTable):
+            _swap(script, node.this, action.this)
+        elif isinstance(action, exp.RenameColumn):
+            _rename_column(script, script.dataset(node.this), action.this.name, action.args["to"].name)
+
+
+def sp_rename(resolver: Resolver, node: exp.Expr) -> None:
+    """Read the procedure of SQL Server that renames a table, or a column if it has a third argument."""
+    old, new, *kind = (argument.name for argument in node.expressions)
+    script, parts = resolver.script, old.split(".")
+    if not kind:
+        _rename(script, exp.to_table(old), exp.to_table(new))
+    elif kind[0].upper() == "COLUMN" and len(parts) > 1:
+        _rename_column(script, script.dataset(exp.to_table(".".join(parts[:-1]))), parts[-1], new)
+
+
+def _rename(script: ScriptState, old: exp.Expr, new: exp.Expr) -> None:
+    if not new.args.get("db"):
+        # A new name alone stays in the schema of the table.
+        new = exp.Table(this=new.this, db=old.args.get("db"), catalog=old.args.get("catalog"))
+    source, target = script.dataset(old), script.dataset(new)
+    if source in script.views:
+        script.views[target] = script.views.pop(source)
+    if source in script.temporary:
+        script.temporary.discard(source)
+        script.temporary.add(target)
+        return
+    script.write(_copy_columns(script, "RENAME", source, target))
+    _declare(script, target, script.tables.declared_columns(source))
+
+
+def _swap(script: ScriptState, first: exp.Expr, second: exp.Expr) -> None:
+    left, right = script.dataset(first), script.dataset(second)
+    columns = [script.tables.declared_columns(dataset) for dataset in (left, right)]
+    writes = [
+        _copy_columns(script, "SWAP", source, target) for source, target in ((left, right), (right, left))
+    ]
+    for write in writes:
+        script.write(write)
+    _declare(script, right, columns[0])
+    _declare(script, left, columns[1])
+
+
+def _copy_columns(script: ScriptState, verb: str, source: Dataset, target: Dataset) -> TableWrite:
+    columns = script.tables.columns(source)
+    if not columns.is_complete:
+        script.warn(f"{verb} of {source.name!r}: its columns are not known; give them in `schema`")
+    fields = [_with_text(item) for item in columns.items] or None
+    return TableWrite(verb, target, fields, RowDependencies(reads=frozenset((source,))))
+
+
+def _rename_column(script: ScriptState, dataset: Dataset, old: str, new: str) -> None:
+    columns = script.tables.columns(dataset)
+    column = columns.lookup(old)
+    declared = script.tables.declared_columns(dataset)
+    if column is None:
+        script.warn(f"RENAME of column {old!r}: {dataset.name!r} is not known to have it")
+        return
+    script.write(TableWrite("RENAME", dataset, [(new, _with_text((old, column))[1])], RowDependencies()))
+    if declared is not None:
+        _declare(script, dataset, [new if name.lower() == old.lower() else name for name in declared])
+
+
+def _with_text(item: NamedColumn) -> NamedColumn:
+    name, column = item
+    return name, replace(column, text=column.text or name)
+
+
+def _declare(script: ScriptState, dataset: Dataset, names: list[str] | None) -> None:
+    if names is not None:
+        script.tables.declare(dataset, [Field(name) for name in names])

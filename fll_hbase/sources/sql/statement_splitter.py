@@ -1,0 +1,287 @@
+"""Statement splitter: the tokens of a script to those of its statements, procedures and calls.
+
+Control flow is passed over, so that the statements inside of it are read as if all of them were executed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from fll_hbase.sources.sql import tsql_boundaries
+
+_T = TokenType
+_BODY_TEXTS = {_T.STRING, _T.HEREDOC_STRING, _T.RAW_STRING}
+
+# A condition, by the first word of its statement, and the words that end it.
+_CONDITIONS = {
+    "IF": ("THEN",),
+    "ELSEIF": ("THEN",),
+    "ELSIF": ("THEN",),
+    "WHEN": ("THEN",),
+    "WHILE": ("DO", "LOOP"),
+    "FOR": ("DO", "LOOP"),
+    "UNTIL": ("END",),
+}
+_WITHOUT_LINEAGE = {
+    *("BREAK", "CLOSE", "CONTINUE", "EXIT", "FETCH", "ITERATE", "LEAVE", "LET", "NULL", "OPEN", "PERFORM"),
+    *("PRINT", "RAISE", "RAISERROR", "RETURN", "THROW"),
+}
+"""First words of statements of procedures that write nothing."""
+_CONTROL_WORDS = {"ELSE", "LOOP", "REPEAT", "EXCEPTION"}
+_ENDED = {"IF", "LOOP", "WHILE", "FOR", "REPEAT", "CASE"}
+_TRANSACTION = {"TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DISTRIBUTED", ""}
+_BLOCK_KINDS = {"TRY", "CATCH", "ATOMIC"}
+_MODIFIERS = {"OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "AGGREGATE"}
+_ROUTINES = {"PROCEDURE": True, "PROC": True, "FUNCTION": False, "TRIGGER": False}
+"""Routines that a script can create; whether CALL or EXECUTE runs them."""
+_PARAMETER_MODES = {"IN", "OUT", "INOUT", "OUTPUT", "VARIADIC"}
+_SQL_LANGUAGES = {"", "SQL", "PLPGSQL"}
+_CALLS = {"CALL", "EXEC", "EXECUTE"}
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTokens:
+    """Tokens of one statement."""
+
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallTokens:
+    """A statement that may call a procedure of the script, by its name in lower case."""
+
+    name: str
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureTokens:
+    """A procedure: its name and variables in lower case, and its statements.
+
+    `text` is the body if the procedure has it as a string, and `language` the one it is written in if that is
+    not SQL.
+    """
+
+    name: str
+    variables: frozenset[str]
+    parts: tuple[ScriptPart, ...]
+    text: str = ""
+    language: str = ""
+
+
+ScriptPart: TypeAlias = StatementTokens | CallTokens | ProcedureTokens
+
+
+def split_statements(tokens: Sequence[Token], dialect_name: str) -> tuple[list[ScriptPart], frozenset[str]]:
+    """Return the parts of a script and the variables that its blocks declare, in lower case.
+
+    Functions and triggers are left out, since no statement runs them.
+    """
+    splitter = _Splitter(tokens, dialect_name)
+    return splitter.split(), frozenset(splitter.variables)
+
+
+class _Splitter:
+    """Reads the parts of a script one after the other; `_position` is always the start of a statement."""
+
+    def __init__(self, tokens: Sequence[Token], dialect_name: str) -> None:
+        self._tokens = tokens
+        self._is_tsql = dialect_name == "tsql"
+        self._has_declare_section = dialect_name in ("postgres", "snowflake")
+        self._position = 0
+        self._blocks = 0
+        self.variables: set[str] = set()
+        # Looked up for each routine and declaration, which a search of all that follows would make quadratic.
+        self._begins = [number for number in range(len(tokens)) if self._word(number) == "BEGIN"]
+        self._separators = [number for number in range(len(tokens)) if self._is_separator(number)]
+
+    def split(self) -> list[ScriptPart]:
+        """Return all parts in order."""
+        return self._parts_until(len(self._tokens))
+
+    def _parts_until(self, stop: int, *, blocks: int = -1) -> list[ScriptPart]:
+        """Return the parts in front of a token, or up to the end of a block with `blocks` around it."""
+        parts: list[ScriptPart] = []
+        while self._position < stop and self._blocks != blocks:
+            part = self._part(stop)
+            if part is not None:
+                parts.append(part)
+        return parts
+
+    def _part(self, stop: int) -> ScriptPart | None:
+        """Read a statement, or pass over a word of control flow."""
+        start, word = self._position, self._word(self._position)
+        if self._tokens[start].token_type is _T.SEMICOLON or self._is_separator(start):
+            self._position += 1
+        elif word == "BEGIN" and self._word(start + 1) not in _TRANSACTION:
+            self._blocks += 1
+            self._position += 2 if self._word(start + 1) in _BLOCK_KINDS else 1
+        elif word == "END":
+            self._end()
+        elif word in _CONTROL_WORDS:
+            self._position += 1
+        elif word in _CONDITIONS and (behind := self._condition_end(start, stop)) > start:
+            self._position = behind
+        elif (
+            word == "DECLARE"
+            and self._has_declare_section
+            and (begin := _next_position(self._begins, start, stop)) < stop
+        ):
+            self.variables |= self._declared(start, begin)
+            self._position = begin
+        elif (kind := self._routine_kind(start)) >= 0:
+            return self._routine(start, kind, stop)
+        else:
+            return self._statement(start, stop)
+        return None
+
+    def _statement(self, start: int, stop: int) -> ScriptPart | None:
+        """Read a statement; None for one of a procedure that writes nothing."""
+        end = self._statement_end(start, stop)
+        self._position = end
+        tokens = tuple(self._tokens[start:end])
+        is_assignment = len(tokens) > 1 and tokens[1].token_type is _T.COLON_EQ
+        if self._word(start) == "LET" and len(tokens) > 1:
+            self.variables.add(tokens[1].text.lower())
+        if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
+            return None
+        if self._word(start) in _CALLS:
+            return CallTokens(self._name(start + 1), tokens)
+        return StatementTokens(tokens)
+
+    def _statement_end(self, start: int, stop: int) -> int:
+        if self._is_tsql:
+            return tsql_boundaries.statement_end(self._tokens, start, stop)
+        return next((n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON), stop)
+
+    def _end(self) -> None:
+        """Pass over END with the word for what it ends, and leave the block that it ends."""
+        following = self._word(self._position + 1)
+        # In T-SQL, IF and WHILE behind END are the next statement.
+        ends_control = following in _ENDED and not self._is_tsql
+        if not ends_control:
+            self._blocks = max(0, self._blocks - 1)
+        self._position += 2 if ends_control or following in _BLOCK_KINDS else 1
+
+    def _condition_end(self, start: int, stop: int) -> int:
+        """Return the position behind a condition, `start` if it has no end."""
+        if self._is_tsql:
+            return tsql_boundaries.condition_end(self._tokens, start, stop)
+        for number in range(start + 1, stop):
+            if self._tokens[number].token_type is _T.SEMICOLON:
+                break
+            if self._word(number) in _CONDITIONS[self._word(start)]:
+                # The END of `UNTIL condition END REPEAT` is read as that of a block.
+                return number if self._word(number) == "END" else number + 1
+        return start
+
+    def _routine_kind(self, start: int) -> int:
+        """Return the position of PROCEDURE, FUNCTION or TRIGGER in a statement that creates one, else -1."""
+        if self._word(start) not in ("CREATE", "ALTER"):
+            return -1
+        number = start + 1
+        while self._word(number) in _MODIFIERS:
+            number += 1
+        return number if self._word(number) in _ROUTINES else -1
+
+    def _routine(self, start: int, kind: int, stop: int) -> ProcedureTokens | None:
+        """Read a procedure with its body, or pass over a function or trigger with its body."""
+        name = self._name(kind + 1)
+        outer, self.variables = self.variables, self._parameters(kind)
+        if self._is_tsql:
+            parts, text, language = self._body_of_batch(kind, stop), "", ""
+        else:
+            parts, text, language = self._body_of_block(kind, stop)
+        variables, self.variables = frozenset(self.variables), outer
+        if not _ROUTINES[self._word(kind)]:
+            return None
+        return ProcedureTokens(name, variables, tuple(parts), text, language)
+
+    def _body_of_batch(self, kind: int, stop: int) -> list[ScriptPart]:
+        """Read the body of a T-SQL routine, which ends with its batch."""
+        end = min(_next_position(self._separators, kind, stop), stop)
+        # AS also follows EXECUTE, which says as whom the body is run.
+        self._position = next(
+            (n + 1 for n in range(kind, end) if self._word(n) == "AS" and self._word(n - 1) not in _CALLS),
+            end,
+        )
+        parts = self._parts_until(end)
+        self._blocks = 0
+        return parts
+
+    def _body_of_block(self, kind: int, stop: int) -> tuple[list[ScriptPart], str, str]:
+        """Read a body between BEGIN and END, or one that is a string."""
+        number, language, text, blocks = kind, "", "", -1
+        while number < stop and self._tokens[number].token_type is not _T.SEMICOLON:
+            if self._word(number) in ("BEGIN", "DECLARE"):
+                self._position, blocks = number, self._blocks
+                self._part(stop)
+                # A section of declarations ends in front of BEGIN.
+                if self._blocks == blocks and self._word(self._position) == "BEGIN":
+                    self._part(stop)
+                break
+            if self._word(number) == "LANGUAGE":
+                language = self._word(number + 1)
+            if self._word(number - 1) == "AS" and self._tokens[number].token_type in _BODY_TEXTS:
+                text = self._tokens[number].text
+            number += 1
+        language = "" if language in _SQL_LANGUAGES else language
+        if blocks >= 0:
+            return self._parts_until(stop, blocks=blocks), "", language
+        self._position = number
+        return [], text, language
+
+    def _parameters(self, kind: int) -> set[str]:
+        """Return the names of the parameters in the parentheses behind the name of a routine."""
+        names: set[str] = set()
+        depth, expects_name = 0, False
+        for number in range(kind, len(self._tokens)):
+            token_type = self._tokens[number].token_type
+            depth += (token_type is _T.L_PAREN) - (token_type is _T.R_PAREN)
+            is_body = depth == 0 and self._word(number) in ("AS", "BEGIN")
+            if is_body or token_type is _T.SEMICOLON or (depth == 0 and token_type is _T.R_PAREN):
+                break
+            if depth == 1 and token_type in (_T.L_PAREN, _T.COMMA):
+                expects_name = True
+            elif expects_name and self._word(number) not in _PARAMETER_MODES:
+                names.add(self._tokens[number].text.lower())
+                expects_name = False
+        return names
+
+    def _declared(self, start: int, stop: int) -> set[str]:
+        """Return the first word of each declaration between DECLARE and BEGIN."""
+        firsts = (
+            number
+            for number in range(start + 1, stop)
+            if number == start + 1 or self._tokens[number - 1].token_type is _T.SEMICOLON
+        )
+        return {self._tokens[number].text.lower() for number in firsts}
+
+    def _name(self, number: int) -> str:
+        """Return the dotted name at a position in lower case."""
+        parts = [self._text(number)]
+        while number + 2 < len(self._tokens) and self._tokens[number + 1].token_type is _T.DOT:
+            number += 2
+            parts.append(self._text(number))
+        return ".".join(parts).lower()
+
+    def _is_separator(self, number: int) -> bool:
+        return self._is_tsql and tsql_boundaries.is_separator(self._tokens, number)
+
+    def _text(self, number: int) -> str:
+        return self._tokens[number].text if number < len(self._tokens) else ""
+
+    def _word(self, number: int) -> str:
+        """Return an unquoted word in upper case, "" for any other token and beyond the end."""
+        return tsql_boundaries.word_at(self._tokens, number)
+
+
+def _next_position(positions: Sequence[int], start: int, default: int) -> int:
+    """Return the first of sorted positions from `start` on; `default` if there is none."""
+    index = bisect_left(positions, start)
+    return positions[index] if index < len(positions) else default

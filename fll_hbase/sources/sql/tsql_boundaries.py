@@ -1,0 +1,116 @@
+"""Boundaries of T-SQL statements, which need no `;`: the next statement begins with its first word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+_T = TokenType
+_QUOTED = {_T.STRING, _T.IDENTIFIER, _T.NATIONAL_STRING, _T.RAW_STRING, _T.HEREDOC_STRING, _T.NUMBER}
+_CLOSING = {_T.L_PAREN: _T.R_PAREN, _T.L_BRACKET: _T.R_BRACKET, _T.CASE: _T.END}
+
+_QUERY_STARTS = {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"}
+_STARTS = _QUERY_STARTS | {
+    *("ALTER", "BEGIN", "COMMIT", "CREATE", "DECLARE", "DENY", "DROP", "ELSE", "END", "EXEC", "EXECUTE"),
+    *("FETCH", "GRANT", "IF", "PRINT", "RAISERROR", "RETURN", "REVOKE", "ROLLBACK", "SET", "THROW"),
+    *("TRUNCATE", "USE", "WHILE", "WITH"),
+}
+"""First words of statements; all but THROW are reserved."""
+
+_CONTINUED_AFTER = {"UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "THEN", "FOR", "OR", "UPDATE"}
+_OPERATORS = {_T.DOT, _T.COMMA, _T.EQ, _T.PLUS, _T.DASH, _T.STAR, _T.SLASH, _T.NEQ, _T.LT, _T.GT}
+_PERMISSIONS = {"GRANT", "REVOKE", "DENY"}
+# What may follow the first word of a statement once, as SELECT does in INSERT.
+_CONTINUATIONS = {
+    "INSERT": {"SELECT", "EXEC", "EXECUTE", "WITH"},
+    "WITH": _QUERY_STARTS,
+    "UPDATE": {"SET"},
+    "ALTER": {"DROP", "ALTER", "SET", "CREATE", "WITH"},
+    "DECLARE": {"SET"},
+}
+_KINDS_OF_OBJECTS = {
+    "TABLE",
+    "VIEW",
+    "PROCEDURE",
+    "PROC",
+    "FUNCTION",
+    "INDEX",
+    "SCHEMA",
+    "DATABASE",
+    "COLUMN",
+}
+
+
+def statement_end(tokens: Sequence[Token], start: int, stop: int) -> int:
+    """Return the position behind the statement that begins at `start`."""
+    first_word = word_at(tokens, start)
+    closing: list[TokenType] = []
+    for number in range(start, stop):
+        kind = tokens[number].token_type
+        if kind is _T.SEMICOLON or (number > start and is_separator(tokens, number)):
+            return number
+        if closing and kind is closing[-1]:
+            closing.pop()
+        elif kind in _CLOSING:
+            closing.append(_CLOSING[kind])
+        elif not closing and number > start and _is_start(tokens, number):
+            word = word_at(tokens, number)
+            if not _continues(tokens, number, first_word):
+                return number
+            # VALUES ends what may follow INSERT, so that a SELECT behind it is a statement.
+            first_word = word if first_word in _CONTINUATIONS else first_word
+        elif not closing and first_word == "INSERT" and word_at(tokens, number) in ("VALUES", "DEFAULT"):
+            first_word = "VALUES"
+    return stop
+
+
+def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
+    """Return the position behind the condition of an IF or WHILE, where its statement begins."""
+    depth = 0
+    for number in range(start + 1, stop):
+        kind = tokens[number].token_type
+        depth += (kind in _CLOSING) - (kind in _CLOSING.values() and depth > 0)
+        if not depth and _is_start(tokens, number):
+            return number
+    return start
+
+
+def is_separator(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether a token is GO, which ends a batch, on a line of its own."""
+    if word_at(tokens, number) != "GO":
+        return False
+    line = tokens[number].line
+    is_first = number == 0 or tokens[number - 1].line < line
+    return is_first and (number + 1 == len(tokens) or tokens[number + 1].line > line)
+
+
+def word_at(tokens: Sequence[Token], number: int) -> str:
+    """Return an unquoted word in upper case, "" for any other token and beyond the end."""
+    if not 0 <= number < len(tokens) or tokens[number].token_type in _QUOTED:
+        return ""
+    return tokens[number].text.upper()
+
+
+def _is_start(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether a word may begin a statement at this position."""
+    word = word_at(tokens, number)
+    if word not in _STARTS or tokens[number - 1].token_type in _OPERATORS:
+        return False
+    if word == "WITH":
+        # A hint or an option, unless a common table expression follows.
+        return word_at(tokens, number + 2) == "AS"
+    return not (word == "FETCH" and word_at(tokens, number - 1) in ("ROW", "ROWS"))
+
+
+def _continues(tokens: Sequence[Token], number: int, first_word: str) -> bool:
+    """Return whether a word that may begin a statement is a part of the one that `first_word` began."""
+    word, previous = word_at(tokens, number), word_at(tokens, number - 1)
+    if previous in _CONTINUED_AFTER or word in _CONTINUATIONS.get(first_word, ()):
+        return True
+    if previous == "ON":
+        # A foreign key; SET NOCOUNT ON ends in front of the next statement.
+        return word in ("DELETE", "UPDATE")
+    if word == "IF":
+        return first_word in ("DROP", "CREATE", "ALTER") and previous in _KINDS_OF_OBJECTS
+    return first_word in _PERMISSIONS and previous in _PERMISSIONS

@@ -1,0 +1,161 @@
+"""Columns derived from the SQL of a job, for outputs of which no event gives any."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fll_hbase.model import event_operations, run_events
+from fll_hbase.model.operations import InputField, Read, Transform, Write
+from fll_hbase.model.run_events import DERIVED, EventLineage
+from fll_hbase.sources import openlineage
+from fll_hbase.sources.openlineage import sql_facet
+
+POSTGRES = "postgres://db:5432"
+AGGREGATE = "INSERT INTO totals SELECT customer, SUM(amount) FROM orders WHERE day > '2026-11-21' GROUP BY 1"
+
+
+def dataset(name: str, *fields: str, namespace: str = POSTGRES, columns: Any = None) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    if fields:
+        facets["schema"] = {"fields": [{"name": field} for field in fields]}
+    if columns is not None:
+        facets["columnLineage"] = {
+            "fields": {
+                name: {"inputFields": [{"namespace": namespace, "name": source, "field": field}]}
+                for name, (source, field) in columns.items()
+            }
+        }
+    return {"namespace": namespace, "name": name, "facets": facets}
+
+
+ORDERS = dataset("shop.public.orders", "id", "customer", "amount", "day")
+TOTALS = dataset("shop.public.totals", "customer", "total")
+WITH_COLUMNS = dataset("shop.public.totals", columns={"x": ("shop.public.orders", "id")})
+
+
+def lineage(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> EventLineage:
+    event = {
+        "eventTime": "2026-11-23T10:00:00Z",
+        "eventType": "COMPLETE",
+        "producer": "p",
+        "run": {"runId": "r"},
+        "job": {"namespace": "j", "name": "n", "facets": {"sql": {"query": statement}}},
+        "inputs": list(inputs),
+        "outputs": list(outputs),
+    }
+    parsed = openlineage.read(event).event
+    assert parsed is not None
+    return run_events.decode_lineage(parsed.bodies[parsed.event.lineage_digest])
+
+
+def edges(merged: EventLineage) -> dict[str, set[str]]:
+    """Sources of each written field, `*` for those of all rows, indirect ones with their kind."""
+    operations = event_operations.build_operations(merged)
+    reads = {item.name: item.source.name for item in operations if isinstance(item, Read)}
+    result: dict[str, set[str]] = {}
+
+    def add(key: str, inputs: tuple[InputField, ...]) -> None:
+        for item in inputs:
+            if item.origin in reads:
+                source = f"{reads[item.origin]}.{item.name} {item.kind}".rstrip()
+                result.setdefault(key, set()).add(source)
+
+    for operation in operations:
+        if isinstance(operation, Transform):
+            add(operation.outputs[0].name, operation.inputs)
+        elif isinstance(operation, Write):
+            add("*", operation.inputs)
+    return result
+
+
+def test_an_insert_by_position() -> None:
+    derived = lineage(AGGREGATE, TOTALS)
+    assert edges(derived) == {
+        "customer": {"shop.public.orders.customer"},
+        "total": {"shop.public.orders.amount"},
+        "*": {"shop.public.orders.customer group_by", "shop.public.orders.day filter"},
+    }
+    transforms = [item for item in event_operations.build_operations(derived) if isinstance(item, Transform)]
+    assert {item.description for item in transforms} == {f"{DERIVED}customer", f"{DERIVED}SUM(amount)"}
+
+
+def test_a_query_alone_is_written_into_the_only_output() -> None:
+    statement = "select id, amount * 2 as total from shop.public.orders"
+    assert edges(lineage(statement, dataset("shop.public.o"))) == {
+        "id": {"shop.public.orders.id"},
+        "total": {"shop.public.orders.amount"},
+    }
+    assert edges(lineage(statement, dataset("shop.public.o"), dataset("shop.public.q"))) == {}
+
+
+def test_columns_of_events_have_priority() -> None:
+    assert edges(lineage(AGGREGATE, WITH_COLUMNS)) == {"x": {"shop.public.orders.id"}}
+    derived, given = lineage(AGGREGATE, TOTALS), lineage("", WITH_COLUMNS)
+    for order in ([derived, given], [given, derived]):
+        assert edges(run_events.merge_lineage(order)) == {"x": {"shop.public.orders.id"}}
+    assert set(edges(run_events.merge_lineage([derived, lineage("", TOTALS)]))) == {"customer", "total", "*"}
+
+
+def test_numbers_in_place_of_names_give_way() -> None:
+    numbered = dataset(
+        "shop.public.totals", "customer", "total", columns={"_0": ("shop.public.orders", "customer")}
+    )
+    assert set(edges(lineage(AGGREGATE, numbered))) == {"customer", "total", "*"}
+    for order in (
+        [lineage(AGGREGATE, TOTALS), lineage("", numbered)],
+        [lineage("", numbered), lineage(AGGREGATE, TOTALS)],
+    ):
+        assert set(edges(run_events.merge_lineage(order))) == {"customer", "total", "*"}
+
+
+def test_only_tables_of_the_event_are_sources() -> None:
+    statement = "INSERT INTO totals SELECT o.customer, r.rate FROM orders o JOIN rates r ON o.day = r.day"
+    assert edges(lineage(statement, TOTALS)) == {
+        "customer": {"shop.public.orders.customer"},
+        "*": {"shop.public.orders.day join"},
+    }
+
+
+def test_names_that_two_tables_share_are_those_of_neither() -> None:
+    inputs = (dataset("a.public.orders", "id", "customer"), dataset("b.public.orders", "id", "customer"))
+    output = dataset("shop.public.o")
+    assert edges(lineage("INSERT INTO o SELECT customer FROM orders", output, inputs=inputs)) == {}
+    assert edges(lineage("INSERT INTO o SELECT customer FROM b.public.orders", output, inputs=inputs)) == {
+        "customer": {"b.public.orders.customer"}
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "no SQL (at all",
+        "SELECT",
+        "DROP TABLE totals",
+        "",
+        ";",
+        "\x00",
+        "(" * 5_000,
+        f"SELECT '{'x' * 200_000}'",
+    ],
+)
+def test_other_texts_derive_nothing(statement: str) -> None:
+    assert edges(lineage(statement, TOTALS)) == {}
+
+
+def test_a_dialect_by_namespace() -> None:
+    namespace = "snowflake://org-account"
+    source = dataset("DB.PUBLIC.ORDERS", "ID", "ITEMS", namespace=namespace)
+    target = dataset("DB.PUBLIC.SKUS", "SKU", namespace=namespace)
+    statement = "insert into skus select value:sku::string from orders, lateral flatten(items)"
+    assert edges(lineage(statement, target, inputs=(source,)))["SKU"] == {"DB.PUBLIC.ORDERS.ITEMS"}
+
+
+def test_a_statement_is_read_once() -> None:
+    sql_facet._derive.cache_clear()
+    for _ in range(3):
+        lineage(AGGREGATE, TOTALS)
+    assert sql_facet._derive.cache_info().misses == 1
+    assert json.dumps(edges(lineage(AGGREGATE, TOTALS)), default=sorted)

@@ -1,0 +1,122 @@
+"""Broken statements of a script: they are left out and reported, and change nothing of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fll_hbase.errors import UnreadableDocument
+from fll_hbase.model.operations import Operation
+from fll_hbase.sources import sql
+
+SCHEMA = {"s": ["id", "a", "b"], "t": ["id", "x"], "u": ["id", "y"]}
+
+STATEMENTS = (
+    "CREATE TABLE o1 AS SELECT id, a + b AS c FROM s WHERE a > 1",
+    "INSERT INTO t SELECT id, max(a) FROM s GROUP BY id",
+    "CREATE TEMP VIEW v AS SELECT id, b FROM s",
+    "INSERT INTO u SELECT id, b FROM v",
+    "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET x = s.b",
+    "UPDATE u SET y = 1 WHERE id IN (SELECT id FROM t)",
+    "DELETE FROM t WHERE x = 0",
+    "ALTER TABLE t RENAME TO t2",
+)
+
+BROKEN = (
+    "SELECT FROM WHERE",
+    "INSERT INTO t SELECT ((id FROM s",
+    "CREATE TABLE o2 AS SELECT id FROM s JOIN",
+    "INSERT INTO o3 VALUES (1, ",
+    "CREATE TABLE `` AS SELECT id FROM s",
+    f"CREATE TABLE {'x' * 5_000} AS SELECT id FROM s",
+    f"CREATE TABLE o4 AS SELECT {'UPPER(' * 1_100}a{')' * 1_100} AS k FROM s",
+    "BLAH BLAH",
+    "LOAD DATA INPATH INTO TABLE t",
+    "CREATE PROCEDURE",
+    ") ) )",
+)
+
+
+def read(statements: list[str]) -> sql.ScriptReading:
+    run = {"application": "a", "type": "sql", "program": "p", "run": "r", "startTime": 10**12}
+    document: dict[str, Any] = {"run": run, "sql": ";\n".join(statements), "schema": SCHEMA}
+    return sql.read_document(document, namespace="ns", columns=lambda _: None)
+
+
+def operations(statements: list[str]) -> tuple[Operation, ...]:
+    return tuple(read(statements).operations.info.operations)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(STATEMENTS[:4]), min_size=1, max_size=3),
+    st.lists(st.sampled_from(STATEMENTS), max_size=4),
+    st.sampled_from(BROKEN),
+)
+def test_the_others_are_as_without_it(first: list[str], following: list[str], broken: str) -> None:
+    # A temporary view alone writes nothing.
+    valid = ["CREATE TABLE o AS SELECT id FROM s", *first]
+    reading = read([*valid, broken, *following])
+    assert tuple(reading.operations.info.operations) == operations([*valid, *following])
+    assert any("is left out" in warning.detail for warning in reading.warnings)
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_script_of_broken_statements_is_refused_with_each(broken: str) -> None:
+    with pytest.raises(UnreadableDocument) as caught:
+        read([broken, "SELECT 1", broken])
+    errors = [error.detail for error in caught.value.errors]
+    assert all("left out" not in error for error in errors)
+    assert len(errors) >= 1
+
+
+def test_a_warning_has_the_position() -> None:
+    (warning,) = read(["CREATE TABLE o AS SELECT id FROM s", "CREATE TABLE q AS\nSELECT (a FROM s"]).warnings
+    assert str(warning) == "sql: statement 2 is left out: line 3 column 11, near 'FROM': Expecting )"
+
+
+class TestProcedures:
+    """Statements of a procedure are read where it is called, with the state of the script there."""
+
+    def test_calls_see_what_is_in_front_of_them(self) -> None:
+        procedure = "CREATE PROCEDURE p() BEGIN INSERT INTO o (k) SELECT k FROM v; END"
+        text = [procedure, "CREATE TEMP VIEW v AS SELECT a AS k FROM s", "CALL p()"]
+        sources = read(text).operations.info.sources
+        assert [dataset.name for dataset in sources] == ["s"]
+
+    def test_a_procedure_that_calls_itself_or_others(self) -> None:
+        text = [
+            "CREATE PROCEDURE p() BEGIN INSERT INTO o (k) SELECT id FROM s; CALL q(); CALL p(); END",
+            "CREATE PROCEDURE q() BEGIN INSERT INTO o2 (k) SELECT id FROM t; CALL p(); END",
+            "CALL p()",
+            "CALL other()",
+        ]
+        reading = read(text)
+        assert [dataset.name for dataset in reading.operations.info.destinations] == ["o", "o2"]
+        assert [warning.detail for warning in reading.warnings] == [
+            "statement 4 (CALL) is left out: what it writes is not known"
+        ]
+
+    def test_parameters_and_variables_are_not_columns(self) -> None:
+        text = [
+            "CREATE PROCEDURE p(IN low INT) BEGIN DECLARE high INT; "
+            "INSERT INTO o (k) SELECT k + high FROM far WHERE k > low; END",
+            "CALL p(1)",
+        ]
+        (source,) = (item for item in operations(text) if item.name == "read far")
+        assert [field.name for field in source.outputs] == ["k"]  # type: ignore[union-attr]
+
+    def test_blocks_and_conditions(self) -> None:
+        text = """BEGIN
+            IF 1 > 0 THEN INSERT INTO o (k) SELECT id FROM s; ELSE INSERT INTO o (k) SELECT id FROM t; END IF;
+            WHILE x < 3 DO INSERT INTO o (k) SELECT id FROM u; END WHILE;
+        END"""
+        sources = read([text]).operations.info.sources
+        assert [dataset.name for dataset in sources] == ["s", "t", "u"]
+
+    def test_deeply_nested_procedures_are_refused(self) -> None:
+        with pytest.raises(UnreadableDocument):
+            read(["CREATE PROCEDURE p() BEGIN " * 5_000])
