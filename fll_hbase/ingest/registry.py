@@ -79,8 +79,8 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     """
     reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
-        return ParsedDocument(metadata=reading.schemas)
-    return ParsedDocument((reading.event,))
+        return ParsedDocument(metadata=reading.schemas, warnings=reading.warnings)
+    return ParsedDocument((reading.event,), warnings=reading.warnings)
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:

@@ -38,6 +38,23 @@ class Validator:
         """Add a warning at a JSON path."""
         self.warnings.append(FieldError(path, detail))
 
+    def leave_out(self, path: str, *, errors_before: int) -> bool:
+        """Turn the errors after the first `errors_before` into warnings; return whether there are any.
+
+        They are those of the part of the document at `path`, which the caller then leaves out: a broken part
+        does not cost the others.
+        """
+        if len(self.errors) == errors_before:
+            return False
+        for error in self.errors.remove_after(errors_before):
+            part = "left out" if error.path == path else f"{path} is left out"
+            self.warning(error.path, f"{error.detail}; {part}")
+        return True
+
+    def warn_type(self, value: object, path: str, expected: str) -> None:
+        """Add the warning that a value has not the expected type, such as `an object`, and is left out."""
+        self.warning(path, f"must be {expected}, is {_json_type(value)}; left out")
+
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
         """Return a JSON object with all its members, {} for another value, which is an error.
 
