@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from flask import Flask
 
 from api import exporter, responses
+from api.activity import ActivityMiddleware, RecentActivity
+from api.activity_ring import ActivityRing
 from api.allowed_hosts import register_host_check
 from api.audit import AuditLog, register_question_hook
 from api.authentication import Authentication, create_verifiers
@@ -37,6 +39,7 @@ from api.proxies import behind_proxies
 from api.readiness import Readiness
 from api.request_limits import with_limits
 from api.routes import (
+    activity,
     ancestor,
     changes,
     datahub,
@@ -85,6 +88,7 @@ _BLUEPRINTS = (
     tags.blueprint,
     policies.blueprint,
     retention_requests.blueprint,
+    activity.blueprint,
     ancestor.blueprint,
     health.blueprint,
 )
@@ -113,6 +117,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         API_VERSION=version("fll-hbase"),
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
+        FLL_PATH_HINTS={openlineage.PREFIX: openlineage.HINT},
     )
     rules = name_rules.parse_rules(settings.name_rules)
     views = Views(
@@ -120,11 +125,13 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         # One for all requests and threads of a view: it caches parsed operations by their bytes (decision 5).
         lambda view: DocumentReader(columns=view.catalogue.field_names, name_rules=rules),
     )
+    recent = RecentActivity(ActivityRing(exporter.process_directory()))
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         "fll-datahub-counts": AspectCounters(),
+        "fll-activity": recent,
         "fll-observer": _create_observer(store, settings),
     }
     exporter.connect()
@@ -137,7 +144,8 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    app.wsgi_app = _with_middleware(direct, store, settings)  # type: ignore[assignment, method-assign]
+    observed = ActivityMiddleware(direct, recent)
+    app.wsgi_app = _with_middleware(observed, store, settings)  # type: ignore[assignment, method-assign]
     return app
 
 

@@ -6,14 +6,17 @@ A path is that of an object or array in the document, `operations.2`, empty at t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, TypeVar
 
 from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
 
 # Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
+
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 
 class Validator:
@@ -47,9 +50,17 @@ class Validator:
         if len(self.errors) == errors_before:
             return False
         for error in self.errors.remove_after(errors_before):
-            part = "left out" if error.path == path else f"{path} is left out"
+            part = "left out" if path in ("", error.path) else f"{path} is left out"
             self.warning(error.path, f"{error.detail}; {part}")
         return True
+
+    def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
+        """Yield what `read` returns of each item and its path; those with errors are left out."""
+        for item, path in items:
+            errors_before = len(self.errors)
+            value = read(item, path)
+            if not self.leave_out(path, errors_before=errors_before):
+                yield value
 
     def warn_type(self, value: object, path: str, expected: str) -> None:
         """Add the warning that a value has not the expected type, such as `an object`, and is left out."""

@@ -16,6 +16,8 @@ from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
 from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, object_without_nulls
+from fll_hbase.sources.openlineage.json_access import list_items as json_list
+from fll_hbase.sources.openlineage.json_access import members
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
@@ -50,7 +52,16 @@ def _proposal(validator: Validator, document: object) -> Iterator[Proposal]:
 def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, "")
     for item, path in items_with_path(validator.items(data, "proposals", "", required=True), "proposals"):
-        yield from _change(validator, item, path)
+        yield from _readable(validator, path, _change(validator, item, path))
+
+
+def _readable(validator: Validator, path: str, part: Iterator[Proposal]) -> Iterator[Proposal]:
+    """Yield the proposals of one of several parts of a message; one that cannot be read is left out."""
+    errors_before = len(validator.errors)
+    # As a list: errors of the envelope are known before the first aspect is read.
+    listed = list(part)
+    if not validator.leave_out(path, errors_before=errors_before):
+        yield from listed
 
 
 def _unescaped(proposal: object) -> object:
@@ -107,7 +118,8 @@ def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> ob
 def _entities(change: str) -> Callable[[Validator, object], Iterator[Proposal]]:
     def read(validator: Validator, document: object) -> Iterator[Proposal]:
         for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
-            yield from _entity(validator, item, path if isinstance(document, list) else "", change)
+            item_path = path if isinstance(document, list) else ""
+            yield from _readable(validator, item_path, _entity(validator, item, item_path, change))
 
     return read
 
@@ -122,14 +134,14 @@ def _entity(validator: Validator, item: object, path: str, change: str) -> Itera
         item_path = child_path(path, aspect)
         if aspect == "urn":
             continue
-        holder = object_without_nulls(validator, wrapped, item_path)
-        if "value" in holder:
+        holder = members(validator, wrapped, item_path, optional=True)
+        if holder.get("value") is not None:
             observed_ms = _observed_ms(validator, holder, item_path)
             yield Proposal(
                 urn, aspect, change, holder["value"], child_path(item_path, "value"), urn_at, observed_ms
             )
         elif isinstance(wrapped, dict):
-            validator.error(child_path(item_path, "value"), "missing")
+            validator.warning(child_path(item_path, "value"), f"missing; {item_path} is left out")
 
 
 def _snapshot(validator: Validator, document: object) -> Iterator[Proposal]:
@@ -138,12 +150,13 @@ def _snapshot(validator: Validator, document: object) -> Iterator[Proposal]:
 
 def _snapshots(validator: Validator, document: object) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, "")
-    metadata = validator.items(data, "systemMetadata", "")
+    metadata = json_list(validator, data, "systemMetadata", "")
     for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
         number = int(path.rpartition(".")[2])
         # An array parallel to `entities`, which may be shorter.
         system = metadata[number] if number < len(metadata) else None
-        yield from _ingested(validator, {"entity": item, "systemMetadata": system}, path)
+        snapshot = {"entity": item, "systemMetadata": system}
+        yield from _readable(validator, path, _ingested(validator, snapshot, path))
 
 
 def _ingested(validator: Validator, document: object, path: str) -> Iterator[Proposal]:
@@ -186,27 +199,31 @@ def _file(validator: Validator, document: object) -> Iterator[Proposal]:
         return
     for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
         item_path = path if isinstance(document, list) else ""
-        data = object_without_nulls(validator, item, item_path)
-        if "proposedSnapshot" in data:
-            where = child_path(item_path, "proposedSnapshot")
-            snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
-            yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, item_path))
-        elif "entityUrn" in data:
-            yield from _change(validator, item, item_path)
-        elif "urn" in data:
-            yield from _entity(validator, item, item_path, UPSERT)
-        elif isinstance(item, dict):
-            validator.error(item_path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+        yield from _readable(validator, item_path, _file_item(validator, item, item_path))
+
+
+def _file_item(validator: Validator, item: object, path: str) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, item, path)
+    if "proposedSnapshot" in data:
+        where = child_path(path, "proposedSnapshot")
+        snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
+        yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, path))
+    elif "entityUrn" in data:
+        yield from _change(validator, item, path)
+    elif "urn" in data:
+        yield from _entity(validator, item, path, UPSERT)
+    elif isinstance(item, dict):
+        validator.error(path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
 
 
 def _observed_ms(validator: Validator, holder: dict[str, Any], path: str) -> int:
     item_path = child_path(path, "systemMetadata")
-    data = object_without_nulls(validator, holder.get("systemMetadata", {}), item_path)
-    return (
-        validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
-        if "lastObserved" in data
-        else 0
-    )
+    data = members(validator, holder.get("systemMetadata"), item_path, optional=True)
+    if data.get("lastObserved") is None:
+        return 0
+    errors_before = len(validator.errors)
+    observed_ms = validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
+    return 0 if validator.leave_out(item_path, errors_before=errors_before) else observed_ms
 
 
 _FORMS: dict[MessageFormat, Callable[[Validator, object], Iterator[Proposal]]] = {

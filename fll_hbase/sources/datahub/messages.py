@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
@@ -41,19 +41,21 @@ class ParsedMessage:
     runs: tuple[RecordedRun, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
+    warnings: tuple[FieldError, ...] = ()
 
 
 def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
     """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
 
-    Raises UnreadableDocument with every error of all proposals: a message is recorded completely or not.
+    A proposal, or a part of its aspect, that cannot be read is left out with a warning. Raises
+    UnreadableDocument with every error of the envelope, and if no proposal can be read.
     """
     validator = Validator()
     gathered = _MessageCollector(validator, now_ms)
     for proposal in proposals(validator, document, form):
         gathered.add(proposal)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    if validator.errors or (validator.warnings and not gathered.counted):
+        raise UnreadableDocument([*validator.errors, *validator.warnings])
     return gathered.ingested()
 
 
@@ -69,6 +71,7 @@ class _MessageCollector:
 
     def add(self, proposal: Proposal) -> None:
         """Parse one proposal; one without lineage or metadata is only counted."""
+        errors_before = len(self.checks.errors)
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
             outcome = AspectOutcome.REMOVED
@@ -76,13 +79,17 @@ class _MessageCollector:
             outcome = self._lineage(proposal)
         elif proposal.urn.startswith(_DATASET) and proposal.aspect in _DESCRIBING:
             outcome = self._describe(proposal)
+        if self.checks.leave_out(proposal.path, errors_before=errors_before):
+            return
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> ParsedMessage:
         """Return the parsed message."""
-        return ParsedMessage(tuple(self.runs.values()), tuple(self.schemas), self.counted)
+        warnings = tuple(self.checks.warnings)
+        return ParsedMessage(tuple(self.runs.values()), tuple(self.schemas), self.counted, warnings)
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
+        errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
         value, removals = self._upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
             program = _job(self.checks, proposal)
@@ -90,10 +97,14 @@ class _MessageCollector:
         else:
             program = _dataset(self.checks, proposal)
             edges = _LINEAGE_ASPECTS[proposal.aspect](self.checks, value, proposal.path, program.dataset)
+        if edges.empty and len(self.checks.warnings) > warnings_before:
+            self.checks.error(proposal.path, "has no part that can be read")
+        # The caller leaves out a proposal with errors, so no operations are built from placeholders.
+        if len(self.checks.errors) > errors_before:
+            return AspectOutcome.COUNTED
         if removals:
             self.counted[AspectCount(proposal.urn, proposal.aspect, AspectOutcome.REMOVED)] += removals
-        # An invalid message is refused as a whole, so no operations are built from placeholders.
-        if edges.empty or self.checks.errors:
+        if edges.empty:
             return AspectOutcome.COUNTED
         recorded = self._recorded(proposal, program, edges)
         # By id: a proposal that a message repeats is one run.
@@ -125,9 +136,12 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
+        errors_before = len(self.checks.errors)
         dataset = _dataset(self.checks, proposal).dataset
         value, _ = self._upserted(proposal)
-        self.schemas.append(_DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset))
+        metadata = _DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset)
+        if len(self.checks.errors) == errors_before:
+            self.schemas.append(metadata)
         return AspectOutcome.DESCRIBED
 
     def _upserted(self, proposal: Proposal) -> tuple[object, int]:

@@ -231,7 +231,7 @@ class DatasetCollector:
         return namespace, logical
 
     def _namespace_of_job(self, name: object, path: str) -> str:
-        """Return the namespace of datasets without one, as Flink sends them, with one warning for each name."""
+        """Return the namespace of datasets without one, as Flink sends them; warn once for each name."""
         if isinstance(name, str) and name not in self._names_without_namespace:
             self._names_without_namespace.add(name)
             detail = f"must not be empty; the dataset is in the namespace of the job, {self._namespace!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -154,6 +154,5 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
     # Not known before the event is made: the id contains the digest of its lineage.
     # The time belongs to it, so that equal lineage at another time is another run with the same checksum.
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
-    return IncomingEvent(
-        f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}", event.event, event.bodies
-    )
+    run = f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}"
+    return replace(event, run=run)
