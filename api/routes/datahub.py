@@ -46,6 +46,8 @@ _log = logging.getLogger(__name__)
 VERSION = "v1.0.1"
 """The version from which on DataHub's SDK uses the newer protocol, `/openapi/v3`."""
 
+OTHERS_RECORDED = "the other proposals of the message are recorded"
+
 _DRY_RUNS = {"$ref": "#/components/schemas/MessageDryRun"}
 _INGESTED = {"anyOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
 _ENTITIES = {
@@ -178,7 +180,8 @@ def _read(form: MessageFormat) -> ParsedMessage:
 def _ingest(message: ParsedMessage) -> list[Json]:
     """Record a message; return its outcomes by entity.
 
-    Raises the error of the first refused run; sending the whole message again is safe.
+    Raises the error of the first refused run, and UnreadableDocument with those of proposals that cannot be
+    read; the others are recorded. Sending the whole message again is safe.
     """
     (result,) = ingest_documents(store(), [ParsedDocument(message.runs, message.schemas, message.warnings)])
     if isinstance(result, LineageError):
@@ -190,6 +193,9 @@ def _ingest(message: ParsedMessage) -> list[Json]:
     entities = _entities(message.counted)
     for run in result.runs:
         entities[urn_of_run[run.run]]["runs"].append(rest_json.recorded_run(run))
+    if message.refused:
+        # After recording, so that they cost no other; the only answer that DataHub's clients report.
+        raise UnreadableDocument([*message.refused, *message.warnings, FieldError("", OTHERS_RECORDED)])
     return list(entities.values())
 
 

@@ -66,17 +66,11 @@ class _Scanner:
             if token == b"\\":
                 self.skipped = max(0, position + 1 - len(chunk))
                 position += 1
-            elif token == b'"':
-                self.in_string = not self.in_string
-            elif token == b"\n":
-                self.line += 1
-            elif token in b"{[":
-                self.depth += 1
-                # What is before the array is blank.
-                start = position if self.depth == 1 else start
-            elif token != b",":
-                self.depth -= 1
-                self.is_ended = self.depth == 0
+                continue
+            self._note(token)
+            # What is before the array is blank.
+            if token == b"[" and self.depth == 1:
+                start = position
             if self.is_ended or (token == b"," and self.depth == 1):
                 yield from self._end_item(chunk[start : match.start()], is_last=self.is_ended)
                 start = position
@@ -85,6 +79,17 @@ class _Scanner:
                 self.fault = "something follows the array, which was not read"
         else:
             self._add(chunk[start:])
+
+    def _note(self, token: bytes) -> None:
+        if token == b'"':
+            self.in_string = not self.in_string
+        elif token == b"\n":
+            self.line += 1
+        elif token in b"{[":
+            self.depth += 1
+        elif token != b",":
+            self.depth -= 1
+            self.is_ended = self.depth == 0
 
     def _search(self, chunk: bytes, position: int) -> re.Match[bytes] | None:
         return (_IN_STRING if self.in_string else _STRUCTURE).search(chunk, position)

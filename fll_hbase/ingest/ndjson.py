@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.ingest.json_array import read_items
@@ -65,14 +65,14 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     yield from _without_blank(chain([first], lines))
 
 
-def _begins_array(body: io.BufferedReader) -> bool:
+def _begins_array(body: io.BufferedReader[Any]) -> bool:
     # Broken gzip is reported when it is read.
     with suppress(*GZIP_ERRORS):
         return body.peek(1).lstrip().startswith(b"[")
     return False
 
 
-def _read_array(body: io.BufferedReader, bytes_max: int) -> Iterator[InputLine]:
+def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputLine]:
     number = 1
     try:
         for item in read_items(iter(lambda: body.read1(_BUFFER_BYTES), b""), bytes_max=bytes_max):
@@ -89,7 +89,7 @@ def _read_array(body: io.BufferedReader, bytes_max: int) -> Iterator[InputLine]:
 
 def open_stream(
     read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False, ratio_max: int | None = None
-) -> io.BufferedReader:
+) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
     If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.

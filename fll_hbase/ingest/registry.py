@@ -85,7 +85,7 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
     message = datahub.read(strict_json.parse(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms)
-    return ParsedDocument(message.runs, message.schemas, message.warnings)
+    return ParsedDocument(message.runs, message.schemas, (*message.refused, *message.warnings))
 
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:

@@ -316,7 +316,7 @@ class TestCatalogue:
 
 
 class TestFaults:
-    """Every fault is named, at its place, and of a faulty message nothing is taken."""
+    """Every fault is named, at its place; what can be read is recorded."""
 
     def test_every_fault_at_once(self) -> None:
         payload = lineage()
@@ -326,14 +326,25 @@ class TestFaults:
         payload["fineGrainedLineages"][1]["downstreams"] = ["day"]
         payload["fineGrainedLineages"][2]["upstreams"] = "x"
         path = "1.upstreamLineage.value"
-        assert set(faults([entity(lineage()), entity(payload)])) == {
+        message = ingested([entity(lineage()), entity(payload)])
+        assert {warning.path for warning in message.warnings} == {
             f"{path}.upstreams.0.dataset",
             f"{path}.upstreams.1",
             f"{path}.upstreams.1.dataset",
             f"{path}.fineGrainedLineages.0.confidenceScore",
+            f"{path}.fineGrainedLineages.1.downstreams",
             f"{path}.fineGrainedLineages.1.downstreams.0",
             f"{path}.fineGrainedLineages.2.upstreams",
         }
+        del payload["upstreams"], payload["fineGrainedLineages"][1:]
+        del payload["fineGrainedLineages"][0]["confidenceScore"]
+        rest = ingested([entity(lineage()), entity(payload)])
+        assert [run.info for run in message.runs] == [run.info for run in rest.runs]
+
+    def test_a_proposal_that_cannot_be_read_costs_no_other(self) -> None:
+        message = ingested([entity({"upstreams": 1}), entity(lineage()), {"urn": 2}])
+        assert len(message.runs) == 1
+        assert [error.path for error in message.refused] == ["0.upstreamLineage.value", "2.urn"]
 
     @pytest.mark.parametrize(
         ("form", "document", "path"),
@@ -395,9 +406,16 @@ class TestFaults:
     @pytest.mark.parametrize("time", [-1, START_LIMIT_MS, "1", 1.5, True])
     def test_times_that_are_none(self, time: Any) -> None:
         payload = {"upstreams": [upstream(ORDERS, time=time)]}
-        assert set(faults([entity(payload)])) == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+        message = ingested([entity(payload)])
+        paths = {warning.path for warning in message.warnings}
+        assert paths == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+        assert len(message.runs) == 1
 
     def test_names_that_are_too_long(self) -> None:
         payload = {"upstreams": [upstream(dataset("x" * 4097)), upstream(dataset("x", "p" * 1025))]}
         path = "0.upstreamLineage.value.upstreams"
-        assert set(faults([entity(payload)])) == {f"{path}.0.dataset", f"{path}.1.dataset"}
+        assert set(faults([entity(payload)])) == {
+            f"{path}.0.dataset",
+            f"{path}.1.dataset",
+            "0.upstreamLineage.value",
+        }

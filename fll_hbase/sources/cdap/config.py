@@ -8,10 +8,12 @@ from enum import Enum
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.cdap.macros import Macros, MacroValues
+from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
+from fll_hbase.sources.cdap.plugin_operations import PROPERTIES, NotImplied, implied_operations
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_dataset
+from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 # These plugins have no schema of their own: fields pass through them (docs/sources/pipelines.md).
@@ -106,8 +108,27 @@ class _ConfigReader:
             dataset=dataset,
             dataset_description=description,
             schema=self._read_schema(members, properties, path),
-            operations=read_operations(validator, members, path, self._namespace),
+            operations=read_operations(validator, members, path, self._namespace)
+            or self._implied_operations(plugin, properties, path),
         )
+
+    def _implied_operations(
+        self, plugin: dict[str, Any], properties: dict[str, Any], path: str
+    ) -> tuple[StageOperation, ...]:
+        """Return the operations that the properties of a plugin imply; none, with a warning, if unknown."""
+        name = json_access.text(self._validator, plugin, "name", child_path(path, "plugin"))
+        properties_path = child_path(path, "plugin.properties")
+        texts: dict[str, str] = {}
+        for key in PROPERTIES.get(name, ()):
+            text = json_access.text(self._validator, properties, key, properties_path)
+            texts[key] = self._values.name(text, child_path(properties_path, key), bytes_max=TEXT_CHARS_MAX)
+            if text and not texts[key]:
+                return ()
+        try:
+            return implied_operations(name, texts, path) if texts else ()
+        except NotImplied as error:
+            self._validator.warning(properties_path, f"{error}: what the stage does is not known from it")
+            return ()
 
     def read_connection(self, item: object, path: str) -> Connection:
         members = _object(self._validator, item, path)

@@ -15,7 +15,7 @@ from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
-RENAME, DELETE = "rename", "delete"
+RENAME, DELETE, KEEP = "rename", "delete", "keep"
 _MUTATION = ("inputFields", "inputField", "mutation", "description", "outputField", "outputFields")
 _OPERATION = ("type", "name", "description", "inputs", "outputs", "source", "destination")
 
@@ -45,7 +45,8 @@ class StageOperation:
     """One operation of a stage at a JSON path of the config.
 
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
-    which is named by its kind. `dataset` is None for the dataset of the stage.
+    which is named by its kind. `dataset` is None for the dataset of the stage. With `kept`, later stages
+    receive these fields and no others.
     """
 
     kind: Kind
@@ -58,6 +59,7 @@ class StageOperation:
     has_unique_name: bool = True
     dataset: Dataset | None = None
     dataset_description: str = ""
+    kept: tuple[str, ...] | None = None
 
     @property
     def input_names(self) -> dict[str, None]:

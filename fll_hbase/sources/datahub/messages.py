@@ -26,7 +26,7 @@ from fll_hbase.sources.datahub.lineage_aspects import (
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
 from fll_hbase.sources.datahub.operations import build_operations
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, MessageValidator, Proposal
 from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
@@ -36,26 +36,31 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """A parsed message; `counted` includes every proposal, also those that are only counted."""
+    """A parsed message; `counted` includes every proposal, also those that are only counted.
+
+    `warnings` are of parts that are left out, `refused` the errors of whole proposals that cannot be read.
+    """
 
     runs: tuple[RecordedRun, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
     warnings: tuple[FieldError, ...] = ()
+    refused: tuple[FieldError, ...] = ()
 
 
 def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
     """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
 
-    A proposal, or a part of its aspect, that cannot be read is left out with a warning. Raises
-    UnreadableDocument with every error of the envelope, and if no proposal can be read.
+    Of a proposal, the parts that cannot be read are left out with a warning; one that cannot be read at all
+    is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
+    proposal can be read.
     """
-    validator = Validator()
+    validator = MessageValidator()
     gathered = _MessageCollector(validator, now_ms)
     for proposal in proposals(validator, document, form):
         gathered.add(proposal)
-    if validator.errors or (validator.warnings and not gathered.counted):
-        raise UnreadableDocument([*validator.errors, *validator.warnings])
+    if validator.errors or (validator.refused and not gathered.counted):
+        raise UnreadableDocument([*validator.errors, *validator.refused, *validator.warnings])
     return gathered.ingested()
 
 
@@ -63,7 +68,7 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
 class _MessageCollector:
     """Collects the runs, metadata and counts of one message; errors go to `checks`."""
 
-    checks: Validator
+    checks: MessageValidator
     now_ms: int
     runs: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
@@ -79,14 +84,19 @@ class _MessageCollector:
             outcome = self._lineage(proposal)
         elif proposal.urn.startswith(_DATASET) and proposal.aspect in _DESCRIBING:
             outcome = self._describe(proposal)
-        if self.checks.leave_out(proposal.path, errors_before=errors_before):
+        if self.checks.refuse(errors_before=errors_before):
             return
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> ParsedMessage:
         """Return the parsed message."""
-        warnings = tuple(self.checks.warnings)
-        return ParsedMessage(tuple(self.runs.values()), tuple(self.schemas), self.counted, warnings)
+        return ParsedMessage(
+            tuple(self.runs.values()),
+            tuple(self.schemas),
+            self.counted,
+            tuple(self.checks.warnings),
+            tuple(self.checks.refused),
+        )
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
         errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
