@@ -379,8 +379,6 @@ class TestFaults:
             (MessageFormat.PROPOSALS, {}, "proposals"),
             (MessageFormat.PROPOSALS, {"proposals": [1]}, "proposals.0"),
             (MessageFormat.ENTITIES, [{}], "0.urn"),
-            (MessageFormat.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
-            (MessageFormat.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
             (MessageFormat.ENTITIES, [entity({}, "dataJobInputOutput")], "0.urn"),
             (MessageFormat.PATCHES, [entity("x")], "0.upstreamLineage.value"),
             (MessageFormat.PATCHES, [entity({})], "0.upstreamLineage.value.patch"),
@@ -396,12 +394,22 @@ class TestFaults:
             (MessageFormat.SNAPSHOTS, {}, "entities"),
             (MessageFormat.FILE, [{}], "0"),
             (MessageFormat.FILE, "x", ""),
-            (MessageFormat.FILE, [[{"Left": {}}, {}], 3], "1"),
-            (MessageFormat.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
         ],
     )
     def test_each(self, form: MessageFormat, document: Any, path: str) -> None:
         assert path in faults(document, form)
+
+    @pytest.mark.parametrize(
+        ("form", "document", "path"),
+        [
+            (MessageFormat.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
+            (MessageFormat.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
+            (MessageFormat.FILE, [[{"Left": {}}, {}], 3], "1"),
+            (MessageFormat.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
+        ],
+    )
+    def test_a_part_that_is_left_out_is_named(self, form: MessageFormat, document: Any, path: str) -> None:
+        assert path in {warning.path for warning in ingested(document, form).warnings}
 
     @pytest.mark.parametrize("time", [-1, START_LIMIT_MS, "1", 1.5, True])
     def test_times_that_are_none(self, time: Any) -> None:

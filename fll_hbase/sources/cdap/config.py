@@ -71,8 +71,10 @@ def read_pipeline(validator: Validator, config: object, *, namespace: str, macro
     reader = _ConfigReader(validator, namespace, MacroValues(validator, macros))
     items = [*items_with_path(validator.items(members, "stages", "config", required=True), "config.stages")]
     stages = [reader.read_stage(item, path) for item, path in items]
-    arrows = items_with_path(validator.items(members, "connections", "config"), "config.connections")
-    connections = tuple(reader.read_connection(item, path) for item, path in arrows)
+    arrows = items_with_path(
+        json_access.list_items(validator, members, "connections", "config"), "config.connections"
+    )
+    connections = tuple(validator.readable(arrows, reader.read_connection))
     # The stages that follow know the schema of a stage whose own is missing or unreadable.
     schemas = {name: schema for item, path in items for name, schema in reader.read_input_schemas(item, path)}
     stages = [
@@ -153,6 +155,15 @@ class _ConfigReader:
         self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
         """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
+        errors_before = len(self._validator.errors)
+        dataset = self._read_named_dataset(members, properties, stage_name, stage_path)
+        if self._validator.leave_out(child_path(stage_path, "endPoint"), errors_before=errors_before):
+            return Dataset(self._namespace, stage_name), ""
+        return dataset
+
+    def _read_named_dataset(
+        self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
+    ) -> tuple[Dataset, str]:
         values, path = self._values, child_path(stage_path, "endPoint")
         if isinstance(members.get("endPoint"), dict):
             dataset, description = read_dataset(

@@ -159,7 +159,7 @@ def _wrangler(properties: _Properties) -> Iterator[StageOperation]:
 
 
 def _directive(properties: _Properties, verb: str, columns: list[str]) -> Iterator[StageOperation]:
-    """Yield the operations of one directive; `columns` are its arguments, of which those that it needs are columns."""
+    """Yield the operations of one directive; `columns` are its arguments, columns and others."""
     match verb:
         case "drop" if columns:
             yield from map(properties.drop, columns)

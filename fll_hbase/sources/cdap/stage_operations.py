@@ -13,6 +13,7 @@ from fll_hbase.model.operations import Influence
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 RENAME, DELETE, KEEP = "rename", "delete", "keep"
@@ -111,19 +112,22 @@ def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
 def read_operations(
     validator: Validator, stage: dict[str, Any], path: str, namespace: str
 ) -> tuple[StageOperation, ...]:
-    """Read all operations of a stage at a path, then all its mutations."""
-    operations = items_with_path(validator.items(stage, "operations", path), child_path(path, "operations"))
-    mutations = items_with_path(
-        validator.items(stage, "fieldMutations", path), child_path(path, "fieldMutations")
+    """Read all operations of a stage at a path, then all its mutations; unreadable ones are left out."""
+    operations = validator.readable(
+        _items(validator, stage, "operations", path),
+        lambda item, item_path: _read_operation(validator, item, item_path, namespace),
     )
-    return (
-        *(_read_operation(validator, item, item_path, namespace) for item, item_path in operations),
-        *(
-            operation
-            for item, item_path in mutations
-            for operation in _read_mutation(validator, item, item_path)
-        ),
+    mutations = validator.readable(
+        _items(validator, stage, "fieldMutations", path),
+        lambda item, item_path: tuple(_read_mutation(validator, item, item_path)),
     )
+    # In this order: reading adds warnings.
+    return (*operations, *(operation for group in mutations for operation in group))
+
+
+def _items(validator: Validator, stage: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
+    items = json_access.list_items(validator, stage, name, path)
+    return items_with_path(items, child_path(path, name))
 
 
 def _read_operation(validator: Validator, item: object, path: str, namespace: str) -> StageOperation:
