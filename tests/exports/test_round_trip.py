@@ -192,9 +192,8 @@ def test_field_lists_of_what_an_agent_sent_come_back(recorded_events: FlaskClien
     }
     assert len(datasets) > 50
     for namespace, name in sorted(datasets):
-        url = (
-            f"/v3/namespaces/{quote(namespace, safe='')}/endpoints/{quote(name, safe='')}/fields?limit=10000"
-        )
+        path = f"{quote(namespace, safe='')}/endpoints/{quote(name, safe='')}"
+        url = f"/v3/namespaces/{path}/fields?limit=10000"
         lists = [client.get(url).json["fields"] for client in (recorded_events, again)]
         assert [{**field, "type": ""} for field in lists[0]] == [{**field, "type": ""} for field in lists[1]]
 
