@@ -91,9 +91,9 @@ def export_runs(catalogue: Catalogue, runs: Sequence[tuple[RunDetails, Content]]
     events = run_events(runs, catalogue.aliases(datasets))
     fields = catalogue.field_lists(datasets)
     for event in events:
-        for side in ("inputs", "outputs"):
+        for member in ("inputs", "outputs"):
             # Copies: events of one content share these lists.
-            event[side] = [_with_fields(dataset, fields) for dataset in event[side]]
+            event[member] = [_with_fields(dataset, fields) for dataset in event[member]]
     return events
 
 

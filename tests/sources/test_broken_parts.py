@@ -37,11 +37,11 @@ BROKEN = st.sampled_from([5, True, "", "?", [[5]], 1.5])
 
 def parts(event: Json) -> Iterator[Path]:
     """Yield the parts of an event that can be left out: datasets, facets, columns and their inputs."""
-    for side in ("inputs", "outputs"):
-        for number, dataset in enumerate(event.get(side) or ()):
-            yield side, number
+    for list_name in ("inputs", "outputs"):
+        for number, dataset in enumerate(event.get(list_name) or ()):
+            yield list_name, number
             for name, facet in (dataset.get("facets") or {}).items():
-                yield from _facet_parts(facet, (side, number, "facets", name))
+                yield from _facet_parts(facet, (list_name, number, "facets", name))
     for holder in ("run", "job"):
         for name in event[holder].get("facets") or {}:
             if name in ("parent", "nominalTime", "errorMessage", "jobType", "sql"):
@@ -96,14 +96,14 @@ def _content(parsed: openlineage.ParsedEvent) -> tuple[Any, ...]:
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(REAL) | run_events(), BROKEN, st.data())
 def test_openlineage(event: Json, value: Json, data: st.DataObject) -> None:
-    places = list(parts(event))
-    if not places:
+    paths = list(parts(event))
+    if not paths:
         return
-    path = data.draw(st.sampled_from(places))
+    path = data.draw(st.sampled_from(paths))
     broken = openlineage.read(put(event, path, value))
     assert _content(broken) == _content(openlineage.read(remove(event, path)))
-    place = ".".join(map(str, path))
-    assert any(warning.path.startswith(place) for warning in broken.warnings)
+    prefix = ".".join(map(str, path))
+    assert any(warning.path.startswith(prefix) for warning in broken.warnings)
 
 
 def test_the_property_breaks_every_kind_of_part() -> None:

@@ -86,7 +86,9 @@ class _Properties:
         return self.transform(RENAME, [StageInput(old)], [Field(new)], drops=True)
 
     def keep(self, names: Sequence[str]) -> StageOperation:
-        return StageOperation(Kind.TRANSFORM, KEEP, "", self._path, kept=tuple(names), has_unique_name=False)
+        return StageOperation(
+            Kind.TRANSFORM, KEEP, "", self._path, retained=tuple(names), has_unique_name=False
+        )
 
 
 def _projection(properties: _Properties) -> Iterator[StageOperation]:
@@ -95,8 +97,8 @@ def _projection(properties: _Properties) -> Iterator[StageOperation]:
     if {old for old, _ in renames} & {new for _, new in renames}:
         raise NotImplied("`rename` exchanges names")
     yield from map(properties.drop, properties.names("drop"))
-    if kept := properties.names("keep"):
-        yield properties.keep(kept)
+    if retained := properties.names("keep"):
+        yield properties.keep(retained)
     for name, type_name in properties.pairs("convert"):
         yield properties.transform("convert", [StageInput(name)], [Field(name, type_name)])
     for old, new in renames:
@@ -108,8 +110,8 @@ def _joiner(properties: _Properties) -> Iterator[StageOperation]:
     selected = properties.names("selectedFields")
     if not selected or not properties.text("joinKeys"):
         raise NotImplied("without `selectedFields` and `joinKeys`")
-    sides = [side.strip() for side in re.split(r"[=&]", properties.text("joinKeys"))]
-    keys = [StageInput(side, Influence.INDIRECT, "join") for side in dict.fromkeys(sides) if side]
+    key_fields = [key.strip() for key in re.split(r"[=&]", properties.text("joinKeys"))]
+    keys = [StageInput(key, Influence.INDIRECT, "join") for key in dict.fromkeys(key_fields) if key]
     _check_size(len(selected) * len(keys))
     names = []
     for item in selected:
@@ -125,7 +127,7 @@ def _joiner(properties: _Properties) -> Iterator[StageOperation]:
 
 
 def _group_by(properties: _Properties) -> Iterator[StageOperation]:
-    """Yield one operation for each aggregate; of the other fields, those that are grouped by are kept."""
+    """Yield one operation for each aggregate; of the other fields, those that are grouped by are retained."""
     group_fields = properties.names("groupByFields")
     aggregates = [_AGGREGATE.fullmatch(item) for item in properties.names("aggregates")]
     if not aggregates or not all(aggregates):

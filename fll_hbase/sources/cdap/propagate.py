@@ -149,8 +149,8 @@ class StagePropagation:
         dataset, description = stage.dataset, stage.dataset_description
         if operation.dataset:
             dataset, description = operation.dataset, operation.dataset_description
-        if operation.kept is not None:
-            self._keep(operation, operation.kept)
+        if operation.retained is not None:
+            self._keep(operation, operation.retained)
             return
         match operation.kind:
             case Kind.READ:
@@ -199,7 +199,7 @@ class StagePropagation:
         """Drop all fields but these; of fields that may or may not reach the stage, they are taken to."""
         flow = self.flow
         listed = {*names, *(path for name in names for path in flow.records.get(name, ()))}
-        kept = [name for name in flow.present if name in listed]
+        remaining = [name for name in flow.present if name in listed]
         dropped = [name for name in flow.present if name not in listed]
         if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
             self._state.limit.count_inputs(len(inputs))
@@ -207,8 +207,8 @@ class StagePropagation:
             self._state.add_operation(drop)
         for name in names if not flow.is_complete else ():
             flow.origins.setdefault(name, self._inputs.origins(name))
-            kept.append(name)
-        flow.present, flow.is_complete = dict.fromkeys(kept), True
+            remaining.append(name)
+        flow.present, flow.is_complete = dict.fromkeys(remaining), True
         self._touched.update(dropped)
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:

@@ -46,7 +46,7 @@ class StageOperation:
     """One operation of a stage at a JSON path of the config.
 
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
-    which is named by its kind. `dataset` is None for the dataset of the stage. With `kept`, later stages
+    which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
     receive these fields and no others.
     """
 
@@ -60,7 +60,7 @@ class StageOperation:
     has_unique_name: bool = True
     dataset: Dataset | None = None
     dataset_description: str = ""
-    kept: tuple[str, ...] | None = None
+    retained: tuple[str, ...] | None = None
 
     @property
     def input_names(self) -> dict[str, None]:

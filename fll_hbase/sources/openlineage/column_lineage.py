@@ -66,7 +66,7 @@ def read(
             columns[name] = inputs
     dataset_inputs = {
         # Indirect, even if the agent types it DIRECT: an input of all rows is no value of one field.
-        _of_all_rows(input_column)
+        _dataset_input(input_column)
         for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
     }
     # Layouts before 1-2-0. In a dataset with one field they look like the field's own.
@@ -84,7 +84,7 @@ def read(
     )
 
 
-def _of_all_rows(column: InputColumn) -> InputColumn:
+def _dataset_input(column: InputColumn) -> InputColumn:
     transformation = "" if column.direct else column.transformation
     return InputColumn(column.dataset_index, column.field, False, column.kind, transformation)
 
