@@ -117,7 +117,6 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         API_VERSION=version("fll-hbase"),
         OPENAPI_VERSION="3.1.0",
         FLL_RETRY_AFTER_SECONDS=settings.retry_after_seconds,
-        FLL_PATH_HINTS={openlineage.PREFIX: openlineage.HINT},
     )
     rules = name_rules.parse_rules(settings.name_rules)
     views = Views(
@@ -125,13 +124,12 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         # One for all requests and threads of a view: it caches parsed operations by their bytes (decision 5).
         lambda view: DocumentReader(columns=view.catalogue.field_names, name_rules=rules),
     )
-    recent = RecentActivity(ActivityRing(exporter.process_directory()))
     app.extensions |= {
         "fll-views": views,
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         "fll-datahub-counts": AspectCounters(),
-        "fll-activity": recent,
+        "fll-activity": RecentActivity(ActivityRing(exporter.process_directory())),
         "fll-observer": _create_observer(store, settings),
     }
     exporter.connect()
@@ -144,7 +142,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    observed = ActivityMiddleware(direct, recent)
+    observed = ActivityMiddleware(direct, app.extensions["fll-activity"])
     app.wsgi_app = _with_middleware(observed, store, settings)  # type: ignore[assignment, method-assign]
     return app
 

@@ -30,6 +30,9 @@ from fll_hbase.errors import (
 from fll_hbase.json_types import Json
 
 MEDIA_TYPE = "application/problem+json"
+PATH_HINTS: dict[str, str] = {}
+"""What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
+
 _TYPE = "urn:fll-hbase:problem:"
 _log = logging.getLogger(__name__)
 
@@ -130,8 +133,7 @@ def _http_error(error: HTTPException) -> Response:
 
 def _path_hint() -> str:
     """Return what to say of a path that is not served; "" if there is nothing special."""
-    hints: dict[str, str] = current_app.config["FLL_PATH_HINTS"]
-    return next((hint for prefix, hint in hints.items() if _is_below(request.path, prefix)), "")
+    return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
 
 
 def _is_below(path: str, prefix: str) -> bool:

@@ -29,6 +29,8 @@ HINT = (
     f"`url`, `{PATH[1:]}` as `endpoint`); our own documents go to /v3/namespaces/<namespace>/lineage"
 )
 
+problems.PATH_HINTS[PREFIX] = HINT
+
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")
 
 _EVENT = {"type": "object", "description": "A run, job or dataset event of OpenLineage 2-0-2"}

@@ -29,9 +29,9 @@ B = node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",))
 def problems(document: object) -> list[str]:
     """The errors of a document that is refused, else its warnings."""
     try:
-        return [str(warning) for warning in read(document).warnings]
+        return list(map(str, read(document).warnings))
     except UnreadableDocument as error:
-        return [str(fault) for fault in error.errors]
+        return list(map(str, error.errors))
 
 
 def errors(document: object) -> list[str]:
@@ -357,7 +357,6 @@ def test_relations_without_their_quotes(relation: str, name: str) -> None:
 
 
 def broken(path: str, value: object) -> dict[str, Any]:
-    """A document with one member of another value; None takes it away."""
     given = document(A, B, results=[OK], catalog=catalog(a={"id": "int"}))
     *parents, last = path.split("/")
     holder: Any = given

@@ -95,12 +95,12 @@ class DatasetCollector:
         dataset.fields = self._fields(facets, facets_at)
         for name, shape in _LINEAGES.items():
             lineage = facet(self._validator, facets, name, facets_at, member="fields")
-            if lineage and not written:
+            if written and lineage is not None:
+                dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
+            elif lineage:
                 # Other runs made the inputs, and the right to read a dataset is none to write it.
                 detail = "lineage of an input is not recorded: the runs that write it report it"
                 self._validator.warning(child_path(facets_at, name), detail)
-            elif lineage is not None:
-                dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
         # After name rules a symlink may equal the name; a dataset is no alias of itself.
         dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
         documentation = facet(self._validator, facets, "documentation", facets_at) or {}

@@ -65,8 +65,11 @@ def text(
     if required:
         return validator.required(holder, name, path)
     value = holder.get(name)
-    if value is None or value == "":
+    if value is None:
         return ""
+    # The fast path of nearly all texts, see `Validator.name`.
+    if type(value) is str and value.isascii():
+        return value
     errors_before = len(validator.errors)
     value = validator.name(value, child_path(path, name))
     return "" if validator.leave_out(child_path(path, name), errors_before=errors_before) else value
