@@ -142,14 +142,14 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    observed = ActivityMiddleware(direct, app.extensions["fll-activity"])
-    app.wsgi_app = _with_middleware(observed, store, settings)  # type: ignore[assignment, method-assign]
+    app.wsgi_app = _with_middleware(direct, app, store)  # type: ignore[assignment, method-assign]
     return app
 
 
-def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settings) -> WSGIApplication:
-    """Return the app behind what the settings turn on; the first that a request meets is the last here."""
-    app = with_limits(app, settings)
+def _with_middleware(direct: WSGIApplication, flask_app: Flask, store: LineageStore) -> WSGIApplication:
+    """Return the app behind what its settings turn on; the first that a request meets is the last here."""
+    settings: Settings = flask_app.extensions["fll-settings"]
+    app = with_limits(ActivityMiddleware(direct, flask_app.extensions["fll-activity"]), settings)
     verifiers = create_verifiers(store.access, settings)
     if verifiers:
         app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)
