@@ -30,6 +30,7 @@ TEXTS_MAX, TEXT_CHARACTERS_MAX, NAME_CHARACTERS_MAX = 3, 300, 200
 """Warnings of an entry, and characters of each text and name; `warnings` counts all of them."""
 
 _WRITES = ("POST", "PATCH")
+_SHORTENED = ("program", "run", "client", "sender", "route")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -110,7 +111,8 @@ class RecentActivity:
             "time_ms": clock.now_ms(),
             "sender": principal.name[:NAME_CHARACTERS_MAX] if principal else "",
             "client": environ.get("HTTP_USER_AGENT", "")[:NAME_CHARACTERS_MAX],
-            "route": environ.get(ROUTE, ""),
+            # Of a path that no route serves the path itself says what is wrong.
+            "route": environ.get(ROUTE) or environ.get("PATH_INFO", "")[:NAME_CHARACTERS_MAX],
         }
         encoded = []
         for entry in entries:
@@ -144,7 +146,7 @@ def _encode(entry: Entry) -> bytes:
     length = TEXT_CHARACTERS_MAX
     while len(encoded) > ENTRY_BYTES_MAX:
         length //= 2
-        names = {name: getattr(entry, name)[:length] for name in ("program", "run", "client", "sender")}
+        names = {name: getattr(entry, name)[:length] for name in _SHORTENED}
         texts = tuple(text[:length] for text in entry.texts)
         # A namespace decides who sees an entry: one that does not fit is nobody's.
         namespace = entry.namespace if len(entry.namespace) <= length else ""

@@ -13,7 +13,9 @@ class ActivityEventSchema(ma.Schema):
     outcome = fields.String(
         required=True, validate=validate.OneOf(["recorded", "replaced", "repeated", "refused"])
     )
-    route = fields.String(required=True, metadata={"description": "As in this document"})
+    route = fields.String(
+        required=True, metadata={"description": "As in this document; the path where none serves it"}
+    )
     sender = fields.String(metadata={"description": "The principal, with authentication"})
     client = fields.String(metadata={"description": "The User-Agent"})
     namespace = fields.String()

@@ -7,7 +7,6 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
@@ -48,7 +47,12 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
-    if _begins_array(body):
+    try:
+        is_array = body.peek(1).lstrip().startswith(b"[")
+    except GZIP_ERRORS as error:
+        yield _refused(1, f"broken gzip: {error}; this line and those after it were not read")
+        return
+    if is_array:
         yield from _read_array(body, bytes_max)
         return
     lines = _read_all_lines(body, bytes_max, None)
@@ -63,13 +67,6 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
             return
         lines = chain([second] if second else [], lines)
     yield from _without_blank(chain([first], lines))
-
-
-def _begins_array(body: io.BufferedReader[Any]) -> bool:
-    # Broken gzip is reported when it is read.
-    with suppress(*GZIP_ERRORS):
-        return body.peek(1).lstrip().startswith(b"[")
-    return False
 
 
 def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputLine]:

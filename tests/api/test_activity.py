@@ -88,6 +88,7 @@ def test_a_wrong_path_names_the_right_one_and_is_listed(client: FlaskClient) -> 
         assert answer.status_code == 404
         assert "/api/v1/lineage/batch" in answer.json["detail"], path
     assert {event["outcome"] for event in _events(client)} == {"refused"}
+    assert {event["route"] for event in _events(client)} >= {"/api/v1/lineages", "/api/v1"}
     assert "/api/v1/lineage" not in client.get("/api/v2/lineage").json["detail"]
 
 

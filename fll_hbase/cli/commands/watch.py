@@ -67,7 +67,7 @@ def _events(client: LineageClient, since: str, outcome: str, *, follow: bool) ->
 def _line(event: Json) -> str:
     sender = event.get("sender") or event.get("client") or "-"
     about = " ".join(event[name] for name in ("namespace", "program", "run") if name in event)
-    warnings = f", {event['warnings']} warnings" if "warnings" in event else ""
+    warnings = f", warnings: {event['warnings']}" if "warnings" in event else ""
     line = f"{console.format_time(event['time'])}  {event['outcome']}{warnings}  {event['route']}  {sender}"
     reasons = "".join(f"\n    {escape_control(reason)}" for reason in event.get("reasons", ()))
     return escape_control(f"{line}  {about}".rstrip()) + reasons
