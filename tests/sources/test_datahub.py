@@ -283,6 +283,32 @@ class TestPatches:
         assert schema.description == "By day"
 
 
+class TestCharts:
+    """Fields that a chart shows."""
+
+    def test_fields_of_a_chart_are_derived_from_those_of_datasets(self) -> None:
+        chart = "urn:li:chart:(looker,a)"
+        fields = [
+            {
+                "schemaFieldUrn": f"urn:li:schemaField:({ORDERS},amount)",
+                "schemaField": {"fieldPath": "revenue"},
+            },
+            {"schemaFieldUrn": f"urn:li:schemaField:({ORDERS},day)"},
+            {"schemaFieldUrn": "urn:li:schemaField:x"},
+        ]
+        document = [entity({"fields": fields}, "inputFields", urn=chart)]
+        message = ingested(document)
+        assert [warning.path for warning in message.warnings] == [
+            "0.inputFields.value.fields.2.schemaFieldUrn"
+        ]
+        (run,) = message.runs
+        assert (run.run.namespace, run.run.program) == ("urn:li:chart", chart)
+        assert pairs(document) == {
+            ("orders", "amount", "(looker,a)", "revenue"),
+            ("orders", "day", "(looker,a)", "day"),
+        }
+
+
 class TestCatalogue:
     """Metadata of datasets without a run."""
 

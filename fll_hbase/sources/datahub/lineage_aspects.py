@@ -15,6 +15,7 @@ from fll_hbase.sources.datahub import field_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import object_without_nulls
 from fll_hbase.sources.datahub.urn_lookup import list_items, read_dataset, read_dataset_member, read_field
+from fll_hbase.sources.openlineage.json_access import members as json_members
 from fll_hbase.sources.openlineage.json_access import text
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
 
@@ -52,6 +53,29 @@ def _readable_upstreams(validator: Validator, data: dict[str, Any], path: str) -
         return _Upstream(read_dataset_member(validator, members, "dataset", item_path), members, item_path)
 
     return list(validator.readable(list_items(validator, data, "upstreams", path), read))
+
+
+def input_fields(validator: Validator, value: object, path: str, chart: Dataset) -> AspectLineage:
+    """Read `inputFields` of a chart: the fields of datasets that it shows, each under its name there."""
+    data = object_without_nulls(validator, value, path)
+
+    def read(item: object, item_path: str) -> Derivation:
+        members = object_without_nulls(validator, item, item_path)
+        urn_path = child_path(item_path, "schemaFieldUrn")
+        upstream = read_field(validator, validator.required(members, "schemaFieldUrn", item_path), urn_path)
+        shown = json_members(
+            validator, members.get("schemaField"), child_path(item_path, "schemaField"), optional=True
+        )
+        name = text(validator, shown, "fieldPath", child_path(item_path, "schemaField"))
+        downstream = DatasetField(chart, field_paths.field_name(name) if name else upstream.name)
+        return Derivation((downstream,), "", "", (upstream,), ())
+
+    derivations = merge_entries(validator.readable(list_items(validator, data, "fields", path), read))
+    return AspectLineage(
+        sources=frozenset(field.dataset for entry in derivations for field in entry.upstreams),
+        destinations=frozenset([chart] if derivations else []),
+        derivations=derivations,
+    )
 
 
 def fine_grain_upstream_lineage(

@@ -22,6 +22,7 @@ from fll_hbase.sources.datahub.json_patch import apply_patch
 from fll_hbase.sources.datahub.lineage_aspects import (
     data_job_input_output,
     fine_grain_upstream_lineage,
+    input_fields,
     upstream_lineage,
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
@@ -194,6 +195,7 @@ def _mentioned_fields(validator: Validator, value: object, path: str, dataset: D
 JOB_ASPECT = "dataJobInputOutput"
 _LINEAGE_ASPECTS: dict[str, Callable[[Validator, object, str, Dataset], AspectLineage]] = {
     "upstreamLineage": upstream_lineage,
+    "inputFields": input_fields,
     query_parser.ASPECT: fine_grain_upstream_lineage,
     "finegrainUpstreamLineage": fine_grain_upstream_lineage,
 }
