@@ -42,7 +42,7 @@ def test_json_and_one_outcome(url: str) -> None:
     assert (event["namespace"], event["run"], event["warnings"]) == ("shop", "one", 1)
 
 
-def test_nothing_is_said_to_be_nothing(url: str) -> None:
+def test_an_empty_answer_is_reported(url: str) -> None:
     line = complaint("watch", "--server", url, "--outcome", "accepted", code=0)
     assert "nothing arrived since now-1h" in line
 
