@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from flask import Flask
 
 from api import exporter, responses
+from api.activity import ActivityMiddleware, RecentActivity
+from api.activity_ring import ActivityRing
 from api.allowed_hosts import register_host_check
 from api.audit import AuditLog, register_question_hook
 from api.authentication import Authentication, create_verifiers
@@ -37,6 +39,7 @@ from api.proxies import behind_proxies
 from api.readiness import Readiness
 from api.request_limits import with_limits
 from api.routes import (
+    activity,
     ancestor,
     changes,
     datahub,
@@ -85,6 +88,7 @@ _BLUEPRINTS = (
     tags.blueprint,
     policies.blueprint,
     retention_requests.blueprint,
+    activity.blueprint,
     ancestor.blueprint,
     health.blueprint,
 )
@@ -125,6 +129,7 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
         "fll-readiness": Readiness(store.ready),
         "fll-settings": settings,
         "fll-datahub-counts": AspectCounters(),
+        "fll-activity": RecentActivity(ActivityRing(exporter.process_directory())),
         "fll-observer": _create_observer(store, settings),
     }
     exporter.connect()
@@ -137,13 +142,14 @@ def create_app(store: LineageStore, settings: Settings | None = None) -> Flask:
     app.register_blueprint(page.blueprint)
     # Outside of Flask, since routes are matched before the first hook of Flask runs (decision 9).
     direct = DirectRoutes(RawPath(app.wsgi_app), views, settings)
-    app.wsgi_app = _with_middleware(direct, store, settings)  # type: ignore[assignment, method-assign]
+    app.wsgi_app = _with_middleware(direct, app, store)  # type: ignore[assignment, method-assign]
     return app
 
 
-def _with_middleware(app: WSGIApplication, store: LineageStore, settings: Settings) -> WSGIApplication:
-    """Return the app behind what the settings turn on; the first that a request meets is the last here."""
-    app = with_limits(app, settings)
+def _with_middleware(direct: WSGIApplication, flask_app: Flask, store: LineageStore) -> WSGIApplication:
+    """Return the app behind what its settings turn on; the first that a request meets is the last here."""
+    settings: Settings = flask_app.extensions["fll-settings"]
+    app = with_limits(ActivityMiddleware(direct, flask_app.extensions["fll-activity"]), settings)
     verifiers = create_verifiers(store.access, settings)
     if verifiers:
         app = Authentication(app, verifiers, retry_after_seconds=settings.retry_after_seconds)

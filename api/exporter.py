@@ -62,6 +62,12 @@ def shared_directory() -> Iterator[Path]:
             shutil.rmtree(directory, ignore_errors=True)
 
 
+def process_directory() -> Path | None:
+    """Return the directory that the processes of this server share; None outside of a server."""
+    directory = os.environ.get(_VARIABLE)
+    return None if directory is None else Path(directory)
+
+
 def _remove_abandoned(parent: Path) -> None:
     """Remove the directories of this user's servers that were killed, which could not remove them."""
     for directory in parent.glob(f"{_PREFIX}*"):

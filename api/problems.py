@@ -7,19 +7,22 @@ from collections import Counter
 from collections.abc import Iterable
 from http import HTTPStatus
 
-from flask import Flask, Response, current_app, g
+from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import BadRequest, HTTPException
 from werkzeug.exceptions import NotFound as RouteNotFound
 
+from api import activity
 from api.responses import to_json
 from fll_hbase import metrics, rest_json
 from fll_hbase.errors import (
     ChecksumConflict,
     FieldError,
+    Forbidden,
     InputError,
     InvalidLineage,
     InvalidQuery,
     LineageError,
+    NotFound,
     RequestCancelled,
     RunIdConflict,
     TooLarge,
@@ -28,6 +31,9 @@ from fll_hbase.errors import (
 from fll_hbase.json_types import Json
 
 MEDIA_TYPE = "application/problem+json"
+PATH_HINTS: dict[str, str] = {}
+"""What to say of paths that are not served, by what they begin with; modules of routes add theirs."""
+
 _TYPE = "urn:fll-hbase:problem:"
 _log = logging.getLogger(__name__)
 
@@ -96,7 +102,9 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
 
 def report_refused(errors: Iterable[LineageError]) -> None:
     """Count and log the documents of a request that have an error; other errors are passed over."""
-    counts = Counter(error.slug for error in errors if isinstance(error, _DOCUMENT_ERRORS))
+    refused = [error for error in errors if isinstance(error, (*_DOCUMENT_ERRORS, Forbidden))]
+    activity.note_refused(refused)
+    counts = Counter(error.slug for error in refused if isinstance(error, _DOCUMENT_ERRORS))
     for slug, count in counts.items():
         REFUSED.add(count, slug)
     if counts:
@@ -113,12 +121,25 @@ def _http_error(error: HTTPException) -> Response:
     if isinstance(error, InvalidName):
         return _error(error.error)
     status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
-    response = _response(status_problem(status, error.description or status.description))
+    detail = error.description or status.description
+    if isinstance(error, RouteNotFound):
+        detail = _path_hint() or detail
+        activity.note_refused([NotFound(detail)])
+    response = _response(status_problem(status, detail))
     # A 405 must list the methods in Allow (RFC 9110, 15.5.6); the type and length are those of the HTML page.
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = value
     return response
+
+
+def _path_hint() -> str:
+    """Return what to say of a path that is not served; "" if there is nothing special."""
+    return next((hint for prefix, hint in PATH_HINTS.items() if _is_below(request.path, prefix)), "")
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}/")
 
 
 def _body(slug: str, title: str, status: HTTPStatus, detail: str) -> Json:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
+import sqlite3
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count, islice
@@ -71,16 +73,27 @@ def _print_singles(seconds: Sequence[float], elapsed: float, repeated: int) -> N
 def _daily(store: str, events: Sequence[Any], runs: int) -> None:
     """Store runs of a job that sends four events of 6 kB a day, always with the same lineage.
 
-    Each event of a run is sent in another call.
+    Each event is a request of its own, from several clients, each of which sends its runs one after another.
     """
     server = Server(store)
     try:
         bodies = list(islice(_daily_events(events), 4 * runs))
-        for kind in range(4):
-            for start in range(kind, len(bodies), 8_000):
-                _post(server, bodies[start : start + 8_000 : 4])
+        kinds = len(DAILY_KINDS)
+        shares = [
+            [
+                body
+                for start in range(client, runs, CLIENTS)
+                for body in bodies[kinds * start : kinds * (start + 1)]
+            ]
+            for client in range(CLIENTS)
+        ]
+        with multiprocessing.Pool(CLIENTS) as pool:
+            pool.map(partial(_send, server.port), shares)
     finally:
         server.stop()
+    # A server that is stopped leaves the log of SQLite behind: its pages are moved when the store is opened.
+    with closing(sqlite3.connect(store.removeprefix("sqlite:///"))) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size_bytes = sum(map(len, bodies)) / len(bodies)
     run_bytes = server.stored_bytes() / runs
     label = f"bytes per run of 4 events of {size_bytes:,.0f} bytes, {runs:,} runs"

@@ -62,6 +62,13 @@ class ErrorList:
             if self.is_full:
                 return
 
+    def remove_after(self, count: int) -> list[FieldError]:
+        """Remove the errors after the first `count`, and return those that are listed."""
+        removed = self._listed[count:]
+        del self._listed[count:]
+        self._count = min(self._count, count)
+        return removed
+
     @property
     def is_full(self) -> bool:
         """Whether there are so many errors that further ones need not even be counted."""

@@ -79,6 +79,7 @@ CACHE_HITS = Counter("fll_content_cache_hits_total", "Values that were in the co
 CACHE_MISSES = Counter("fll_content_cache_misses_total", "Values that were not in the content cache.")
 
 DOCUMENTS = Counter("fll_documents_total", "Documents and events that were recorded.", ["outcome"])
+WARNINGS = Counter("fll_document_warnings_total", "Warnings about parts of documents that were recorded.")
 PASSES = Counter("fll_commit_passes_total", "Passes of the commit protocol.")
 RESTARTS = Counter("fll_commit_restarts_total", "Passes after which a run had to start over.")
 GROUP_RUNS = Histogram(

@@ -24,6 +24,7 @@ from fll_hbase.model.operations import Influence, Operation, Read, Transform, Wr
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.sources.openlineage.facets import EXPORTED_RUN
+from fll_hbase.store.read.catalogue import Catalogue, CatalogueField
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
 
@@ -81,6 +82,33 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
         "inputs": parts.inputs,
         "outputs": parts.outputs,
     }
+
+
+def export_runs(catalogue: Catalogue, runs: Sequence[tuple[RunDetails, Content]]) -> list[Json]:
+    """Return one event for each run, in the order given, with what the catalogue has of their datasets.
+
+    The first event of a dataset has in its schema also the fields that no run of it uses, and types that the
+    run does not have: all events of it would be very large.
+    """
+    datasets = datasets_of_runs(runs)
+    events = run_events(runs, catalogue.aliases(datasets))
+    fields = catalogue.field_lists(datasets)
+    for event in events:
+        for member in ("inputs", "outputs"):
+            # Copies: events of one content share these lists.
+            event[member] = [_with_fields(dataset, fields) for dataset in event[member]]
+    return events
+
+
+def _with_fields(dataset: Json, fields: dict[Dataset, list[CatalogueField]]) -> Json:
+    """Return a dataset of an event with its fields in the catalogue, which are taken out of `fields`."""
+    listed = fields.pop(Dataset(dataset["namespace"], dataset["name"]), None)
+    if listed is None:
+        return dataset
+    schema = dataset["facets"].get("schema", {"fields": []})
+    types = {field["name"]: field.get("type", "") for field in schema["fields"]}
+    merged = {field.name: types.get(field.name) or field.type for field in listed}
+    return {**dataset, "facets": {**dataset["facets"], "schema": _schema(sorted((types | merged).items()))}}
 
 
 def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:

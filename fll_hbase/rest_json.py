@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from types import MappingProxyType
 
 from fll_hbase import name_json
 from fll_hbase.config import DEFAULTS
@@ -220,13 +221,24 @@ def recorded_run(result: CommitResult, warnings: Sequence[FieldError] = ()) -> J
     return body
 
 
-def recorded_metadata(metadata: Sequence[DatasetMetadata]) -> Json:
+def recorded_metadata(metadata: Sequence[DatasetMetadata], warnings: Sequence[FieldError] = ()) -> Json:
     """Return the acknowledgement of a document that describes datasets and no run."""
-    return {"recorded": bool(metadata), "endpoints": [name_json.dataset(item.dataset) for item in metadata]}
+    endpoints = [name_json.dataset(item.dataset) for item in metadata]
+    warned = {"warnings": field_errors(warnings)} if warnings else {}
+    return {"recorded": bool(metadata), "endpoints": endpoints, **warned}
 
 
-def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: int = 0) -> Json:
-    """Return the result of a batch of events; the last of the problems by index represents `unread` ones."""
+def event_batch_summary(
+    received: int,
+    refused: Mapping[int, Json],
+    *,
+    unread: int = 0,
+    warned: Mapping[int, Sequence[FieldError]] = MappingProxyType({}),
+) -> Json:
+    """Return the result of a batch of events; the last of the problems by index represents `unread` ones.
+
+    `warned` are the warnings of recorded events by index.
+    """
     failed = [
         {
             "index": number,
@@ -239,7 +251,8 @@ def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: i
     retriable = sum(event["retriable"] for event in failed)
     failures = len(failed) + max(0, unread - 1)
     accepted = received - failures
-    # The shape of OpenLineage's batch API, in snake case; `accepted` and `refused` are additions.
+    warned_events = [{"index": number, "warnings": field_errors(warned[number])} for number in warned]
+    # The shape of OpenLineage's batch API; `accepted`, `refused` and `warned_events` are additions.
     return {
         "status": "success" if not failed else "partial_success" if accepted else "failure",
         "summary": {
@@ -252,6 +265,7 @@ def event_batch_summary(received: int, refused: Mapping[int, Json], *, unread: i
         "accepted": accepted,
         "refused": failures,
         "failed_events": failed,
+        **({"warned_events": warned_events} if warned_events else {}),
     }
 
 

@@ -66,6 +66,9 @@ class EventRecordedSchema(ma.Schema):
     run = fields.String()
     checksum = fields.String(metadata={"description": "Of the merged events of the run so far"})
     endpoints = fields.List(fields.Nested(EndPointSchema))
+    warnings = fields.List(
+        fields.Nested(FaultSchema), metadata={"description": "Parts that were left out, and why"}
+    )
 
 
 class BatchSummarySchema(ma.Schema):
@@ -88,6 +91,13 @@ class FailedEventSchema(ma.Schema):
     problem = fields.Nested(ProblemSchema, required=True)
 
 
+class WarnedEventSchema(ma.Schema):
+    """A recorded event of a batch with parts that were left out."""
+
+    index = fields.Integer(required=True)
+    warnings = fields.List(fields.Nested(FaultSchema), required=True)
+
+
 class EventsRecordedSchema(ma.Schema):
     """The result of a batch of events."""
 
@@ -96,6 +106,7 @@ class EventsRecordedSchema(ma.Schema):
     accepted = fields.Integer(required=True)
     refused = fields.Integer(required=True)
     failed_events = fields.List(fields.Nested(FailedEventSchema), required=True)
+    warned_events = fields.List(fields.Nested(WarnedEventSchema))
 
 
 class PairSchema(ma.Schema):

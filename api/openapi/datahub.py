@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshmallow as ma
 from marshmallow import fields, validate
 
-from api.openapi.answers import DryRunsSchema, EntrySchema, RecordedSchema
+from api.openapi.answers import DryRunsSchema, EntrySchema, FaultSchema, RecordedSchema
 from api.query_params import CountParam, FlagParam, NoParams, RecordParams
 from fll_hbase.sources.datahub import AspectOutcome, MessageFormat
 from fll_hbase.sources.datahub.aspect_responses import KEY, SCHEMA
@@ -68,6 +68,9 @@ class IngestedSchema(ma.Schema):
 
     value = fields.Raw(allow_none=True)
     entities = fields.List(fields.Nested(IngestedEntitySchema), required=True)
+    warnings = fields.List(
+        fields.Nested(FaultSchema), metadata={"description": "Parts that were left out, and why"}
+    )
 
 
 class MessageDryRunSchema(DryRunsSchema):

@@ -9,6 +9,7 @@ import flask_smorest
 from flask import current_app, g, request
 
 from api import request_body
+from api.activity import ingest_documents
 from api.openapi.answers import ProblemSchema
 from api.problems import MEDIA_TYPE, report_refused
 from api.query_params import QueryParser
@@ -16,7 +17,7 @@ from api.views import View, Views
 from fll_hbase import deadline
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, DeadlineExceeded, LineageError, StoreUnavailable
-from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult, ingest
+from fll_hbase.ingest import DocumentReader, ParsedDocument, RecordResult
 from fll_hbase.store.lineage_store import LineageStore
 
 PART_DOCUMENTS = 2_000
@@ -121,7 +122,7 @@ def _ingest_part(
 ) -> list[RecordResult | LineageError]:
     try:
         with deadline.renewed():
-            return ingest(store(), documents, take_over=take_over)
+            return ingest_documents(store(), documents, take_over=take_over)
     # Not one 503 for all: errors of documents are final, only the others may be sent again.
     except (StoreUnavailable, ConfigurationError) as error:
         if isinstance(error, DeadlineExceeded):

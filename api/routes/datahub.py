@@ -11,6 +11,7 @@ import msgspec
 from flask import Response, current_app, request
 
 from api import problems, responses
+from api.activity import ingest_documents
 from api.openapi.datahub import (
     DELETE,
     AspectParams,
@@ -25,7 +26,7 @@ from api.query_params import NoParams, now_ms
 from api.routes.blueprint import Blueprint, body, store
 from fll_hbase import rest_json
 from fll_hbase.errors import FieldError, LineageError, NotFound, UnreadableDocument
-from fll_hbase.ingest import ParsedDocument, ingest, preview
+from fll_hbase.ingest import ParsedDocument, preview
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Field
 from fll_hbase.sources import datahub, strict_json
@@ -44,6 +45,8 @@ _log = logging.getLogger(__name__)
 
 VERSION = "v1.0.1"
 """The version from which on DataHub's SDK uses the newer protocol, `/openapi/v3`."""
+
+OTHERS_RECORDED = "the other proposals of the message are recorded"
 
 _DRY_RUNS = {"$ref": "#/components/schemas/MessageDryRun"}
 _INGESTED = {"anyOf": [{"$ref": "#/components/schemas/Ingested"}, _DRY_RUNS]}
@@ -102,7 +105,7 @@ def ingest_proposals(query: dict[str, Any]) -> Response:
     entities = _ingest(message)
     # DataHub answers a single proposal with its urn.
     value = entities[0]["urn"] if form is MessageFormat.PROPOSAL else "success"
-    return responses.json_response({"value": value, "entities": entities})
+    return responses.json_response({"value": value, "entities": entities, **_warnings(message)})
 
 
 @blueprint.route("/entities", methods=["POST"])
@@ -122,7 +125,8 @@ def ingest_snapshots(query: dict[str, Any]) -> Response:
     message = _read(MessageFormat(query["action"]))
     if query["dry_run"]:
         return _dry_run(message)
-    return responses.json_response({"value": None, "entities": _ingest(message)})
+    answer = {"value": None, "entities": _ingest(message), **_warnings(message)}
+    return responses.json_response(answer)
 
 
 @blueprint.route("/openapi/v3/entity/<name:entity>", methods=["POST", "PATCH"])
@@ -176,9 +180,10 @@ def _read(form: MessageFormat) -> ParsedMessage:
 def _ingest(message: ParsedMessage) -> list[Json]:
     """Record a message; return its outcomes by entity.
 
-    Raises the error of the first refused run; sending the whole message again is safe.
+    Raises the error of the first refused run, and UnreadableDocument with those of proposals that cannot be
+    read; the others are recorded. Sending the whole message again is safe.
     """
-    (result,) = ingest(store(), [ParsedDocument(message.runs, message.schemas)])
+    (result,) = ingest_documents(store(), [ParsedDocument(message.runs, message.schemas, message.warnings)])
     if isinstance(result, LineageError):
         raise result
     # After recording: a message that failed is sent again, and would be counted twice.
@@ -188,7 +193,14 @@ def _ingest(message: ParsedMessage) -> list[Json]:
     entities = _entities(message.counted)
     for run in result.runs:
         entities[urn_of_run[run.run]]["runs"].append(rest_json.recorded_run(run))
+    if message.refused:
+        # After recording, so that they cost no other; the only answer that DataHub's clients report.
+        raise UnreadableDocument([*message.refused, *message.warnings, FieldError("", OTHERS_RECORDED)])
     return list(entities.values())
+
+
+def _warnings(message: ParsedMessage) -> Json:
+    return {"warnings": rest_json.field_errors(message.warnings)} if message.warnings else {}
 
 
 def _count_removal(urn: str) -> list[Json]:
@@ -209,7 +221,8 @@ def _dry_run(message: ParsedMessage) -> Response:
     """Return the dry run of each run; for a single run, its members also at the top level."""
     # So that one proposal has the answer that documents of one run have on every recording route.
     runs = [rest_json.dry_run(preview(run)) for run in message.runs]
-    return responses.json_response({**(runs[0] if len(runs) == 1 else {}), "runs": runs})
+    single = runs[0] if len(runs) == 1 else {}
+    return responses.json_response({**single, "runs": runs, **_warnings(message)})
 
 
 def _count(counts: Counter[AspectCount]) -> None:

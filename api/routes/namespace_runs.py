@@ -78,8 +78,8 @@ def _runs_response(query: dict[str, Any], namespace: str) -> Response:
 def _openlineage_response(query: dict[str, Any], namespace: str) -> Response:
     page = _read_page(query, namespace)
     details = store().run_details(page)
-    aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(details))
-    response = page_response(openlineage_export.run_events(details, aliases), page, query)
+    events = openlineage_export.export_runs(store().catalogue, details)
+    response = page_response(events, page, query)
     if page.truncated_by:
         # The body is a bare array, so truncation is in headers (decision 8).
         response.headers["Truncated"] = "true"

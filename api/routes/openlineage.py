@@ -7,12 +7,13 @@ from typing import Any
 from flask import Response
 
 from api import problems, responses
+from api.activity import ingest_documents
 from api.openapi.answers import EventRecordedSchema, EventsRecordedSchema
 from api.query_params import NoParams, RecordParams, now_ms
 from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
 from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
-from fll_hbase.ingest import ParsedDocument, format_named, ingest, preview
+from fll_hbase.ingest import ParsedDocument, format_named, preview
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
@@ -20,10 +21,15 @@ from fll_hbase.sources import openlineage
 from fll_hbase.store.lineage_store import LineageStore
 
 PATH = "/api/v1/lineage"
+PREFIX = "/api/v1"
+"""Clients look for the routes of events below it: of a path that does not exist the answer names them."""
+
 HINT = (
     f"nothing is recorded here: OpenLineage events go to {PATH} or {PATH}/batch (in a client: this server as "
     f"`url`, `{PATH[1:]}` as `endpoint`); our own documents go to /v3/namespaces/<namespace>/lineage"
 )
+
+problems.PATH_HINTS[PREFIX] = HINT
 
 blueprint = Blueprint("openlineage", __name__, description="Record OpenLineage events")
 
@@ -58,19 +64,19 @@ def record_event(query: dict[str, Any]) -> Response:
     if query["dry_run"]:
         # A dataset event may have no run: the same shape, without operations.
         info = preview(document.runs[0]) if document.runs else lineage.build_lineage_lenient(())
-        return responses.json_response(rest_json.dry_run(info))
+        return responses.json_response(rest_json.dry_run(info, document.warnings))
     return record(store(), document)
 
 
 def record(lineage_store: LineageStore, document: ParsedDocument) -> Response:
     """Record the event of a document and return the answer. Raises the error of a refused event."""
-    (result,) = ingest(lineage_store, [document])
+    (result,) = ingest_documents(lineage_store, [document])
     if isinstance(result, LineageError):
         raise result
     # 201 for a repeated event too, unlike a repeated document, which is 200 (docs/sources/openlineage.md).
     if result.runs:
-        return responses.json_response(rest_json.recorded_run(result.runs[0]), 201)
-    return responses.json_response(rest_json.recorded_metadata(result.metadata), 201)
+        return responses.json_response(rest_json.recorded_run(result.runs[0], result.warnings), 201)
+    return responses.json_response(rest_json.recorded_metadata(result.metadata, result.warnings), 201)
 
 
 @blueprint.route(f"{PATH}/batch", methods=["POST"])
@@ -102,7 +108,13 @@ def record_events(query: dict[str, Any]) -> Response:
     unread = len(events) - len(documents)
     if unread:
         refused[len(documents)] = problems.problem_body(budget.stopped(f"event {len(documents)}"))
-    return responses.json_response(rest_json.event_batch_summary(len(events), refused, unread=unread))
+    warned = {
+        index: result.warnings
+        for index, result in enumerate(results)
+        if not isinstance(result, LineageError) and result.warnings
+    }
+    summary = rest_json.event_batch_summary(len(events), refused, unread=unread, warned=warned)
+    return responses.json_response(summary)
 
 
 def _try_parse(event: object) -> ParsedDocument | LineageError:

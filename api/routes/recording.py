@@ -9,6 +9,7 @@ from typing import Any
 from flask import Response, request
 
 from api import problems, request_body, responses
+from api.activity import ingest_documents
 from api.batch_answer import NDJSON, BatchAnswer
 from api.openapi.answers import RecordedRunsSchema, RecordedSchema
 from api.openapi.documents import REQUESTS, RequestShape
@@ -24,7 +25,6 @@ from fll_hbase.ingest import (
     RecordResult,
     find_conflicts,
     format_named,
-    ingest,
     preview,
 )
 from fll_hbase.ingest.batches import split_batches
@@ -158,7 +158,7 @@ def record(
     take_over: bool = False,
 ) -> Response:
     """Record one document and return the answer. Raises the error of a refused document."""
-    (result,) = ingest(lineage_store, [document], take_over=take_over)
+    (result,) = ingest_documents(lineage_store, [document], take_over=take_over)
     if isinstance(result, LineageError):
         raise result
     return responses.json_response(_recorded(result, document_format), _status(result))

@@ -89,8 +89,7 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """
     page = _read_page(query, namespace, name)
     details = store().run_details(page)
-    aliases = store().catalogue.aliases(openlineage_export.datasets_of_runs(details))
-    body = openlineage_export.run_events(details, aliases)
+    body = openlineage_export.export_runs(store().catalogue, details)
     return page_response(body, page, query, Dataset(namespace, name))
 
 

@@ -20,6 +20,7 @@ from fll_hbase.cli.commands import (
     sample,
     store,
     tags,
+    watch,
 )
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
@@ -62,6 +63,7 @@ for _command in (
     *access.COMMANDS,
     record.record,
     replay.replay,
+    watch.watch,
     export.export,
     sample.sample,
     retention.retention,

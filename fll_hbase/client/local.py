@@ -254,8 +254,7 @@ class LocalClient(LocalTagClient, Connection):
         while True:
             page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
             runs = self._store.run_details(page)
-            aliases = self._store.catalogue.aliases(openlineage_export.datasets_of_runs(runs))
-            yield from openlineage_export.run_events(runs, aliases)
+            yield from openlineage_export.export_runs(self._store.catalogue, runs)
             next_after = page.next_after
             if not next_after:
                 return
@@ -308,6 +307,9 @@ class LocalClient(LocalTagClient, Connection):
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         raise ConfigurationError("a batch of questions needs a server: give its URL; fll serve starts one")
+
+    def ask_events(self, since: str, *, outcome: str = "", limit: int) -> Answer:
+        raise ConfigurationError("documents arrive at a server: give its URL; fll serve starts one")
 
     def close(self) -> None:
         if self._owned:

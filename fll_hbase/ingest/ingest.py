@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,8 @@ from fll_hbase.model.runs import RecordedRun
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.store.write.batching import RunInput
 from fll_hbase.store.write.pending_run import CommitResult
+
+_log = logging.getLogger(__name__)
 
 
 def ingest(
@@ -41,7 +44,18 @@ def ingest(
     )
     for outcome, count in Counter(_outcomes(results)).items():
         metrics.DOCUMENTS.add(count, outcome)
+    _report_warnings(results)
     return results
+
+
+def _report_warnings(results: Sequence[RecordResult | LineageError]) -> None:
+    """Count and log the warnings of documents that were recorded."""
+    warned = [result.warnings for result in results if isinstance(result, RecordResult) and result.warnings]
+    if warned:
+        count = sum(warning.count for warnings in warned for warning in warnings)
+        metrics.WARNINGS.add(count)
+        # Without their texts, which have names of the documents: the sender has them.
+        _log.info("%d documents recorded with %d warnings", len(warned), count)
 
 
 def _outcomes(results: Sequence[RecordResult | LineageError]) -> list[str]:

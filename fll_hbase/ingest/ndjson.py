@@ -9,9 +9,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
+from fll_hbase.ingest.json_array import read_items
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER_BYTES = 2**16
@@ -39,20 +40,24 @@ class InputLine:
 def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     """Yield the documents of a file that may be gzipped, each of at most `bytes_max` bytes.
 
-    If the first line is not JSON by itself and the second does not begin an object, the file is one document
-    over many lines; otherwise each line is a document, and blank lines are skipped.
+    The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
+    not begin an object, the file is one document over many lines; otherwise each line is a document, and
+    blank lines are skipped.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
+    try:
+        is_array = body.peek(1).lstrip().startswith(b"[")
+    except GZIP_ERRORS as error:
+        yield _refused(1, f"broken gzip: {error}; this line and those after it were not read")
+        return
+    if is_array:
+        yield from _read_array(body, bytes_max)
+        return
     lines = _read_all_lines(body, bytes_max, None)
     first = next(_without_blank(lines), None)
     if first is None:
-        return
-    # An array could only be read as a whole, without a bound on memory or a position of each document.
-    if first.raw.lstrip().startswith(b"["):
-        detail = "a JSON array; give one document a line, as `jq -c '.[]'` makes them"
-        yield _refused(first.number, detail)
         return
     if not first.error and not _is_json(first.raw):
         # In NDJSON with an invalid first line the second line begins with `{`; in indented JSON it does not.
@@ -64,9 +69,24 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
     yield from _without_blank(chain([first], lines))
 
 
+def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputLine]:
+    number = 1
+    try:
+        for item in read_items(iter(lambda: body.read1(_BUFFER_BYTES), b""), bytes_max=bytes_max):
+            number = item.number
+            if item.fault:
+                yield _refused(number, item.fault)
+            elif item.raw is None:
+                yield InputLine(number, b"", too_large(bytes_max))
+            else:
+                yield InputLine(number, item.raw)
+    except GZIP_ERRORS as error:
+        yield _refused(number, f"broken gzip: {error}; the items after this line were not read")
+
+
 def open_stream(
     read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False, ratio_max: int | None = None
-) -> BinaryIO:
+) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
     If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.

@@ -80,13 +80,13 @@ def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     """
     reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
-        return ParsedDocument(metadata=reading.schemas)
-    return ParsedDocument((reading.event,))
+        return ParsedDocument(metadata=reading.schemas, warnings=reading.warnings)
+    return ParsedDocument((reading.event,), warnings=reading.warnings)
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:
     message = datahub.read(strict_json.parse(raw), form=datahub.MessageFormat.FILE, now_ms=context.now_ms)
-    return ParsedDocument(message.runs, message.schemas)
+    return ParsedDocument(message.runs, message.schemas, (*message.refused, *message.warnings))
 
 
 def _read_dbt(raw: bytes, context: ReadContext) -> ParsedDocument:

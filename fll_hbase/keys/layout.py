@@ -30,6 +30,9 @@ from fll_hbase.model.window import Direction, Window
 Range: TypeAlias = tuple[bytes, bytes]
 
 CHECKSUM_DIGITS = 32
+CELL_DIGEST_DIGITS = 16
+"""Digits of a digest that tell apart the events of one millisecond, and commit records of one count; earlier
+releases wrote all 32."""
 
 LIGHT, HEAVY = b"d:", b"o:"
 """The column families: what dataset-level queries read, and operations with their graphs."""
@@ -235,8 +238,8 @@ def document_column(number: int, digest: str) -> bytes:
 
 
 def event_column(time_ms: int, digest: str) -> bytes:
-    """Return the column of an event in a run row."""
-    return EVENT + b"%016x|" % time_ms + digest.encode()
+    """Return the column of an event in a run row, with the beginning of the digest of its value."""
+    return EVENT + b"%016x|" % time_ms + digest[:CELL_DIGEST_DIGITS].encode()
 
 
 def event_time_ms(column: bytes) -> int:
@@ -253,8 +256,11 @@ def event_body_row(digest: str) -> bytes:
 
 
 def commit_column(count: int, digest: str) -> bytes:
-    """Return the column of a commit record computed from `count` documents and events of a run row."""
-    return COMMIT + b"%08x|" % count + digest.encode()
+    """Return the column of a commit record computed from `count` documents and events of a run row.
+
+    It has the beginning of the digest of its value.
+    """
+    return COMMIT + b"%08x|" % count + digest[:CELL_DIGEST_DIGITS].encode()
 
 
 def field_column(direction: Direction, field: str) -> bytes:

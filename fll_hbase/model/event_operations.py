@@ -119,7 +119,8 @@ def _output_operations(
     dataset_inputs = (msgspec.structs.replace(item, direct=False) for item in mention.dataset_inputs)
     inputs += _input_fields(dataset_inputs, origins)
     name = names.assign(f"write {dataset[1]}")
-    yield Write(name, mention.lifecycle, Dataset(*dataset), "", tuple(inputs))
+    description = "; ".join(filter(None, (mention.lifecycle, _describe(mention.dataset_inputs))))
+    yield Write(name, description, Dataset(*dataset), "", tuple(inputs))
 
 
 def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tuple[InputField, ...]:
@@ -135,14 +136,24 @@ def _input_fields(columns: Iterable[InputColumn], origins: dict[int, str]) -> tu
 
 
 def _describe(inputs: Sequence[InputColumn]) -> str:
-    """Return the transformations of direct inputs as one text; each with its source field if they differ."""
-    steps = sorted(
+    """Return the transformations of inputs as one text: `sum(price); day (filter): day > 3, masked`.
+
+    Those of direct inputs are first, each with its source field if they differ.
+    """
+    described = sorted(
         {
-            (column.field, column.transformation)
+            (not column.direct, column.field, column.kind, column.transformation)
             for column in inputs
-            if column.direct and column.transformation
+            if column.transformation
         }
     )
-    if len({transformation for _, transformation in steps}) <= 1:
-        return steps[0][1] if steps else ""
-    return "; ".join(f"{field}: {transformation}" for field, transformation in steps)
+    if not described:
+        return ""
+    direct = {transformation for is_indirect, _, _, transformation in described if not is_indirect}
+    steps = [*direct] if len(direct) == 1 else []
+    for is_indirect, field, kind, transformation in described:
+        if is_indirect:
+            steps.append(f"{field} ({kind or 'indirect'}): {transformation}")
+        elif len(direct) > 1:
+            steps.append(f"{field}: {transformation}")
+    return "; ".join(steps)

@@ -127,11 +127,13 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class IncomingEvent:
-    """An event to be recorded: its run, and the encoded bodies by their digests."""
+    """An event to be recorded: its run and program, and the encoded bodies by their digests."""
 
     run: str
     event: RunEvent
     bodies: dict[str, bytes]
+    namespace: str = ""
+    program: str = ""
 
 
 def make_event(
@@ -142,7 +144,10 @@ def make_event(
     texts = [msgspec.json.encode(lineage), msgspec.json.encode(facts)]
     digests = [digest(text) for text in texts]
     event = RunEvent(time_ms, event_type, *digests)
-    return IncomingEvent(run, event, dict(zip(digests, texts, strict=True)))
+    bodies = dict(zip(digests, texts, strict=True))
+    if facts.program is not None:
+        return IncomingEvent(run, event, bodies, facts.program[0], facts.program[4])
+    return IncomingEvent(run, event, bodies, lineage.namespace, lineage.job)
 
 
 def decode_lineage(text: bytes) -> EventLineage:

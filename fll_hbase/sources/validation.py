@@ -6,14 +6,17 @@ A path is that of an object or array in the document, `operations.2`, empty at t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, TypeVar
 
 from fll_hbase.errors import ErrorList, FieldError, UnreadableDocument
 
 # Names and ids are parts of row keys; docs/sources/openlineage.md states both limits.
 NAME_BYTES_MAX = 4096
 ID_BYTES_MAX = 1024
+
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 
 class Validator:
@@ -37,6 +40,31 @@ class Validator:
     def warning(self, path: str, detail: str) -> None:
         """Add a warning at a JSON path."""
         self.warnings.append(FieldError(path, detail))
+
+    def leave_out(self, path: str, *, errors_before: int) -> bool:
+        """Turn the errors after the first `errors_before` into warnings; return whether there are any.
+
+        They are those of the part of the document at `path`, which the caller then leaves out: a broken part
+        does not cost the others.
+        """
+        if len(self.errors) == errors_before:
+            return False
+        for error in self.errors.remove_after(errors_before):
+            part = "left out" if path in ("", error.path) else f"{path} is left out"
+            self.warning(error.path, f"{error.detail}; {part}")
+        return True
+
+    def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
+        """Yield what `read` returns of each item and its path; those with errors are left out."""
+        for item, path in items:
+            errors_before = len(self.errors)
+            value = read(item, path)
+            if not self.leave_out(path, errors_before=errors_before):
+                yield value
+
+    def warn_type(self, value: object, path: str, expected: str) -> None:
+        """Add the warning that a value has not the expected type, such as `an object`, and is left out."""
+        self.warning(path, f"must be {expected}, is {_json_type(value)}; left out")
 
     def members(self, value: object, path: str, member_names: Collection[str]) -> dict[str, Any]:
         """Return a JSON object with all its members, {} for another value, which is an error.

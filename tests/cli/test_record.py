@@ -148,12 +148,13 @@ def test_a_run_id_of_another_program_is_refused_by_its_name(target: tuple[str, s
     assert (result.exit_code, result.stdout) == (0, COUNTS.format(0, 1, 1, 0))
 
 
-def test_an_array_is_refused_with_what_to_do(target: tuple[str, str]) -> None:
-    for raw in (json.dumps([document()]), json.dumps([document()], indent=1)):
+def test_the_items_of_an_array_are_documents(target: tuple[str, str], name: str) -> None:
+    for number, indent in enumerate((None, 1)):
+        raw = json.dumps([document(f"{name} {number} {item}") for item in range(3)] + [5], indent=indent)
         result = record(raw.encode(), *target)
-        assert (result.exit_code, result.stdout) == (1, COUNTS.format(0, 0, 0, 1))
+        assert (result.exit_code, result.stdout) == (1, COUNTS.format(3, 0, 0, 1))
         (line,) = result.stderr.splitlines()
-        assert "give one document a line" in line
+        assert "refused: must be an object, is a number" in line
 
 
 def test_nothing_is_nothing(target: tuple[str, str]) -> None:
@@ -228,5 +229,5 @@ def test_a_proposal_of_datahub_is_a_line_as_any_other(target: tuple[str, str], n
     raw = ndjson(document(name), proposal, {**proposal, "aspect": {"json": {"upstreams": 1}}})
     result = record(raw, *target)
     assert result.output.endswith(COUNTS.format(2, 0, 0, 1))
-    assert "line 3: refused: aspect.json.upstreams: must be" in result.output
+    assert "aspect.json.upstreams: must be an array, is a number" in result.output
     assert record(raw, *target).output.endswith(COUNTS.format(0, 0, 2, 1))

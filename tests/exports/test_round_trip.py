@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -36,9 +37,7 @@ def empty() -> LineageStore:
 
 def exported(store: LineageStore, end_point: Dataset) -> list[dict[str, Any]]:
     details = store.run_details(store.runs(end_point, ALWAYS, limit=10_000))
-    return openlineage_export.run_events(
-        details, store.catalogue.aliases(openlineage_export.datasets_of_runs(details))
-    )
+    return openlineage_export.export_runs(store.catalogue, details)
 
 
 def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
@@ -155,6 +154,48 @@ def test_what_an_agent_sent_comes_back_as_it_was(recorded_events: FlaskClient, p
     for question in ("fields/lineage?failed=true&", "runs?limit=10000&"):
         url = f"{path}/{question}start=0&end=now"
         assert again.get(url).json == recorded_events.get(url).json
+
+
+def test_types_and_unused_fields_of_the_catalogue_come_back() -> None:
+    fields = [{"name": "a", "type": "int"}, {"name": "b", "type": "text"}, {"name": "c"}]
+    lineage = {"fields": {"a": {"inputFields": [{"namespace": "db", "name": "i", "field": "b"}]}}}
+    event = {
+        "eventTime": "2026-03-01T00:00:00Z",
+        "eventType": "COMPLETE",
+        "run": {"runId": "one"},
+        "job": {"namespace": "db", "name": "nightly"},
+        "inputs": [{"namespace": "db", "name": "i", "facets": {"schema": {"fields": fields}}}],
+        "outputs": [
+            {
+                "namespace": "db",
+                "name": "o",
+                "facets": {"schema": {"fields": fields}, "columnLineage": lineage},
+            }
+        ],
+    }
+    store = entered([event, {**event, "run": {"runId": "two"}}])
+    events = exported(store, Dataset("db", "o"))
+    again = entered(events)
+    for name in ("i", "o"):
+        assert again.catalogue.fields(Dataset("db", name)) == store.catalogue.fields(Dataset("db", name))
+    assert [len(event["inputs"][0]["facets"]["schema"]["fields"]) for event in events] == [3, 1]
+
+
+def test_field_lists_of_what_an_agent_sent_come_back(recorded_events: FlaskClient) -> None:
+    page = recorded_events.get("/v3/openlineage?start=0&end=now&limit=10000")
+    again = create_app(empty()).test_client()
+    again.post("/api/v1/lineage/batch", data=page.data, content_type="application/json")
+    datasets = {
+        (item["namespace"], item["name"])
+        for event in page.json
+        for item in (*event["inputs"], *event["outputs"])
+    }
+    assert len(datasets) > 50
+    for namespace, name in sorted(datasets):
+        path = f"{quote(namespace, safe='')}/endpoints/{quote(name, safe='')}"
+        url = f"/v3/namespaces/{path}/fields?limit=10000"
+        lists = [client.get(url).json["fields"] for client in (recorded_events, again)]
+        assert [{**field, "type": ""} for field in lists[0]] == [{**field, "type": ""} for field in lists[1]]
 
 
 def test_pages_hold_every_run_once(recorded_events: FlaskClient) -> None:

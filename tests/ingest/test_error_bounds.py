@@ -41,6 +41,16 @@ def input_error(document: Json) -> InputError:
     return result
 
 
+def problems(document: Json) -> tuple[FieldError, ...]:
+    """Return the errors that a document is refused with, or the warnings that it is read with."""
+    result = read(document)
+    if isinstance(result, ParsedDocument):
+        return result.warnings
+    assert isinstance(result, InputError)
+    assert str(result).endswith(str(result.errors[-1]))
+    return result.errors
+
+
 def unknown_origins(number: int) -> Json:
     """A well-formed document, in which a WRITE has `number` inputs of unknown origin."""
     document = DOCUMENTS["lineage"]
@@ -80,7 +90,8 @@ def wrong_upstreams(number: int) -> Json:
 def wrong_nodes(number: int) -> Json:
     """A dbt manifest with `number` nodes that are no objects."""
     manifest = DOCUMENTS["dbt"]["manifest"]
-    return {**DOCUMENTS["dbt"], "manifest": {**manifest, "nodes": {f"n{i}": 1 for i in range(number)}}}
+    nodes = manifest["nodes"] | {f"n{index}": 1 for index in range(number)}
+    return {**DOCUMENTS["dbt"], "manifest": {**manifest, "nodes": nodes}}
 
 
 HOSTILE = {
@@ -100,18 +111,19 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 class TestErrors:
     def test_the_first_are_listed_and_the_others_counted(self, name: str) -> None:
-        error = input_error(HOSTILE[name](2_000))
-        assert len(error.errors) == ERRORS_LISTED_MAX + 1
-        assert error.count >= 2_000
-        assert error.errors[-1] == FieldError("", f"{error.count - 1_000:,} {OTHERS}", error.count - 1_000)
-        assert all(item.count == 1 for item in error.errors[:-1])
-        assert str(error).endswith(str(error.errors[-1]))
+        listed = problems(HOSTILE[name](2_000))
+        count = sum(item.count for item in listed)
+        assert len(listed) == ERRORS_LISTED_MAX + 1
+        assert count >= 2_000
+        assert listed[-1] == FieldError("", f"{count - 1_000:,} {OTHERS}", count - 1_000)
+        assert all(item.count == 1 for item in listed[:-1])
 
     def test_beyond_the_bound_of_counting_the_number_is_the_least(self, name: str) -> None:
-        error = input_error(HOSTILE[name](ERRORS_COUNTED_MAX + 20_000))
-        assert error.count >= ERRORS_COUNTED_MAX
-        assert len(error.errors) == ERRORS_LISTED_MAX + 1
-        assert error.errors[-1].detail == f"at least {error.count - 1_000:,} {OTHERS}"
+        listed = problems(HOSTILE[name](ERRORS_COUNTED_MAX + 20_000))
+        count = sum(item.count for item in listed)
+        assert count >= ERRORS_COUNTED_MAX
+        assert len(listed) == ERRORS_LISTED_MAX + 1
+        assert listed[-1].detail == f"at least {count - 1_000:,} {OTHERS}"
 
 
 def test_the_work_is_bounded_and_not_only_the_list() -> None:

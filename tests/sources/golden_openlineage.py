@@ -26,6 +26,9 @@ def reported_by(case: dict[str, Any]) -> dict[str, Any]:
         return {"faults": rest_json.field_errors(error.errors)}
     schemas = dict.fromkeys(schema for reading in readings for schema in reading.schemas)
     body: dict[str, Any] = {"schemas": [_schema(schema) for schema in schemas]}
+    warnings = [warning for reading in readings for warning in reading.warnings]
+    if warnings:
+        body["warnings"] = rest_json.field_errors(warnings)
     reported_of = [reading.event for reading in readings if reading.event is not None]
     return body | _run(reported_of) if reported_of else body
 

@@ -283,6 +283,32 @@ class TestPatches:
         assert schema.description == "By day"
 
 
+class TestCharts:
+    """Fields that a chart shows."""
+
+    def test_fields_of_a_chart_are_derived_from_those_of_datasets(self) -> None:
+        chart = "urn:li:chart:(looker,a)"
+        fields = [
+            {
+                "schemaFieldUrn": f"urn:li:schemaField:({ORDERS},amount)",
+                "schemaField": {"fieldPath": "revenue"},
+            },
+            {"schemaFieldUrn": f"urn:li:schemaField:({ORDERS},day)"},
+            {"schemaFieldUrn": "urn:li:schemaField:x"},
+        ]
+        document = [entity({"fields": fields}, "inputFields", urn=chart)]
+        message = ingested(document)
+        assert [warning.path for warning in message.warnings] == [
+            "0.inputFields.value.fields.2.schemaFieldUrn"
+        ]
+        (run,) = message.runs
+        assert (run.run.namespace, run.run.program) == ("urn:li:chart", chart)
+        assert pairs(document) == {
+            ("orders", "amount", "(looker,a)", "revenue"),
+            ("orders", "day", "(looker,a)", "day"),
+        }
+
+
 class TestCatalogue:
     """Metadata of datasets without a run."""
 
@@ -316,7 +342,7 @@ class TestCatalogue:
 
 
 class TestFaults:
-    """Every fault is named, at its place, and of a faulty message nothing is taken."""
+    """Every fault is named, at its place; what can be read is recorded."""
 
     def test_every_fault_at_once(self) -> None:
         payload = lineage()
@@ -326,14 +352,25 @@ class TestFaults:
         payload["fineGrainedLineages"][1]["downstreams"] = ["day"]
         payload["fineGrainedLineages"][2]["upstreams"] = "x"
         path = "1.upstreamLineage.value"
-        assert set(faults([entity(lineage()), entity(payload)])) == {
+        message = ingested([entity(lineage()), entity(payload)])
+        assert {warning.path for warning in message.warnings} == {
             f"{path}.upstreams.0.dataset",
             f"{path}.upstreams.1",
             f"{path}.upstreams.1.dataset",
             f"{path}.fineGrainedLineages.0.confidenceScore",
+            f"{path}.fineGrainedLineages.1.downstreams",
             f"{path}.fineGrainedLineages.1.downstreams.0",
             f"{path}.fineGrainedLineages.2.upstreams",
         }
+        del payload["upstreams"], payload["fineGrainedLineages"][1:]
+        del payload["fineGrainedLineages"][0]["confidenceScore"]
+        rest = ingested([entity(lineage()), entity(payload)])
+        assert [run.info for run in message.runs] == [run.info for run in rest.runs]
+
+    def test_a_proposal_that_cannot_be_read_costs_no_other(self) -> None:
+        message = ingested([entity({"upstreams": 1}), entity(lineage()), {"urn": 2}])
+        assert len(message.runs) == 1
+        assert [error.path for error in message.refused] == ["0.upstreamLineage.value", "2.urn"]
 
     @pytest.mark.parametrize(
         ("form", "document", "path"),
@@ -368,8 +405,6 @@ class TestFaults:
             (MessageFormat.PROPOSALS, {}, "proposals"),
             (MessageFormat.PROPOSALS, {"proposals": [1]}, "proposals.0"),
             (MessageFormat.ENTITIES, [{}], "0.urn"),
-            (MessageFormat.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
-            (MessageFormat.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
             (MessageFormat.ENTITIES, [entity({}, "dataJobInputOutput")], "0.urn"),
             (MessageFormat.PATCHES, [entity("x")], "0.upstreamLineage.value"),
             (MessageFormat.PATCHES, [entity({})], "0.upstreamLineage.value.patch"),
@@ -385,19 +420,36 @@ class TestFaults:
             (MessageFormat.SNAPSHOTS, {}, "entities"),
             (MessageFormat.FILE, [{}], "0"),
             (MessageFormat.FILE, "x", ""),
-            (MessageFormat.FILE, [[{"Left": {}}, {}], 3], "1"),
-            (MessageFormat.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
         ],
     )
     def test_each(self, form: MessageFormat, document: Any, path: str) -> None:
         assert path in faults(document, form)
 
+    @pytest.mark.parametrize(
+        ("form", "document", "path"),
+        [
+            (MessageFormat.ENTITIES, [{"urn": DAILY, "status": {}}], "0.status.value"),
+            (MessageFormat.ENTITIES, {"urn": DAILY, "status": 1}, "status"),
+            (MessageFormat.FILE, [[{"Left": {}}, {}], 3], "1"),
+            (MessageFormat.FILE, [{"Right": {}}, {"columns": [{}]}], "0.Right.fqcnTableName"),
+        ],
+    )
+    def test_a_part_that_is_left_out_is_named(self, form: MessageFormat, document: Any, path: str) -> None:
+        assert path in {warning.path for warning in ingested(document, form).warnings}
+
     @pytest.mark.parametrize("time", [-1, START_LIMIT_MS, "1", 1.5, True])
     def test_times_that_are_none(self, time: Any) -> None:
         payload = {"upstreams": [upstream(ORDERS, time=time)]}
-        assert set(faults([entity(payload)])) == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+        message = ingested([entity(payload)])
+        paths = {warning.path for warning in message.warnings}
+        assert paths == {"0.upstreamLineage.value.upstreams.0.auditStamp.time"}
+        assert len(message.runs) == 1
 
     def test_names_that_are_too_long(self) -> None:
         payload = {"upstreams": [upstream(dataset("x" * 4097)), upstream(dataset("x", "p" * 1025))]}
         path = "0.upstreamLineage.value.upstreams"
-        assert set(faults([entity(payload)])) == {f"{path}.0.dataset", f"{path}.1.dataset"}
+        assert set(faults([entity(payload)])) == {
+            f"{path}.0.dataset",
+            f"{path}.1.dataset",
+            "0.upstreamLineage.value",
+        }

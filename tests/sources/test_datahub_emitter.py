@@ -267,7 +267,7 @@ class TestEmitter:
         )
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")
 
-    def test_what_is_refused_is_reported_and_nothing_of_it_stored(
+    def test_what_is_refused_is_reported_and_the_rest_recorded(
         self, url: str, emitter: DatahubRestEmitter, db: str
     ) -> None:
         good = Proposal(entityUrn=dataset(f"{db}.t"), aspect=lineage(dataset(f"{db}.s"), dataset(f"{db}.t")))
@@ -275,7 +275,8 @@ class TestEmitter:
         with pytest.raises(OperationalError, match="'urn:li:dataset:x' is no urn of a dataset") as error:
             emitter.emit_mcps([good, bad])
         assert error.value.info["status"] == 400
-        assert requests.get(f"{url}/v3/namespaces/hive/endpoints/{db}.t/runs", timeout=30).status_code == 404
+        assert pairs(url, f"{db}.t") == expected(f"{db}.s")
+        assert requests.get(f"{url}/v3/namespaces/hive/endpoints/{db}.u/runs", timeout=30).status_code == 404
 
 
 class TestSdk:

@@ -173,13 +173,16 @@ class TestRefusals:
         answer = client.post(ASPECTS, data="x", content_type="text/plain")
         assert (answer.status_code, answer.json["message"]) == (415, answer.json["detail"])
 
-    def test_of_a_faulty_message_nothing_is_stored(self, client: FlaskClient) -> None:
+    def test_what_cannot_be_read_costs_no_other_proposal(self, client: FlaskClient) -> None:
         answer = client.post(DATASETS, json=[entity(lineage()), entity({"upstreams": 1}), {"urn": 2}])
         assert [fault["at"] for fault in answer.json["errors"]] == [
-            "1.upstreamLineage.value.upstreams",
+            "1.upstreamLineage.value",
             "2.urn",
+            "1.upstreamLineage.value.upstreams",
+            "",
         ]
-        assert client.get("/v3/namespaces").json == {"namespaces": []}
+        assert answer.json["errors"][-1]["detail"] == "the other proposals of the message are recorded"
+        assert client.get("/v3/namespaces").json == {"namespaces": ["hive"]}
 
     def test_a_name_too_long_for_a_row_is_reported(self, client: FlaskClient) -> None:
         payload = json.loads(json.dumps(lineage()).replace("orders", "o" * 4_097))

@@ -8,10 +8,12 @@ from enum import Enum
 from typing import Any
 
 from fll_hbase.model.datasets import Dataset
-from fll_hbase.sources.cdap.macros import Macros, MacroValues
+from fll_hbase.sources.cdap.macros import TEXT_CHARS_MAX, Macros, MacroValues
+from fll_hbase.sources.cdap.plugin_operations import PROPERTIES, NotImplied, implied_operations
 from fll_hbase.sources.cdap.record_schema import Schema
 from fll_hbase.sources.cdap.stage_operations import StageOperation, read_operations
 from fll_hbase.sources.native.shared_members import read_dataset
+from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 # These plugins have no schema of their own: fields pass through them (docs/sources/pipelines.md).
@@ -69,8 +71,10 @@ def read_pipeline(validator: Validator, config: object, *, namespace: str, macro
     reader = _ConfigReader(validator, namespace, MacroValues(validator, macros))
     items = [*items_with_path(validator.items(members, "stages", "config", required=True), "config.stages")]
     stages = [reader.read_stage(item, path) for item, path in items]
-    arrows = items_with_path(validator.items(members, "connections", "config"), "config.connections")
-    connections = tuple(reader.read_connection(item, path) for item, path in arrows)
+    arrows = items_with_path(
+        json_access.list_items(validator, members, "connections", "config"), "config.connections"
+    )
+    connections = tuple(validator.readable(arrows, reader.read_connection))
     # The stages that follow know the schema of a stage whose own is missing or unreadable.
     schemas = {name: schema for item, path in items for name, schema in reader.read_input_schemas(item, path)}
     stages = [
@@ -106,8 +110,27 @@ class _ConfigReader:
             dataset=dataset,
             dataset_description=description,
             schema=self._read_schema(members, properties, path),
-            operations=read_operations(validator, members, path, self._namespace),
+            operations=read_operations(validator, members, path, self._namespace)
+            or self._implied_operations(plugin, properties, path),
         )
+
+    def _implied_operations(
+        self, plugin: dict[str, Any], properties: dict[str, Any], path: str
+    ) -> tuple[StageOperation, ...]:
+        """Return the operations that the properties of a plugin imply; none, with a warning, if unknown."""
+        name = json_access.text(self._validator, plugin, "name", child_path(path, "plugin"))
+        properties_path = child_path(path, "plugin.properties")
+        texts: dict[str, str] = {}
+        for key in PROPERTIES.get(name, ()):
+            text = json_access.text(self._validator, properties, key, properties_path)
+            texts[key] = self._values.name(text, child_path(properties_path, key), bytes_max=TEXT_CHARS_MAX)
+            if text and not texts[key]:
+                return ()
+        try:
+            return implied_operations(name, texts, path) if texts else ()
+        except NotImplied as error:
+            self._validator.warning(properties_path, f"{error}: what the stage does is not known from it")
+            return ()
 
     def read_connection(self, item: object, path: str) -> Connection:
         members = _object(self._validator, item, path)
@@ -132,6 +155,15 @@ class _ConfigReader:
         self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
         """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
+        errors_before = len(self._validator.errors)
+        dataset = self._read_named_dataset(members, properties, stage_name, stage_path)
+        if self._validator.leave_out(child_path(stage_path, "endPoint"), errors_before=errors_before):
+            return Dataset(self._namespace, stage_name), ""
+        return dataset
+
+    def _read_named_dataset(
+        self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
+    ) -> tuple[Dataset, str]:
         values, path = self._values, child_path(stage_path, "endPoint")
         if isinstance(members.get("endPoint"), dict):
             dataset, description = read_dataset(

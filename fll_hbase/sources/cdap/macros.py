@@ -129,7 +129,13 @@ class MacroValues:
             return None
         if isinstance(value, dict):
             return self._schema_or_warning(self._parse_object(value), path)
+        if not isinstance(value, str):
+            self._validator.warn_type(value, path, "a string or an object")
+            return None
+        errors_before = len(self._validator.errors)
         resolved = self._macros.resolve(self._validator.name(value, path))
+        if self._validator.leave_out(path, errors_before=errors_before):
+            return None
         if resolved.unresolved:
             self._warn(path, f"{_describe_unresolved(resolved.unresolved)}; the fields are not known")
             return None

@@ -149,6 +149,9 @@ class StagePropagation:
         dataset, description = stage.dataset, stage.dataset_description
         if operation.dataset:
             dataset, description = operation.dataset, operation.dataset_description
+        if operation.retained is not None:
+            self._keep(operation, operation.retained)
+            return
         match operation.kind:
             case Kind.READ:
                 outputs = self._typed(operation.outputs)
@@ -191,6 +194,22 @@ class StagePropagation:
         name = self._unique_name(operation.name)
         transform = Transform(name, operation.description, inputs, outputs)
         self._add_outputs(self._state.add_operation(transform), outputs)
+
+    def _keep(self, operation: StageOperation, names: tuple[str, ...]) -> None:
+        """Drop all fields but these; of fields that may or may not reach the stage, they are taken to."""
+        flow = self.flow
+        listed = {*names, *(path for name in names for path in flow.records.get(name, ()))}
+        remaining = [name for name in flow.present if name in listed]
+        dropped = [name for name in flow.present if name not in listed]
+        if inputs := tuple(origin for name in dropped for origin in flow.origins.get(name, ())):
+            self._state.limit.count_inputs(len(inputs))
+            drop = Transform(self._unique_name(operation.name), operation.description, inputs, ())
+            self._state.add_operation(drop)
+        for name in names if not flow.is_complete else ():
+            flow.origins.setdefault(name, self._inputs.origins(name))
+            remaining.append(name)
+        flow.present, flow.is_complete = dict.fromkeys(remaining), True
+        self._touched.update(dropped)
 
     def _add_outputs(self, operation: str, outputs: Iterable[Field]) -> None:
         """Add fields that an operation outputs; "" for fields of unknown origin."""

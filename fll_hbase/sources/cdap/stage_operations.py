@@ -13,9 +13,10 @@ from fll_hbase.model.operations import Influence
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.cdap.record_schema import describe_type
 from fll_hbase.sources.native.shared_members import read_dataset, read_field, read_influence
+from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
 
-RENAME, DELETE = "rename", "delete"
+RENAME, DELETE, KEEP = "rename", "delete", "keep"
 _MUTATION = ("inputFields", "inputField", "mutation", "description", "outputField", "outputFields")
 _OPERATION = ("type", "name", "description", "inputs", "outputs", "source", "destination")
 
@@ -45,7 +46,8 @@ class StageOperation:
     """One operation of a stage at a JSON path of the config.
 
     `dropped` are input fields that later stages do not receive. `has_unique_name` is false for a mutation,
-    which is named by its kind. `dataset` is None for the dataset of the stage.
+    which is named by its kind. `dataset` is None for the dataset of the stage. With `retained`, later stages
+    receive these fields and no others.
     """
 
     kind: Kind
@@ -58,6 +60,7 @@ class StageOperation:
     has_unique_name: bool = True
     dataset: Dataset | None = None
     dataset_description: str = ""
+    retained: tuple[str, ...] | None = None
 
     @property
     def input_names(self) -> dict[str, None]:
@@ -109,19 +112,22 @@ def _add_redundant(result: StageLint, name: str, producers: list[str]) -> None:
 def read_operations(
     validator: Validator, stage: dict[str, Any], path: str, namespace: str
 ) -> tuple[StageOperation, ...]:
-    """Read all operations of a stage at a path, then all its mutations."""
-    operations = items_with_path(validator.items(stage, "operations", path), child_path(path, "operations"))
-    mutations = items_with_path(
-        validator.items(stage, "fieldMutations", path), child_path(path, "fieldMutations")
+    """Read all operations of a stage at a path, then all its mutations; unreadable ones are left out."""
+    operations = validator.readable(
+        _items(validator, stage, "operations", path),
+        lambda item, item_path: _read_operation(validator, item, item_path, namespace),
     )
-    return (
-        *(_read_operation(validator, item, item_path, namespace) for item, item_path in operations),
-        *(
-            operation
-            for item, item_path in mutations
-            for operation in _read_mutation(validator, item, item_path)
-        ),
+    mutations = validator.readable(
+        _items(validator, stage, "fieldMutations", path),
+        lambda item, item_path: tuple(_read_mutation(validator, item, item_path)),
     )
+    # In this order: reading adds warnings.
+    return (*operations, *(operation for group in mutations for operation in group))
+
+
+def _items(validator: Validator, stage: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
+    items = json_access.list_items(validator, stage, name, path)
+    return items_with_path(items, child_path(path, name))
 
 
 def _read_operation(validator: Validator, item: object, path: str, namespace: str) -> StageOperation:

@@ -15,8 +15,17 @@ from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.window import START_LIMIT_MS
 from fll_hbase.sources import strict_json
 from fll_hbase.sources.datahub import query_parser
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, UPSERT, Proposal, object_without_nulls
-from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.datahub.proposal import (
+    DELETE,
+    PATCH,
+    UPSERT,
+    MessageValidator,
+    Proposal,
+    object_without_nulls,
+)
+from fll_hbase.sources.openlineage.json_access import list_items as json_list
+from fll_hbase.sources.openlineage.json_access import members
+from fll_hbase.sources.validation import NAME_BYTES_MAX, child_path, items_with_path
 
 _CHANGES = frozenset({UPSERT, PATCH, DELETE, "CREATE", "CREATE_ENTITY", "UPDATE", "RESTATE"})
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
@@ -34,12 +43,12 @@ class MessageFormat(Enum):
     FILE = "ingestFile"
 
 
-def proposals(validator: Validator, document: object, form: MessageFormat) -> Iterator[Proposal]:
+def proposals(validator: MessageValidator, document: object, form: MessageFormat) -> Iterator[Proposal]:
     """Iterate over the proposals of a message in order; errors of the envelope go to `validator`."""
     return _FORMS[form](validator, document)
 
 
-def _proposal(validator: Validator, document: object) -> Iterator[Proposal]:
+def _proposal(validator: MessageValidator, document: object) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, "")
     if "proposal" not in data:
         validator.error("proposal", "missing")
@@ -47,10 +56,19 @@ def _proposal(validator: Validator, document: object) -> Iterator[Proposal]:
         yield from _change(validator, _unescaped(data["proposal"]), "proposal")
 
 
-def _proposals(validator: Validator, document: object) -> Iterator[Proposal]:
+def _proposals(validator: MessageValidator, document: object) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, "")
     for item, path in items_with_path(validator.items(data, "proposals", "", required=True), "proposals"):
-        yield from _change(validator, item, path)
+        yield from _readable(validator, _change(validator, item, path))
+
+
+def _readable(validator: MessageValidator, part: Iterator[Proposal]) -> Iterator[Proposal]:
+    """Yield the proposals of one of several parts of a message; one that cannot be read is refused."""
+    errors_before = len(validator.errors)
+    # As a list: errors of the envelope are known before the first aspect is read.
+    listed = list(part)
+    if not validator.refuse(errors_before=errors_before):
+        yield from listed
 
 
 def _unescaped(proposal: object) -> object:
@@ -62,7 +80,7 @@ def _unescaped(proposal: object) -> object:
     return {**proposal, "entityUrn": urn}
 
 
-def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]:
+def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
     data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
@@ -89,7 +107,7 @@ def _change(validator: Validator, item: object, path: str) -> Iterator[Proposal]
         yield Proposal(urn, aspect, change, value, child_path(item_path, "value"), urn_at, observed_ms)
 
 
-def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> object:
+def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str) -> object:
     """Parse the aspect of an envelope, which is JSON inside a string."""
     errors_before = len(validator.errors)
     text = validator.required(holder, "value", path)
@@ -104,15 +122,16 @@ def _parse_aspect(validator: Validator, holder: dict[str, Any], path: str) -> ob
     return {}
 
 
-def _entities(change: str) -> Callable[[Validator, object], Iterator[Proposal]]:
-    def read(validator: Validator, document: object) -> Iterator[Proposal]:
+def _entities(change: str) -> Callable[[MessageValidator, object], Iterator[Proposal]]:
+    def read(validator: MessageValidator, document: object) -> Iterator[Proposal]:
         for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
-            yield from _entity(validator, item, path if isinstance(document, list) else "", change)
+            item_path = path if isinstance(document, list) else ""
+            yield from _readable(validator, _entity(validator, item, item_path, change))
 
     return read
 
 
-def _entity(validator: Validator, item: object, path: str, change: str) -> Iterator[Proposal]:
+def _entity(validator: MessageValidator, item: object, path: str, change: str) -> Iterator[Proposal]:
     data = object_without_nulls(validator, item, path)
     if not isinstance(item, dict):
         return
@@ -122,31 +141,32 @@ def _entity(validator: Validator, item: object, path: str, change: str) -> Itera
         item_path = child_path(path, aspect)
         if aspect == "urn":
             continue
-        holder = object_without_nulls(validator, wrapped, item_path)
-        if "value" in holder:
+        holder = members(validator, wrapped, item_path, optional=True)
+        if holder.get("value") is not None:
             observed_ms = _observed_ms(validator, holder, item_path)
             yield Proposal(
                 urn, aspect, change, holder["value"], child_path(item_path, "value"), urn_at, observed_ms
             )
         elif isinstance(wrapped, dict):
-            validator.error(child_path(item_path, "value"), "missing")
+            validator.warning(child_path(item_path, "value"), f"missing; {item_path} is left out")
 
 
-def _snapshot(validator: Validator, document: object) -> Iterator[Proposal]:
+def _snapshot(validator: MessageValidator, document: object) -> Iterator[Proposal]:
     yield from _ingested(validator, document, "")
 
 
-def _snapshots(validator: Validator, document: object) -> Iterator[Proposal]:
+def _snapshots(validator: MessageValidator, document: object) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, "")
-    metadata = validator.items(data, "systemMetadata", "")
+    metadata = json_list(validator, data, "systemMetadata", "")
     for item, path in items_with_path(validator.items(data, "entities", "", required=True), "entities"):
         number = int(path.rpartition(".")[2])
         # An array parallel to `entities`, which may be shorter.
         system = metadata[number] if number < len(metadata) else None
-        yield from _ingested(validator, {"entity": item, "systemMetadata": system}, path)
+        snapshot = {"entity": item, "systemMetadata": system}
+        yield from _readable(validator, _ingested(validator, snapshot, path))
 
 
-def _ingested(validator: Validator, document: object, path: str) -> Iterator[Proposal]:
+def _ingested(validator: MessageValidator, document: object, path: str) -> Iterator[Proposal]:
     data = object_without_nulls(validator, document, path)
     if isinstance(document, dict):
         holder = object_without_nulls(validator, data.get("entity"), child_path(path, "entity"))
@@ -157,7 +177,7 @@ def _ingested(validator: Validator, document: object, path: str) -> Iterator[Pro
 
 
 def _aspects(
-    validator: Validator, snapshots: dict[str, Any], path: str, observed_ms: int
+    validator: MessageValidator, snapshots: dict[str, Any], path: str, observed_ms: int
 ) -> Iterator[Proposal]:
     """Iterate over the aspects of a snapshot, whose member name is its class."""
     if len(snapshots) != 1:
@@ -179,37 +199,41 @@ def _aspects(
                 yield Proposal(urn, aspect, UPSERT, value, child_path(where, kind), urn_at, observed_ms)
 
 
-def _file(validator: Validator, document: object) -> Iterator[Proposal]:
+def _file(validator: MessageValidator, document: object) -> Iterator[Proposal]:
     # Before the other forms: its output is a list, too.
     if query_parser.is_query_parser_output(document):
         yield from query_parser.proposals(validator, document)
         return
     for item, path in items_with_path(document if isinstance(document, list) else [document], ""):
         item_path = path if isinstance(document, list) else ""
-        data = object_without_nulls(validator, item, item_path)
-        if "proposedSnapshot" in data:
-            where = child_path(item_path, "proposedSnapshot")
-            snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
-            yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, item_path))
-        elif "entityUrn" in data:
-            yield from _change(validator, item, item_path)
-        elif "urn" in data:
-            yield from _entity(validator, item, item_path, UPSERT)
-        elif isinstance(item, dict):
-            validator.error(item_path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+        yield from _readable(validator, _file_item(validator, item, item_path))
 
 
-def _observed_ms(validator: Validator, holder: dict[str, Any], path: str) -> int:
+def _file_item(validator: MessageValidator, item: object, path: str) -> Iterator[Proposal]:
+    data = object_without_nulls(validator, item, path)
+    if "proposedSnapshot" in data:
+        where = child_path(path, "proposedSnapshot")
+        snapshots = object_without_nulls(validator, data["proposedSnapshot"], where)
+        yield from _aspects(validator, snapshots, where, _observed_ms(validator, data, path))
+    elif "entityUrn" in data:
+        yield from _change(validator, item, path)
+    elif "urn" in data:
+        yield from _entity(validator, item, path, UPSERT)
+    elif isinstance(item, dict):
+        validator.error(path, "is neither a proposal (entityUrn) nor an event (proposedSnapshot)")
+
+
+def _observed_ms(validator: MessageValidator, holder: dict[str, Any], path: str) -> int:
     item_path = child_path(path, "systemMetadata")
-    data = object_without_nulls(validator, holder.get("systemMetadata", {}), item_path)
-    return (
-        validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
-        if "lastObserved" in data
-        else 0
-    )
+    data = members(validator, holder.get("systemMetadata"), item_path, optional=True)
+    if data.get("lastObserved") is None:
+        return 0
+    errors_before = len(validator.errors)
+    observed_ms = validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
+    return 0 if validator.leave_out(item_path, errors_before=errors_before) else observed_ms
 
 
-_FORMS: dict[MessageFormat, Callable[[Validator, object], Iterator[Proposal]]] = {
+_FORMS: dict[MessageFormat, Callable[[MessageValidator, object], Iterator[Proposal]]] = {
     MessageFormat.PROPOSAL: _proposal,
     MessageFormat.PROPOSALS: _proposals,
     MessageFormat.ENTITIES: _entities(UPSERT),

@@ -7,6 +7,7 @@ The path of one edge is `/upstreams/<urn>`, that of all edges `/upstreams`, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -52,23 +53,30 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
         return PatchResult({}, 0)
     aspect: dict[str, Any] = {}
     removals = 0
-    for item, where in items_with_path(operations, item_path):
-        data = object_without_nulls(validator, item, where)
-        if not isinstance(item, dict):
-            continue
-        path = (
-            validator.optional(data, "path", where)
-            # The path of the whole document is empty, which `required` would refuse.
-            if "path" in data
-            else validator.required(data, "path", where)
-        )
-        steps = _steps(path)
-        if validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "") in _ADDS:
-            _add(validator, aspect, steps, data.get("value"), where)
+    for op, steps, value, where in validator.readable(
+        items_with_path(operations, item_path), partial(_operation, validator)
+    ):
+        errors_before = len(validator.errors)
+        if op in _ADDS:
+            _add(validator, aspect, steps, value, where)
         else:
             # Removed lineage was valid until now, and queries of earlier windows still return it.
             removals += 1
+        validator.leave_out(where, errors_before=errors_before)
     return PatchResult(aspect, removals)
+
+
+def _operation(validator: Validator, item: object, where: str) -> tuple[str, list[str], object, str]:
+    """Return the kind of a patch operation, the steps of its path, its value and its JSON path."""
+    data = object_without_nulls(validator, item, where)
+    path = (
+        validator.optional(data, "path", where)
+        # The path of the whole document is empty, which `required` would refuse.
+        if "path" in data
+        else validator.required(data, "path", where)
+    )
+    op = validator.choice(data, "op", where, (*_ADDS, "remove", "test", "move", "copy"), "")
+    return op, _steps(path), data.get("value"), where
 
 
 def _steps(path: str) -> list[str]:

@@ -6,6 +6,7 @@ Each reader returns the same AspectLineage: datasets read and written, and the d
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -14,6 +15,8 @@ from fll_hbase.sources.datahub import field_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage, Derivation, in_order, merge_entries
 from fll_hbase.sources.datahub.proposal import object_without_nulls
 from fll_hbase.sources.datahub.urn_lookup import list_items, read_dataset, read_dataset_member, read_field
+from fll_hbase.sources.openlineage.json_access import members as json_members
+from fll_hbase.sources.openlineage.json_access import text
 from fll_hbase.sources.validation import NAME_BYTES_MAX, Validator, child_path
 
 _FIELD_URN = "urn:li:schemaField:"
@@ -23,21 +26,55 @@ _STAMPS = ("auditStamp", "created", "lastModified")
 def upstream_lineage(validator: Validator, value: object, path: str, dataset: Dataset) -> AspectLineage:
     """Read `upstreamLineage`: upstream datasets and fine-grained entries."""
     data = object_without_nulls(validator, value, path)
-    upstreams = [
-        (object_without_nulls(validator, *item), item[1])
-        for item in list_items(validator, data, "upstreams", path)
-    ]
+    upstreams = _readable_upstreams(validator, data, path)
     derivations = _derivations(validator, data, path)
-    sources = frozenset(
-        read_dataset_member(validator, each_of, "dataset", item_path) for each_of, item_path in upstreams
-    )
+    sources = frozenset(source for source, _, _ in upstreams)
     return AspectLineage(
         # An aspect without lineage has no destination either, so that it is no run.
         sources=sources,
         destinations=frozenset([dataset] if sources or derivations else []),
         derivations=derivations,
         queries=_queries(validator, upstreams, derivations),
-        newest_ms=_newest_ms(validator, upstreams),
+        newest_ms=_newest_ms(validator, [upstream[1:] for upstream in upstreams]),
+    )
+
+
+class _Upstream(NamedTuple):
+    """The dataset of an upstream, its members, and its JSON path."""
+
+    dataset: Dataset
+    members: dict[str, Any]
+    path: str
+
+
+def _readable_upstreams(validator: Validator, data: dict[str, Any], path: str) -> list[_Upstream]:
+    def read(item: object, item_path: str) -> _Upstream:
+        members = object_without_nulls(validator, item, item_path)
+        return _Upstream(read_dataset_member(validator, members, "dataset", item_path), members, item_path)
+
+    return list(validator.readable(list_items(validator, data, "upstreams", path), read))
+
+
+def input_fields(validator: Validator, value: object, path: str, chart: Dataset) -> AspectLineage:
+    """Read `inputFields` of a chart: the fields of datasets that it shows, each under its name there."""
+    data = object_without_nulls(validator, value, path)
+
+    def read(item: object, item_path: str) -> Derivation:
+        members = object_without_nulls(validator, item, item_path)
+        urn_path = child_path(item_path, "schemaFieldUrn")
+        upstream = read_field(validator, validator.required(members, "schemaFieldUrn", item_path), urn_path)
+        shown = json_members(
+            validator, members.get("schemaField"), child_path(item_path, "schemaField"), optional=True
+        )
+        name = text(validator, shown, "fieldPath", child_path(item_path, "schemaField"))
+        downstream = DatasetField(chart, field_paths.field_name(name) if name else upstream.name)
+        return Derivation((downstream,), "", "", (upstream,), ())
+
+    derivations = merge_entries(validator.readable(list_items(validator, data, "fields", path), read))
+    return AspectLineage(
+        sources=frozenset(field.dataset for entry in derivations for field in entry.upstreams),
+        destinations=frozenset([chart] if derivations else []),
+        derivations=derivations,
     )
 
 
@@ -46,31 +83,31 @@ def fine_grain_upstream_lineage(
 ) -> AspectLineage:
     """Read the first proposal of the aspect (seed 001): upstreams with pairs of field paths."""
     data = object_without_nulls(validator, value, path)
-    upstreams = [
-        (object_without_nulls(validator, *item), item[1])
-        for item in list_items(validator, data, "upstreams", path)
-    ]
-    sources: set[Dataset] = set()
+    upstreams = _readable_upstreams(validator, data, path)
+    sources = {source for source, _, _ in upstreams}
     constraints: set[DatasetField] = set()
     pairs: list[Derivation] = []
-    for upstream, item_path in upstreams:
-        source = read_dataset_member(validator, upstream, "dataset", item_path)
-        sources.add(source)
-        for item, where in list_items(validator, upstream, "fields", item_path):
+    for source, upstream, item_path in upstreams:
+
+        def read_pair(item: object, where: str, source: Dataset = source) -> Derivation:
             pair = object_without_nulls(validator, item, where)
-            if isinstance(item, dict):
-                start = DatasetField(source, _path(validator, pair, "sourceField", where))
-                target = DatasetField(dataset, _path(validator, pair, "targetField", where))
-                pairs.append(Derivation((target,), "", "", (start,), ()))
+            start = DatasetField(source, _path(validator, pair, "sourceField", where))
+            target = DatasetField(dataset, _path(validator, pair, "targetField", where))
+            return Derivation((target,), "", "", (start,), ())
+
+        def read_constraint(item: object, where: str, source: Dataset = source) -> DatasetField:
+            return DatasetField(source, field_paths.field_name(validator.name(item, where)))
+
+        pairs += validator.readable(list_items(validator, upstream, "fields", item_path), read_pair)
         # Constraints decide which rows are written: indirect inputs of the WRITE, of no single field.
-        for item, where in list_items(validator, upstream, "constraints", item_path):
-            constraints.add(DatasetField(source, field_paths.field_name(validator.name(item, where))))
+        items = list_items(validator, upstream, "constraints", item_path)
+        constraints.update(validator.readable(items, read_constraint))
     return AspectLineage(
         sources=frozenset(sources),
         destinations=frozenset([dataset] if sources else []),
         derivations=merge_entries(pairs),
         constraints=frozenset(constraints),
-        newest_ms=_newest_ms(validator, upstreams),
+        newest_ms=_newest_ms(validator, [upstream[1:] for upstream in upstreams]),
     )
 
 
@@ -99,11 +136,20 @@ class _FieldSet(NamedTuple):
 
 
 def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path: str) -> _FieldSet:
-    plain = [read_dataset(validator, *item) for item in list_items(validator, data, f"{name}Datasets", path)]
+    plain = validator.readable(
+        list_items(validator, data, f"{name}Datasets", path), partial(read_dataset, validator)
+    )
     edges = list(_edges(validator, data, f"{name}DatasetEdges", path))
     field_edges = list(_edges(validator, data, f"{name}DatasetFields", path))
-    ends = [read_dataset_member(validator, edge, "destinationUrn", item_path) for edge, item_path in edges]
-    fields = [read_field(validator, edge.get("destinationUrn"), item_path) for edge, item_path in field_edges]
+    ends = validator.readable(
+        edges, lambda edge, item_path: read_dataset_member(validator, edge, "destinationUrn", item_path)
+    )
+    fields = list(
+        validator.readable(
+            field_edges,
+            lambda edge, item_path: read_field(validator, edge.get("destinationUrn"), item_path),
+        )
+    )
     return _FieldSet(
         frozenset([*plain, *ends, *(field.dataset for field in fields)]),
         frozenset(fields),
@@ -113,9 +159,8 @@ def _read_field_set(validator: Validator, data: dict[str, Any], name: str, path:
 
 def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple[Derivation, ...]:
     """Read the fine-grained entries; empty ones are ignored."""
-    entries = [
-        _derivation(validator, *item) for item in list_items(validator, data, "fineGrainedLineages", path)
-    ]
+    items = list_items(validator, data, "fineGrainedLineages", path)
+    entries = list(validator.readable(items, partial(_derivation, validator)))
     return merge_entries(
         entry for entry in entries if entry.downstreams or entry.upstreams or entry.dataset_upstreams
     )
@@ -123,24 +168,35 @@ def _derivations(validator: Validator, data: dict[str, Any], path: str) -> tuple
 
 def _derivation(validator: Validator, item: object, path: str) -> Derivation:
     data = object_without_nulls(validator, item, path)
-    upstreams: list[DatasetField] = []
-    datasets: list[Dataset] = []
-    for each_of, item_path in list_items(validator, data, "upstreams", path):
-        # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
-        if isinstance(each_of, str) and each_of.startswith(_FIELD_URN):
-            upstreams.append(read_field(validator, each_of, item_path))
-        else:
-            datasets.append(read_dataset(validator, each_of, item_path))
-    downstreams = [
-        read_field(validator, each_of, item_path)
-        for each_of, item_path in list_items(validator, data, "downstreams", path)
-    ]
-    operation = validator.optional(data, "transformOperation", path)
-    query = validator.optional(data, "query", path)
-    confidence = _confidence(validator, data, path)
+    upstreams = _readable_urns(validator, data, "upstreams", path)
+    downstreams = _readable_urns(validator, data, "downstreams", path)
     return Derivation(
-        in_order(downstreams), operation, query, in_order(upstreams), in_order(datasets), confidence
+        in_order(field for field in downstreams if isinstance(field, DatasetField)),
+        text(validator, data, "transformOperation", path),
+        text(validator, data, "query", path),
+        in_order(field for field in upstreams if isinstance(field, DatasetField)),
+        in_order(dataset for dataset in upstreams if isinstance(dataset, Dataset)),
+        _confidence(validator, data, path),
     )
+
+
+def _readable_urns(
+    validator: Validator, data: dict[str, Any], name: str, path: str
+) -> list[DatasetField | Dataset]:
+    """Return the fields and datasets of a list; it is an error if none of its items can be read."""
+
+    def read(item: object, item_path: str) -> DatasetField | Dataset:
+        # The urn shows whether it is a field or a dataset, so `upstreamType` is not needed.
+        if name == "downstreams" or (isinstance(item, str) and item.startswith(_FIELD_URN)):
+            return read_field(validator, item, item_path)
+        return read_dataset(validator, item, item_path)
+
+    items = list(list_items(validator, data, name, path))
+    readable = list(validator.readable(items, read))
+    # Without any upstream, the entry would say that the field is generated.
+    if data.get(name) not in (None, []) and not readable:
+        validator.error(child_path(path, name), "none of it can be read")
+    return readable
 
 
 def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
@@ -148,7 +204,7 @@ def _confidence(validator: Validator, data: dict[str, Any], path: str) -> float:
     # True is an int in Python.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    validator.error(child_path(path, "confidenceScore"), "must be a number from 0 to 1")
+    validator.warning(child_path(path, "confidenceScore"), "must be a number from 0 to 1; left out")
     return 1.0
 
 
@@ -159,8 +215,10 @@ def _edges(
     for item, item_path in list_items(validator, data, name, path):
         if isinstance(item, str):
             yield {"destinationUrn": item}, item_path
-        else:
+        elif isinstance(item, dict):
             yield object_without_nulls(validator, item, item_path), item_path
+        else:
+            validator.warn_type(item, item_path, "an object")
 
 
 def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> str:
@@ -172,9 +230,9 @@ def _path(validator: Validator, pair: dict[str, Any], name: str, path: str) -> s
 
 
 def _queries(
-    validator: Validator, upstreams: list[tuple[dict[str, Any], str]], derivations: tuple[Derivation, ...]
+    validator: Validator, upstreams: list[_Upstream], derivations: tuple[Derivation, ...]
 ) -> frozenset[str]:
-    queries = [validator.optional(upstream, "query", path) for upstream, path in upstreams]
+    queries = [text(validator, upstream.members, "query", upstream.path) for upstream in upstreams]
     return frozenset([*filter(None, queries), *(each_of.query for each_of in derivations if each_of.query)])
 
 
@@ -184,8 +242,11 @@ def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) 
     for holder, path in holders:
         for name in _STAMPS:
             item_path = child_path(path, name)
+            errors_before = len(validator.errors)
             stamp = object_without_nulls(validator, holder.get(name, {}), item_path)
             # DataHub's own classes write 0 for a stamp that is not set.
             if stamp.get("time", 0) != 0:
-                newest_ms = max(newest_ms, validator.integer(stamp, "time", item_path, below=START_LIMIT_MS))
+                time_ms = validator.integer(stamp, "time", item_path, below=START_LIMIT_MS)
+                newest_ms = max(newest_ms, time_ms)
+            validator.leave_out(item_path, errors_before=errors_before)
     return newest_ms

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fll_hbase.errors import UnreadableDocument
+from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import lineage, runs
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
@@ -22,11 +22,12 @@ from fll_hbase.sources.datahub.json_patch import apply_patch
 from fll_hbase.sources.datahub.lineage_aspects import (
     data_job_input_output,
     fine_grain_upstream_lineage,
+    input_fields,
     upstream_lineage,
 )
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
 from fll_hbase.sources.datahub.operations import build_operations
-from fll_hbase.sources.datahub.proposal import DELETE, PATCH, Proposal
+from fll_hbase.sources.datahub.proposal import DELETE, PATCH, MessageValidator, Proposal
 from fll_hbase.sources.datahub.urn_lookup import NOWHERE, read_dataset
 from fll_hbase.sources.validation import ID_BYTES_MAX, Validator
 
@@ -36,24 +37,31 @@ _DATASET = "urn:li:dataset:"
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """A parsed message; `counted` includes every proposal, also those that are only counted."""
+    """A parsed message; `counted` includes every proposal, also those that are only counted.
+
+    `warnings` are of parts that are left out, `refused` the errors of whole proposals that cannot be read.
+    """
 
     runs: tuple[RecordedRun, ...]
     schemas: tuple[DatasetMetadata, ...]
     counted: Counter[AspectCount]
+    warnings: tuple[FieldError, ...] = ()
+    refused: tuple[FieldError, ...] = ()
 
 
 def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage:
     """Parse a message; `now_ms` is the start of runs without a time, in ms since 1970.
 
-    Raises UnreadableDocument with every error of all proposals: a message is recorded completely or not.
+    Of a proposal, the parts that cannot be read are left out with a warning; one that cannot be read at all
+    is refused, and costs no other. Raises UnreadableDocument with every error of the envelope, and if no
+    proposal can be read.
     """
-    validator = Validator()
+    validator = MessageValidator()
     gathered = _MessageCollector(validator, now_ms)
     for proposal in proposals(validator, document, form):
         gathered.add(proposal)
-    if validator.errors:
-        raise UnreadableDocument(validator.errors)
+    if validator.errors or (validator.refused and not gathered.counted):
+        raise UnreadableDocument([*validator.errors, *validator.refused, *validator.warnings])
     return gathered.ingested()
 
 
@@ -61,7 +69,7 @@ def read(document: object, *, form: MessageFormat, now_ms: int) -> ParsedMessage
 class _MessageCollector:
     """Collects the runs, metadata and counts of one message; errors go to `checks`."""
 
-    checks: Validator
+    checks: MessageValidator
     now_ms: int
     runs: dict[str, RecordedRun] = field(default_factory=dict)
     schemas: list[DatasetMetadata] = field(default_factory=list)
@@ -69,6 +77,7 @@ class _MessageCollector:
 
     def add(self, proposal: Proposal) -> None:
         """Parse one proposal; one without lineage or metadata is only counted."""
+        errors_before = len(self.checks.errors)
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
             outcome = AspectOutcome.REMOVED
@@ -76,13 +85,22 @@ class _MessageCollector:
             outcome = self._lineage(proposal)
         elif proposal.urn.startswith(_DATASET) and proposal.aspect in _DESCRIBING:
             outcome = self._describe(proposal)
+        if self.checks.refuse(errors_before=errors_before):
+            return
         self.counted[AspectCount(proposal.urn, proposal.aspect, outcome)] += 1
 
     def ingested(self) -> ParsedMessage:
         """Return the parsed message."""
-        return ParsedMessage(tuple(self.runs.values()), tuple(self.schemas), self.counted)
+        return ParsedMessage(
+            tuple(self.runs.values()),
+            tuple(self.schemas),
+            self.counted,
+            tuple(self.checks.warnings),
+            tuple(self.checks.refused),
+        )
 
     def _lineage(self, proposal: Proposal) -> AspectOutcome:
+        errors_before, warnings_before = len(self.checks.errors), len(self.checks.warnings)
         value, removals = self._upserted(proposal)
         if proposal.aspect == JOB_ASPECT:
             program = _job(self.checks, proposal)
@@ -90,10 +108,14 @@ class _MessageCollector:
         else:
             program = _dataset(self.checks, proposal)
             edges = _LINEAGE_ASPECTS[proposal.aspect](self.checks, value, proposal.path, program.dataset)
+        if edges.empty and len(self.checks.warnings) > warnings_before:
+            self.checks.error(proposal.path, "has no part that can be read")
+        # The caller leaves out a proposal with errors, so no operations are built from placeholders.
+        if len(self.checks.errors) > errors_before:
+            return AspectOutcome.COUNTED
         if removals:
             self.counted[AspectCount(proposal.urn, proposal.aspect, AspectOutcome.REMOVED)] += removals
-        # An invalid message is refused as a whole, so no operations are built from placeholders.
-        if edges.empty or self.checks.errors:
+        if edges.empty:
             return AspectOutcome.COUNTED
         recorded = self._recorded(proposal, program, edges)
         # By id: a proposal that a message repeats is one run.
@@ -125,9 +147,12 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
+        errors_before = len(self.checks.errors)
         dataset = _dataset(self.checks, proposal).dataset
         value, _ = self._upserted(proposal)
-        self.schemas.append(_DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset))
+        metadata = _DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset)
+        if len(self.checks.errors) == errors_before:
+            self.schemas.append(metadata)
         return AspectOutcome.DESCRIBED
 
     def _upserted(self, proposal: Proposal) -> tuple[object, int]:
@@ -170,6 +195,7 @@ def _mentioned_fields(validator: Validator, value: object, path: str, dataset: D
 JOB_ASPECT = "dataJobInputOutput"
 _LINEAGE_ASPECTS: dict[str, Callable[[Validator, object, str, Dataset], AspectLineage]] = {
     "upstreamLineage": upstream_lineage,
+    "inputFields": input_fields,
     query_parser.ASPECT: fine_grain_upstream_lineage,
     "finegrainUpstreamLineage": fine_grain_upstream_lineage,
 }

@@ -8,7 +8,9 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Fiel
 from fll_hbase.sources.datahub import field_paths
 from fll_hbase.sources.datahub.lineage_edges import AspectLineage
 from fll_hbase.sources.datahub.proposal import object_without_nulls
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
+from fll_hbase.sources.datahub.urn_lookup import list_items
+from fll_hbase.sources.openlineage import json_access
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 PRODUCER = "DataHub"
 """The producer of the tags that aspects carry."""
@@ -22,21 +24,24 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
     types: dict[str, str] = {}
     types_alone: dict[str, str] = {}
     tags: dict[DeclaredTag, None] = {}
-    for item, item_path in items_with_path(
-        validator.items(data, "fields", value_path), child_path(value_path, "fields")
-    ):
+
+    def read_field(item: object, item_path: str) -> None:
         members = object_without_nulls(validator, item, item_path)
-        if not isinstance(item, dict):
-            continue
+        errors_before = len(validator.errors)
         path = validator.required(members, "fieldPath", item_path)
         name = validator.name(
             field_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
         )
+        if not isinstance(item, dict) or len(validator.errors) > errors_before:
+            return
         # A path that ends in a type names no field, unless the whole schema is one value.
         field_types = types if field_paths.ends_in_a_name(path) else types_alone
         # Members of a union that share a name are one field; the first type is used.
         field_types.setdefault(name, _type(validator, members, item_path))
-        tags |= dict.fromkeys(_tags(validator, members, item_path, name))
+        tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
+
+    # As a list: reading an item adds to the collections above.
+    list(validator.readable(list_items(validator, data, "fields", value_path), read_field))
     fields = tuple(Field(name, kind) for name, kind in sorted((types or types_alone).items()))
     return DatasetMetadata(dataset, fields, tags=tuple(tags))
 
@@ -45,21 +50,24 @@ def edited_schema(validator: Validator, value: object, value_path: str, dataset:
     """Read the tags of `editableSchemaMetadata`, which people put beside those of the schema."""
     data = object_without_nulls(validator, value, value_path)
     tags: dict[DeclaredTag, None] = {}
-    items = validator.items(data, "editableSchemaFieldInfo", value_path)
-    for item, item_path in items_with_path(items, child_path(value_path, "editableSchemaFieldInfo")):
+
+    def read_field(item: object, item_path: str) -> None:
         members = object_without_nulls(validator, item, item_path)
+        errors_before = len(validator.errors)
         path = validator.required(members, "fieldPath", item_path)
         name_at = child_path(item_path, "fieldPath")
         name = validator.name(field_paths.field_name(path), name_at, bytes_max=NAME_BYTES_MAX)
-        tags |= dict.fromkeys(_tags(validator, members, item_path, name))
+        if isinstance(item, dict) and len(validator.errors) == errors_before:
+            tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
+
+    list(validator.readable(list_items(validator, data, "editableSchemaFieldInfo", value_path), read_field))
     return DatasetMetadata(dataset, tags=tuple(tags))
 
 
 def description(validator: Validator, value: object, path: str, dataset: Dataset) -> DatasetMetadata:
     """Read the description of `datasetProperties`; its name is part of the urn."""
-    return DatasetMetadata(
-        dataset, (), validator.optional(object_without_nulls(validator, value, path), "description", path)
-    )
+    data = object_without_nulls(validator, value, path)
+    return DatasetMetadata(dataset, (), json_access.text(validator, data, "description", path))
 
 
 def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
@@ -79,25 +87,24 @@ def mentioned_fields(edges: AspectLineage) -> Iterator[DatasetMetadata]:
 def _tags(validator: Validator, members: dict[str, object], path: str, field: str) -> Iterator[DeclaredTag]:
     """Yield the `globalTags` of a field of a schema, named without `urn:li:tag:`."""
     path = child_path(path, "globalTags")
-    data = object_without_nulls(validator, members.get("globalTags", {}), path)
-    tags_at = child_path(path, "tags")
-    for item, item_path in items_with_path(validator.items(data, "tags", path), tags_at):
+    data = json_access.members(validator, members.get("globalTags"), path, optional=True)
+
+    def read(item: object, item_path: str) -> DeclaredTag:
         tag = object_without_nulls(validator, item, item_path)
         urn = validator.required(tag, "tag", item_path)
         name = validator.name(urn.removeprefix(_TAG), child_path(item_path, "tag"), bytes_max=ID_BYTES_MAX)
-        yield DeclaredTag(field, name, PRODUCER)
+        return DeclaredTag(field, name, PRODUCER)
+
+    yield from validator.readable(list_items(validator, data, "tags", path), read)
 
 
 def _type(validator: Validator, members: dict[str, object], path: str) -> str:
     """Return the native type, else DataHub's own type name."""
-    native = validator.optional(members, "nativeDataType", path)
+    native = json_access.text(validator, members, "nativeDataType", path)
     if native:
         return native
     item_path = child_path(path, "type")
-    union = object_without_nulls(
-        validator,
-        object_without_nulls(validator, members.get("type", {}), item_path).get("type", {}),
-        child_path(item_path, "type"),
-    )
+    holder = json_access.members(validator, members.get("type"), item_path, optional=True)
+    union = json_access.members(validator, holder.get("type"), child_path(item_path, "type"), optional=True)
     # The type is a union with one member, named by its class: `com.linkedin.schema.StringType`.
     return next(iter(union), "").rpartition(".")[2].removesuffix("Type").lower()

@@ -5,11 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fll_hbase.errors import ErrorList
 from fll_hbase.sources.validation import Validator
 
 UPSERT = "UPSERT"
 PATCH = "PATCH"
 DELETE = "DELETE"
+
+
+class MessageValidator(Validator):
+    """Also collects, in `refused`, the errors of proposals that cannot be read: their message goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = ErrorList()
+
+    def refuse(self, *, errors_before: int) -> bool:
+        """Move the errors after the first `errors_before` to `refused`; return whether there are any."""
+        if len(self.errors) == errors_before:
+            return False
+        self.refused.extend(self.errors.remove_after(errors_before))
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,14 @@ def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
     written: dict[str, dict[str, dict[str, Any]]] = {}
     for item, path in items_with_path(pairs if isinstance(pairs, list) else [], ""):
         if not _is_pair(item):
-            validator.error(path, "must be a list of a `Left` or `Right` and of what it is made of")
+            detail = "must be a list of a `Left` or `Right` and of what it is made of; left out"
+            validator.warning(path, detail)
             continue
-        item_path = "" if _is_pair(document) else path
-        _add(validator, written, item, item_path)
+        errors_before = len(validator.errors)
+        pair_written: dict[str, dict[str, dict[str, Any]]] = {}
+        _add(validator, pair_written, item, "" if _is_pair(document) else path)
+        if not validator.leave_out(path, errors_before=errors_before):
+            _merge(written, pair_written)
     for urn, upstreams in sorted(written.items()):
         value = {"upstreams": [{"dataset": dataset, **upstreams[dataset]} for dataset in sorted(upstreams)]}
         yield Proposal(urn, ASPECT, UPSERT, value, "", "", 0)
@@ -69,6 +73,17 @@ def _add(
         else:
             target_field = validator.required(target, "fqcnColumnName", target_path)
             source["fields"].append({"sourceField": name, "targetField": target_field})
+
+
+def _merge(
+    written: dict[str, dict[str, dict[str, Any]]], pair_written: dict[str, dict[str, dict[str, Any]]]
+) -> None:
+    for urn, upstreams in pair_written.items():
+        for dataset, members in upstreams.items():
+            upstream = written.setdefault(urn, {}).setdefault(dataset, _empty_upstream())
+            for name, items in members.items():
+                upstream[name] += items
+        written.setdefault(urn, {})
 
 
 def _empty_upstream() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.datahub import field_paths, urns
+from fll_hbase.sources.openlineage import json_access
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 NOWHERE = Dataset("?", "?")
@@ -34,8 +35,8 @@ def read_field(validator: Validator, value: object, path: str) -> DatasetField:
 
 
 def list_items(validator: Validator, data: dict[str, Any], name: str, path: str) -> Iterator[tuple[Any, str]]:
-    """Iterate over the items of a member with their paths."""
-    return items_with_path(validator.items(data, name, path), child_path(path, name))
+    """Iterate over the items of a member with their paths; one that is no array is left out."""
+    return items_with_path(json_access.list_items(validator, data, name, path), child_path(path, name))
 
 
 def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str, path: str) -> Dataset:

@@ -17,7 +17,7 @@ def read_catalog(validator: Validator, artifact: Artifact) -> dict[str, tuple[Fi
         path = child_path(CATALOG.member, member)
         for unique_id, value in members(validator, artifact.data.get(member), path, optional=True).items():
             table_path = child_path(path, unique_id)
-            columns = members(validator, value, table_path).get("columns")
+            columns = members(validator, value, table_path, optional=True).get("columns")
             columns_path = child_path(table_path, "columns")
             fields[unique_id] = _fields(
                 validator, members(validator, columns, columns_path, optional=True), columns_path
@@ -30,9 +30,10 @@ def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[F
     indexed: list[tuple[int, Field]] = []
     for key, value in columns.items():
         column_path = child_path(path, key)
+        errors_before = len(validator.errors)
         column = members(validator, value, column_path)
-        if isinstance(value, dict):
-            name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
+        name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
+        if not validator.leave_out(column_path, errors_before=errors_before):
             indexed.append((_index(column), Field(name, text(validator, column, "type", column_path))))
     # `SELECT *` and writes by position depend on the order; JSON objects of adapters may have another.
     return tuple(field for _, field in sorted(indexed, key=lambda item: item[0]))

@@ -11,7 +11,7 @@ from fll_hbase.model.datasets import Field
 from fll_hbase.sources.dbt.adapters import dataset_name, unquote_relation
 from fll_hbase.sources.dbt.artifact import MANIFEST, Artifact
 from fll_hbase.sources.openlineage.json_access import list_items, members, text
-from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
+from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 BUILT = ("model", "seed", "snapshot")
 """Types of nodes for which dbt writes a relation."""
@@ -91,13 +91,24 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
     for unique_id, data, node_path in _objects(
         validator, artifact.data, "nodes", required=artifact.is_object
     ):
+        errors_before = len(validator.errors)
         resource_type = validator.required(data, "resource_type", node_path)
+        node = None
         if resource_type in BUILT:
-            nodes[unique_id] = _read_node(validator, data, node_path, resource_type, unique_id)
-        else:
+            node = _read_node(validator, data, node_path, resource_type, unique_id)
+        if validator.leave_out(node_path, errors_before=errors_before):
+            continue
+        if node is None:
             ignored[resource_type] += 1
+        else:
+            nodes[unique_id] = node
     for unique_id, data, node_path in _objects(validator, artifact.data, "sources"):
-        nodes[unique_id] = _read_source(validator, data, node_path, unique_id)
+        errors_before = len(validator.errors)
+        source = _read_source(validator, data, node_path, unique_id)
+        if not validator.leave_out(node_path, errors_before=errors_before):
+            nodes[unique_id] = source
+    if artifact.data.get("nodes") and not nodes and not ignored:
+        validator.error(child_path(MANIFEST.member, "nodes"), "none of them can be read")
     for member, word in _COUNTED.items():
         ignored[word] += len(
             members(validator, artifact.data.get(member), child_path(MANIFEST.member, member), optional=True)
@@ -120,9 +131,11 @@ def _objects(
     path = child_path(MANIFEST.member, member)
     for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
         node_path = child_path(path, unique_id)
+        errors_before = len(validator.errors)
         node = members(validator, value, node_path)
-        if isinstance(value, dict):
-            yield validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX), node, node_path
+        validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX)
+        if not validator.leave_out(node_path, errors_before=errors_before):
+            yield unique_id, node, node_path
 
 
 def _read_node(
@@ -132,14 +145,14 @@ def _read_node(
     contract = members(validator, config.get("contract"), child_path(path, "config.contract"), optional=True)
     # The table is named by the alias; `name` is that of the model's file.
     name = _dataset_name(validator, data, path, validator.required(data, "alias", path))
-    materialization = text(validator, config, "materialized", child_path(path, "config"))
+    materialization = _identity(validator, config, "materialized", child_path(path, "config"))
     return Node(
         unique_id=unique_id,
         path=path,
         type=resource_type,
         name=name,
         # Ephemeral models have no relation name.
-        relation=unquote_relation(text(validator, data, "relation_name", path)) or name,
+        relation=unquote_relation(_identity(validator, data, "relation_name", path)) or name,
         fields=_fields(validator, data, path),
         description=text(validator, data, "description", path),
         package=text(validator, data, "package_name", path),
@@ -158,8 +171,8 @@ def _read_node(
 def _read_source(validator: Validator, data: dict[str, Any], path: str, unique_id: str) -> Node:
     """Parse a source, whose dataset is named by `name`, and its table in SQL by `identifier`."""
     name = validator.required(data, "name", path)
-    identifier = text(validator, data, "identifier", path) or name
-    relation = unquote_relation(text(validator, data, "relation_name", path))
+    identifier = _identity(validator, data, "identifier", path) or name
+    relation = unquote_relation(_identity(validator, data, "relation_name", path))
     return Node(
         unique_id=unique_id,
         path=path,
@@ -172,28 +185,34 @@ def _read_source(validator: Validator, data: dict[str, Any], path: str, unique_i
 
 
 def _dataset_name(validator: Validator, data: dict[str, Any], path: str, table: str) -> str:
-    name = dataset_name(text(validator, data, "database", path), text(validator, data, "schema", path), table)
+    database, schema = (_identity(validator, data, member, path) for member in ("database", "schema"))
+    name = dataset_name(database, schema, table)
     return validator.name(name, path, bytes_max=NAME_BYTES_MAX)
+
+
+def _identity(validator: Validator, data: dict[str, Any], name: str, path: str) -> str:
+    """Return a member that names a table: if it cannot be read, neither can its node."""
+    return "" if data.get(name) is None else validator.optional(data, name, path)
 
 
 def _fields(validator: Validator, data: dict[str, Any], path: str) -> tuple[Field, ...]:
     columns_path = child_path(path, "columns")
     columns = members(validator, data.get("columns"), columns_path, optional=True)
-    fields = []
-    for key, value in columns.items():
-        column_path = child_path(columns_path, key)
+
+    def read(value: object, column_path: str) -> Field:
         column = members(validator, value, column_path)
-        if isinstance(value, dict):
-            name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
-            fields.append(Field(name, text(validator, column, "data_type", column_path)))
-    return tuple(fields)
+        name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
+        return Field(name, text(validator, column, "data_type", column_path))
+
+    items = ((value, child_path(columns_path, key)) for key, value in columns.items())
+    return tuple(validator.readable(items, read))
 
 
 def _dependencies(validator: Validator, data: dict[str, Any], path: str) -> tuple[str, ...]:
     depends_on = members(validator, data.get("depends_on"), child_path(path, "depends_on"), optional=True)
     nodes_path = child_path(path, "depends_on.nodes")
     items = list_items(validator, depends_on, "nodes", child_path(path, "depends_on"))
-    return tuple(validator.name(item, child_path(nodes_path, number)) for number, item in enumerate(items))
+    return tuple(validator.readable(items_with_path(items, nodes_path), validator.name))
 
 
 def _snapshot(validator: Validator, config: dict[str, Any], path: str) -> SnapshotConfig:

@@ -64,17 +64,19 @@ def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str,
     results: dict[str, NodeResult] = {}
     passed_over: Counter[str] = Counter()
     for item, result_path in items_with_path(items, path):
+        errors_before = len(validator.errors)
         data = members(validator, item, result_path)
-        if not isinstance(item, dict):
-            continue
         unique_id, status = (validator.required(data, name, result_path) for name in ("unique_id", "status"))
+        if validator.leave_out(result_path, errors_before=errors_before):
+            continue
         # A unique id begins with the type, as in `test.shop.x`: tests and hooks have results, too.
         if unique_id.partition(".")[0] not in types:
             continue
         if status not in _STATES:
             passed_over[status] += 1
         elif unique_id in results:
-            validator.error(result_path, f"{unique_id!r} has a result already: {results[unique_id].path}")
+            detail = f"{unique_id!r} has a result already: {results[unique_id].path}; left out"
+            validator.warning(result_path, detail)
         else:
             results[unique_id] = _read_result(validator, data, result_path, artifact.generated_at_ms)
     return RunResults(artifact, text(validator, args, "which", args_path), results, passed_over)
@@ -97,8 +99,11 @@ def _start_ms(validator: Validator, data: dict[str, Any], path: str) -> int:
     starts: dict[str, int] = {}
     for number, item in enumerate(list_items(validator, data, "timing", path)):
         timing_path = child_path(path, f"timing.{number}")
-        timing = members(validator, item, timing_path)
+        errors_before = len(validator.errors)
+        timing = members(validator, item, timing_path, optional=True)
         if timing.get("started_at") is not None:
             name = text(validator, timing, "name", timing_path)
-            starts[name] = read_time_ms(validator, timing, "started_at", timing_path)
+            start_ms = read_time_ms(validator, timing, "started_at", timing_path)
+            if not validator.leave_out(timing_path, errors_before=errors_before):
+                starts[name] = start_ms
     return starts.get("execute") or starts.get("compile") or 0

@@ -51,7 +51,8 @@ def read_invocation(validator: Validator, manifest: Manifest, run_results: RunRe
         validator.warning(f"{MANIFEST.member}.metadata.invocation_id", detail)
     for result in run_results.results.values():
         if result.unique_id not in manifest.nodes:
-            validator.error(result.path, f"{result.unique_id!r} is no node of the manifest")
+            detail = f"{result.unique_id!r} is no node of the manifest that can be read; left out"
+            validator.warning(result.path, detail)
     if run_results.passed_over:
         warning = count_warning(RUN_RESULTS.member, "not built", run_results.passed_over)
         validator.warnings.append(warning)

@@ -53,20 +53,24 @@ def read(
     fields_at = child_path(path, "fields")
     for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
         item_path = child_path(fields_at, name)
-        data = members(validator, item, item_path)
+        data = members(validator, item, item_path, optional=True)
+        errors_before = len(validator.errors)
+        validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
+        if validator.leave_out(item_path, errors_before=errors_before) or not isinstance(item, dict):
+            continue
         description = _describe_field(validator, data, item_path)
-        column = validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
         inputs = set(_read_inputs(validator, data, shape.field_inputs, item_path, source, description))
-        # A field without inputs is generated; one whose inputs name only datasets has unknown ones.
-        if inputs or not data.get(shape.field_inputs):
-            columns[column] = inputs
+        # A field without inputs is generated; one whose inputs name only datasets, or cannot be read, has
+        # unknown ones.
+        if inputs or data.get(shape.field_inputs) in (None, []):
+            columns[name] = inputs
     dataset_inputs = {
         # Indirect, even if the agent types it DIRECT: an input of all rows is no value of one field.
-        InputColumn(input_column.dataset_index, input_column.field, False, input_column.kind, "")
+        _dataset_input(input_column)
         for input_column in _read_inputs(validator, facet, shape.dataset_inputs, path, source, "")
     }
     # Layouts before 1-2-0. In a dataset with one field they look like the field's own.
-    if shape.dataset_inputs not in facet and len(columns) > 1:
+    if not isinstance(facet.get(shape.dataset_inputs), list) and len(columns) > 1:
         dataset_inputs = {
             input_column
             for input_column in set.intersection(*columns.values())
@@ -80,6 +84,11 @@ def read(
     )
 
 
+def _dataset_input(column: InputColumn) -> InputColumn:
+    transformation = "" if column.direct else column.transformation
+    return InputColumn(column.dataset_index, column.field, False, column.kind, transformation)
+
+
 def _read_inputs(
     validator: Validator,
     holder: dict[str, Any],
@@ -89,35 +98,44 @@ def _read_inputs(
     field_description: str,
 ) -> Iterator[InputColumn]:
     for item, item_path in items_with_path(list_items(validator, holder, name, path), child_path(path, name)):
-        data = members(validator, item, item_path)
-        located = source(data, item_path)
+        data = members(validator, item, item_path, optional=True)
+        located = source(data, item_path) if isinstance(item, dict) else None
         if located is None:
             continue
         index, field = located
         transformations = list_items(validator, data, "transformations", item_path)
+        is_described = False
         for transformation, where in items_with_path(
             transformations, child_path(item_path, "transformations")
         ):
-            yield _read_transformation(validator, transformation, where, index, field)
+            column = _read_transformation(validator, transformation, where, index, field)
+            if column is not None:
+                is_described = True
+                yield column
         # Layouts up to 1-0-2 describe the transformation at the field, for all of its inputs.
-        if not transformations:
+        if not is_described:
             yield InputColumn(index, field, True, "", field_description)
 
 
 def _read_transformation(
-    validator: Validator, item: object, path: str, item_path: int, field: str
-) -> InputColumn:
-    data = members(validator, item, path)
+    validator: Validator, item: object, path: str, dataset_index: int, field: str
+) -> InputColumn | None:
+    data = members(validator, item, path, optional=True)
+    errors_before = len(validator.errors)
     type_ = text(validator, data, "type", path, required=True).upper()
+    if validator.leave_out(path, errors_before=errors_before):
+        return None
     subtype = text(validator, data, "subtype", path)
     description = text(validator, data, "description", path)
+    masked = data.get("masking") is True
     if type_ == INDIRECT:
         # The spec does not enumerate subtypes; one that is no kind of the contract is left out.
-        kind = subtype.lower()
-        return InputColumn(item_path, field, False, kind if kind in KINDS else "", description)
-    masked = data.get("masking") is True
+        kind = subtype.lower() if subtype.lower() in KINDS else ""
+        return InputColumn(
+            dataset_index, field, False, kind, _describe_transformation("", description, masked=masked)
+        )
     return InputColumn(
-        item_path, field, True, "", _describe_transformation(subtype, description, masked=masked)
+        dataset_index, field, True, "", _describe_transformation(subtype, description, masked=masked)
     )
 
 

@@ -49,46 +49,58 @@ class _ListedDataset:
 
 
 class DatasetCollector:
-    """Collects the datasets of one event. `physical_names` has (namespace, logical name, physical name)."""
+    """Collects the datasets of one event. `physical_names` has (namespace, logical name, physical name).
 
-    def __init__(self, validator: Validator, rules: NameRules, *, producer: str) -> None:
+    Datasets whose namespace is empty have `namespace`, that of the job. A part that cannot be read is left
+    out with a warning, and costs no other part.
+    """
+
+    def __init__(self, validator: Validator, rules: NameRules, *, producer: str, namespace: str) -> None:
         self._validator = validator
+        self._namespace = namespace
         self._rules = rules
         self._doubles_directories = SPARK in producer
         self._producer = producer
         self._listed: list[_ListedDataset] = []
         self._indexes: dict[Name, int] = {}
         self._read_without_fields: set[Name] = set()
+        self._names_without_namespace: set[str] = set()
         self.physical_names: set[tuple[str, str, str]] = set()
 
     @property
-    def first(self) -> Name:
-        """The name of the first dataset."""
-        return self._listed[0].name
+    def first(self) -> Name | None:
+        """The name of the first dataset; None without any."""
+        return self._listed[0].name if self._listed else None
 
     def add(self, item: object, path: str, *, written: bool) -> None:
         """Add a dataset of `inputs` or `outputs`."""
-        data = members(self._validator, item, path)
+        data = members(self._validator, item, path, optional=True)
+        if not isinstance(item, dict):
+            if item is None:
+                self._validator.warn_type(item, path, "an object")
+            return
         facets_at = child_path(path, "facets")
         facets = members(self._validator, data.get("facets"), facets_at, optional=True)
         change = facet(self._validator, facets, "lifecycleStateChange", facets_at) or {}
         change_at = child_path(facets_at, "lifecycleStateChange")
         lifecycle = text(self._validator, change, "lifecycleStateChange", change_at).upper()
         doubled = self._doubles_directories and lifecycle == "DROP"
-        dataset = _ListedDataset(
-            self._read_name(data, path, doubled=doubled), written, path, lifecycle=lifecycle
-        )
-        if change.get("previousIdentifier") is not None:
-            previous_at = child_path(change_at, "previousIdentifier")
-            dataset.previous = self._read_name(
-                members(self._validator, change["previousIdentifier"], previous_at), previous_at
-            )
+        dataset_name = self._read_name(data, path, doubled=doubled)
+        if dataset_name is None:
+            return
+        dataset = _ListedDataset(dataset_name, written, path, lifecycle=lifecycle)
+        previous_at = child_path(change_at, "previousIdentifier")
+        if previous := members(self._validator, change.get("previousIdentifier"), previous_at, optional=True):
+            dataset.previous = self._read_name(previous, previous_at)
         dataset.fields = self._fields(facets, facets_at)
-        # Of outputs only: other runs made the inputs.
-        for name, shape in _LINEAGES.items() if written else ():
-            lineage = facet(self._validator, facets, name, facets_at)
-            if lineage is not None:
+        for name, shape in _LINEAGES.items():
+            lineage = facet(self._validator, facets, name, facets_at, member="fields")
+            if written and lineage is not None:
                 dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
+            elif lineage:
+                # Other runs made the inputs, and the right to read a dataset is none to write it.
+                detail = "lineage of an input is not recorded: the runs that write it report it"
+                self._validator.warning(child_path(facets_at, name), detail)
         # After name rules a symlink may equal the name; a dataset is no alias of itself.
         dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
         documentation = facet(self._validator, facets, "documentation", facets_at) or {}
@@ -100,7 +112,10 @@ class DatasetCollector:
 
     def add_entry(self, data: dict[str, Any], path: str) -> None:
         """Add an output that the `lineage` facet of a job describes."""
-        dataset = _ListedDataset(self._read_name(data, path), True, path)
+        name = self._read_name(data, path)
+        if name is None:
+            return
+        dataset = _ListedDataset(name, True, path)
         dataset.lineages.append((column_lineage.LINEAGE, data, path))
         self._listed.append(dataset)
 
@@ -174,13 +189,17 @@ class DatasetCollector:
             if data.get("type") == JOB:
                 return None
             name = self._read_name(data, path)
-            item_path = self._index_of(name)
+            if name is None:
+                return None
             # Only the facet `lineage` has inputs without a field; in `columnLineage` the field is required.
             if shape is column_lineage.LINEAGE and data.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
+            errors_before = len(self._validator.errors)
             field_name = self._validator.required(data, "field", path, bytes_max=NAME_BYTES_MAX)
-            return item_path, paths.get(name, {}).get(field_name, field_name)
+            if self._validator.leave_out(path, errors_before=errors_before):
+                return None
+            return self._index_of(name), paths.get(name, {}).get(field_name, field_name)
 
         lineage = column_lineage.read(self._validator, data, path, source, shape)
         nested_paths = paths.get(dataset.name, {})
@@ -195,19 +214,36 @@ class DatasetCollector:
     def _index_of(self, name: Name) -> int:
         return self._indexes.setdefault(name, len(self._indexes))
 
-    def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name:
-        namespace = self._validator.required(data, "namespace", path, bytes_max=ID_BYTES_MAX)
+    def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name | None:
+        """Return the name of a dataset; None, with a warning, if it has no readable one."""
+        errors_before = len(self._validator.errors)
+        namespace = data.get("namespace")
+        if namespace == "" and self._namespace:
+            namespace = self._namespace_of_job(data.get("name"), path)
+        else:
+            namespace = self._validator.required(data, "namespace", path, bytes_max=ID_BYTES_MAX)
         name = self._validator.required(data, "name", path, bytes_max=NAME_BYTES_MAX)
         # The repeated directory is removed first, so that name rules match the path as it is on disk.
         logical = self._rules.apply(_DOUBLED_DIRECTORY.sub(r"\1", name) if doubled else name)
         if logical != name:
             # The replacement of a rule can make a name longer than the limit.
             self._validator.name(logical, path, bytes_max=NAME_BYTES_MAX)
+        if self._validator.leave_out(path, errors_before=errors_before):
+            return None
+        if logical != name:
             self.physical_names.add((namespace, logical, name))
         return namespace, logical
 
+    def _namespace_of_job(self, name: object, path: str) -> str:
+        """Return the namespace of datasets without one, as Flink sends them; warn once for each name."""
+        if isinstance(name, str) and name not in self._names_without_namespace:
+            self._names_without_namespace.add(name)
+            detail = f"must not be empty; the dataset is in the namespace of the job, {self._namespace!r}"
+            self._validator.warning(child_path(path, "namespace"), detail)
+        return self._namespace
+
     def _fields(self, facets: dict[str, Any], path: str) -> dict[str, str] | None:
-        data = facet(self._validator, facets, "schema", path)
+        data = facet(self._validator, facets, "schema", path, member="fields", member_type=list)
         if data is None:
             return None
         # {} for a deleted schema; None would leave the schema of an earlier event valid (decision 12).
@@ -216,12 +252,17 @@ class DatasetCollector:
     def _typed(self, holder: dict[str, Any], path: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
         items = list_items(self._validator, holder, "fields", path)
         if items and not depth:
-            self._validator.error(path, f"nested more than {DEPTH_MAX} deep")
+            self._validator.warning(
+                path, f"nested more than {DEPTH_MAX} deep; the fields inside are left out"
+            )
             return
         for item, item_path in items_with_path(items, child_path(path, "fields")):
+            errors_before = len(self._validator.errors)
             data = members(self._validator, item, item_path)
             name = prefix + self._validator.required(data, "name", item_path, bytes_max=NAME_BYTES_MAX)
             self._validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
+            if self._validator.leave_out(item_path, errors_before=errors_before):
+                continue
             yield name, text(self._validator, data, "type", item_path)
             yield from self._typed(data, item_path, f"{name}/", depth - 1)
 
@@ -231,7 +272,9 @@ class DatasetCollector:
         for item, item_at in items_with_path(
             list_items(self._validator, data, "identifiers", item_path), child_path(item_path, "identifiers")
         ):
-            yield self._read_name(members(self._validator, item, item_at), item_at)
+            alias = self._read_name(members(self._validator, item, item_at, optional=True), item_at)
+            if alias is not None:
+                yield alias
 
     def _tags(self, facets: dict[str, Any], path: str) -> Iterator[DeclaredTag]:
         """Yield the tags of fields in the facet `tags`; those of the dataset itself are left out."""
@@ -240,17 +283,18 @@ class DatasetCollector:
         producer = text(self._validator, data, "_producer", tags_at) or self._producer
         items = list_items(self._validator, data, "tags", tags_at)
         for item, item_path in items_with_path(items, child_path(tags_at, "tags")):
-            tag = members(self._validator, item, item_path)
+            tag = members(self._validator, item, item_path, optional=True)
             if tag.get("field") is None:
                 continue
+            errors_before = len(self._validator.errors)
             name = self._validator.required(tag, "field", item_path, bytes_max=NAME_BYTES_MAX)
             key = self._validator.required(tag, "key", item_path)
             value = text(self._validator, tag, "value", item_path)
             # `true` is the value of a tag without one; any other is a part of its name.
             label = key if value in ("", "true") else f"{key}={value}"
-            yield DeclaredTag(
-                name, self._validator.name(label, item_path, bytes_max=ID_BYTES_MAX), producer[:PRODUCER_MAX]
-            )
+            label = self._validator.name(label, item_path, bytes_max=ID_BYTES_MAX)
+            if not self._validator.leave_out(item_path, errors_before=errors_before):
+                yield DeclaredTag(name, label, producer[:PRODUCER_MAX])
 
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, I
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
-from fll_hbase.sources.openlineage.json_access import members, text
+from fll_hbase.sources.openlineage.json_access import list_items, members, text
 from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
@@ -28,6 +28,7 @@ class ParsedEvent:
 
     event: IncomingEvent | None
     schemas: tuple[DatasetMetadata, ...]
+    warnings: tuple[FieldError, ...] = ()
 
 
 def parse(raw: bytes) -> Any:
@@ -42,7 +43,8 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     """Parse a decoded event; `rules` map physical dataset names to logical ones.
 
     A job event that names datasets, or a dataset event with lineage, becomes a completed run that starts at
-    `eventTime`. Raises UnreadableDocument with every error.
+    `eventTime`. A dataset, column or facet that cannot be read is left out with a warning. Raises
+    UnreadableDocument with every error that makes the run, job or dataset itself unreadable.
     """
     validator = Validator()
     data = members(validator, document, "")
@@ -50,13 +52,15 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
         raise UnreadableDocument(validator.errors)
     time_ms = read_time_ms(validator, data, "eventTime", "")
     producer = text(validator, data, "producer", "")
-    datasets = DatasetCollector(validator, rules or NameRules(), producer=producer)
+    datasets = DatasetCollector(
+        validator, rules or NameRules(), producer=producer, namespace=_job_namespace(data)
+    )
     parsed: tuple[EventLineage, IncomingEvent | None] | None = None
     # Run events have a job, too, so `run` is looked for first.
     if "run" in data:
         parsed = _run_event(validator, data, datasets, time_ms)
     elif "dataset" in data:
-        parsed = _dataset_event(data, datasets, time_ms)
+        parsed = _dataset_event(validator, data, datasets, time_ms)
     elif "job" in data:
         parsed = _job_event(validator, data, datasets, time_ms)
     else:
@@ -64,13 +68,23 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
-    return ParsedEvent(event, (*event_operations.dataset_metadata(part), *datasets.field_tags()))
+    schemas = (*event_operations.dataset_metadata(part), *datasets.field_tags())
+    return ParsedEvent(event, schemas, tuple(validator.warnings))
+
+
+def _job_namespace(data: dict[str, Any]) -> str:
+    """Return the namespace of the job if it can be read, else ""."""
+    job = data.get("job")
+    namespace = job.get("namespace") if isinstance(job, dict) else None
+    return namespace if isinstance(namespace, str) else ""
 
 
 def _run_event(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent]:
+    errors_before = len(validator.errors)
     kind = EventType(validator.choice(data, "eventType", "", KINDS, EventType.OTHER.value))
+    validator.leave_out("eventType", errors_before=errors_before)
     about = members(validator, data.get("run"), "run")
     run = validator.required(about, "runId", "run", bytes_max=ID_BYTES_MAX)
     run_facets = members(validator, about.get("facets"), "run.facets", optional=True)
@@ -92,13 +106,15 @@ def _job_event(
 
 
 def _dataset_event(
-    data: dict[str, Any], datasets: DatasetCollector, time_ms: int
+    validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent | None]:
     """Convert static lineage of a dataset to a write by a job of the same name.
 
     The event is None if it has a schema and other metadata only.
     """
     datasets.add(data["dataset"], "dataset", written=True)
+    if datasets.first is None:
+        raise UnreadableDocument([*validator.errors, *validator.warnings])
     (namespace, name), mentions = datasets.first, datasets.mentions()
     part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
@@ -114,7 +130,7 @@ def _event_lineage(
     name = validator.required(job, "name", "job", bytes_max=NAME_BYTES_MAX)
     job_facets = members(validator, job.get("facets"), "job.facets", optional=True)
     for list_name, written in (("inputs", False), ("outputs", True)):
-        for number, item in enumerate(_event_datasets(validator, data, list_name)):
+        for number, item in enumerate(list_items(validator, data, list_name, "")):
             datasets.add(item, child_path(list_name, number), written=written)
     for entry, path in facets.lineage_entries(validator, job_facets):
         datasets.add_entry(entry, path)
@@ -126,10 +142,6 @@ def _event_lineage(
     return EventLineage(namespace, name, type_, names, mentions, statement, operations)
 
 
-def _event_datasets(validator: Validator, data: dict[str, Any], name: str) -> list[Any]:
-    return [] if data.get(name) is None else validator.items(data, name, "")
-
-
 def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) -> IncomingEvent:
     """Make a completed run from an event without a run, identified by content and time."""
     facts = EventRunFacts(physical_names=tuple(sorted(datasets.physical_names)))
@@ -137,6 +149,5 @@ def _static_event(part: EventLineage, time_ms: int, datasets: DatasetCollector) 
     # Not known before the event is made: the id contains the digest of its lineage.
     # The time belongs to it, so that equal lineage at another time is another run with the same checksum.
     name = digest(f"{part.namespace}\n{part.job}\n{event.event.lineage_digest}".encode())
-    return IncomingEvent(
-        f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}", event.event, event.bodies
-    )
+    run = f"{(part.type or run_events.DEFAULT_RUN_TYPE).lower()}-{name}-{time_ms}"
+    return replace(event, run=run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -73,18 +73,18 @@ def sql(validator: Validator, job_facets: dict[str, Any]) -> str:
 
 def lineage_entries(validator: Validator, job_facets: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Iterate over the datasets of the `lineage` facet of a job; entries of type JOB have no fields."""
-    data = facet(validator, job_facets, "lineage", JOB) or {}
+    data = facet(validator, job_facets, "lineage", JOB, member="entries", member_type=list) or {}
     path = child_path(JOB, "lineage")
     for item, item_path in items_with_path(
         list_items(validator, data, "entries", path), child_path(path, "entries")
     ):
-        entry = members(validator, item, item_path)
+        entry = members(validator, item, item_path, optional=True)
         if entry.get("type") == "DATASET":
             yield entry, item_path
 
 
 def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> ExportedRun | None:
-    """Parse the facet `fll_run`; None if it is missing or invalid. Errors are added with their full path."""
+    """Parse the facet `fll_run`; None if it is missing, or invalid, which is a warning for each error."""
     data = facet(validator, run_facets, EXPORTED_RUN, RUN)
     if not data:
         return None
@@ -101,7 +101,8 @@ def read_exported_run(validator: Validator, run_facets: dict[str, Any]) -> Expor
         faults = error.errors
     path = child_path(RUN, EXPORTED_RUN)
     for fault in faults:
-        validator.add(replace(fault, path=child_path(path, fault.path)))
+        fault_path = child_path(path, fault.path) if fault.path else path
+        validator.warning(fault_path, f"{fault.detail}; {path} is left out")
     return None
 
 
@@ -121,8 +122,10 @@ def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple
     job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
     if not run:
         return None
-    return (
+    errors_before = len(validator.errors)
+    reference = (
         validator.optional(job, "namespace", child_path(path, "job"), bytes_max=ID_BYTES_MAX),
         validator.optional(job, "name", child_path(path, "job"), bytes_max=NAME_BYTES_MAX),
         validator.required(run, "runId", child_path(path, "run"), bytes_max=ID_BYTES_MAX),
     )
+    return None if validator.leave_out(path, errors_before=errors_before) else reference

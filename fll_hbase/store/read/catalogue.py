@@ -95,6 +95,13 @@ class Catalogue:
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
         return _fields(*rows.values()) if layout.dataset_row(dataset) in rows else None
 
+    def field_lists(self, datasets: Collection[Dataset]) -> dict[Dataset, list[CatalogueField]]:
+        """Return the fields of datasets under their own names, in one call; only of those with any."""
+        keys = {layout.dataset_row(dataset): dataset for dataset in datasets}
+        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
+        fields = {keys[key]: _fields(row) for key, row in rows.items()}
+        return {dataset: listed for dataset, listed in fields.items() if listed}
+
     def summary(self, dataset: Dataset) -> DatasetSummary:
         """Return a dataset under all its names. Raises NotFound for one that was never recorded."""
         names = self.names(dataset)

@@ -31,8 +31,8 @@ _COUNT_DIGITS = 8
 _FAILED = {state.value.encode(): state.failed for state in State}
 _FIRST_COMMIT = layout.COMMIT + b"00000001|"
 _DOCUMENT = re.compile(re.escape(layout.DOCUMENT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
-_EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|[0-9a-f]{32}")
-_COMMIT = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|[0-9a-f]{32}")
+_EVENT = re.compile(re.escape(layout.EVENT) + rb"[0-9a-f]{16}\|(?:[0-9a-f]{16}){1,2}")
+_COMMIT = re.compile(re.escape(layout.COMMIT) + rb"[0-9a-f]{8}\|(?:[0-9a-f]{16}){1,2}")
 
 Endpoints: TypeAlias = Mapping[bytes, Sequence[EndpointKeys]]
 """Endpoints by content row, without contents that are missing or unreadable."""
@@ -139,7 +139,8 @@ class RunRowChecker:
             program is None
             or fields[2] not in _FAILED
             or commit_cell.value != value
-            or commit != _FIRST_COMMIT + document[-layout.CHECKSUM_DIGITS :]
+            or not commit.startswith(_FIRST_COMMIT)
+            or not document[-layout.CHECKSUM_DIGITS :].startswith(commit[len(_FIRST_COMMIT) :])
             or not _DOCUMENT.fullmatch(document)
             or digest(value).encode() != document[-layout.CHECKSUM_DIGITS :]
             or not fields[1].isdigit()
@@ -307,7 +308,8 @@ def _columns_by_kind(key: bytes, row: Row) -> RunColumns:
 
 
 def _is_altered(row: Row, column: bytes) -> bool:
-    return digest(row[column].value).encode() != column[-layout.CHECKSUM_DIGITS :]
+    # A part of the digest in columns of events and commit records.
+    return not digest(row[column].value).encode().startswith(column.rpartition(b"|")[2])
 
 
 def _count_of(commit: bytes) -> int:

@@ -1,0 +1,53 @@
+"""`fll watch` shows what arrived at a server of several requests, oldest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from .commands import complaint, fll, printed, serving
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("watch")
+    with serving(f"sqlite:///{home}/store.db", home) as server:
+        event = {
+            "eventTime": "2026-03-01T00:00:00Z",
+            "run": {"runId": "one"},
+            "job": {"namespace": "shop", "name": "night\x1bly"},
+            "inputs": [None],
+        }
+        for body in (event, {**event, "job": 5}):
+            requests.post(f"{server}/api/v1/lineage", json=body, timeout=30)
+        requests.post(f"{server}/api/v1/lineages", json=event, timeout=30)
+        yield server
+
+
+def test_documents_are_shown_oldest_first(url: str) -> None:
+    lines = printed("watch", "--server", url).splitlines()
+    assert [line.split("  ")[1] for line in lines[::2]] == ["recorded, warnings: 1", "refused", "refused"]
+    assert lines[0].endswith("  shop night\\x1bly one")
+    assert lines[1] == "    inputs.0: must be an object, is null; left out"
+    assert "/api/v1/lineages" in lines[4]
+
+
+def test_json_and_one_outcome(url: str) -> None:
+    (line,) = printed("watch", "--server", url, "--json", "--outcome", "warned").splitlines()
+    event = json.loads(line)
+    assert (event["namespace"], event["run"], event["warnings"]) == ("shop", "one", 1)
+
+
+def test_an_empty_answer_is_reported(url: str) -> None:
+    line = complaint("watch", "--server", url, "--outcome", "accepted", code=0)
+    assert "nothing arrived since now-1h" in line
+
+
+def test_a_store_receives_nothing(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/store.db"
+    assert fll("sample", "--store", store).exit_code == 0
+    assert "give its URL" in complaint("watch", "--store", store, code=2)

@@ -1,0 +1,208 @@
+"""A part that cannot be read costs no other: the rest is the same as without that part, and it is named.
+
+The broken value is of a type that no member accepts where it is put; what is broken is a facet, a column, an
+input, a dataset, a proposal, a member of an aspect, a node.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+import pytest
+from cases.openlineage.recorded import events
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fll_hbase.errors import InvalidLineage
+from fll_hbase.model.runs import RecordedRun
+from fll_hbase.sources import cdap, datahub, openlineage
+from fll_hbase.sources.datahub import MessageFormat
+from sources import dbt_artifacts
+from sources.datahub_messages import entity, lineage
+from sources.dbt_artifacts import node
+from sources.openlineage_events import run_events
+
+GOLDEN = FilePath(__file__).parents[1] / "golden"
+Json = Any
+Path = tuple[str | int, ...]
+
+REAL = sorted(events(), key=lambda event: len(json.dumps(event)))[:: len(events()) // 12]
+BROKEN = st.sampled_from([5, True, "", "?", [[5]], 1.5])
+
+
+def parts(event: Json) -> Iterator[Path]:
+    """Yield the parts of an event that can be left out: datasets, facets, columns and their inputs."""
+    for list_name in ("inputs", "outputs"):
+        for number, dataset in enumerate(event.get(list_name) or ()):
+            yield list_name, number
+            for name, facet in (dataset.get("facets") or {}).items():
+                yield from _facet_parts(facet, (list_name, number, "facets", name))
+    for holder in ("run", "job"):
+        for name in event[holder].get("facets") or {}:
+            if name in ("parent", "nominalTime", "errorMessage", "jobType", "sql"):
+                yield holder, "facets", name
+
+
+def _facet_parts(facet: Json, path: Path) -> Iterator[Path]:
+    name = path[-1]
+    if name in ("schema", "columnLineage", "symlinks", "documentation"):
+        yield path
+    if name == "schema":
+        yield from ((*path, "fields", index) for index in range(len(facet.get("fields") or ())))
+    if name == "columnLineage" and path[0] == "outputs":
+        yield from _columns(facet, path)
+
+
+def _columns(facet: Json, path: Path) -> Iterator[Path]:
+    for column, data in (facet.get("fields") or {}).items():
+        yield *path, "fields", column
+        # The only input of a column is not a part: without it the column would be generated.
+        if len(data.get("inputFields") or ()) > 1:
+            yield from ((*path, "fields", column, "inputFields", index) for index in range(2))
+    if isinstance(facet.get("dataset"), list):
+        yield from ((*path, "dataset", index) for index in range(len(facet["dataset"])))
+
+
+def put(document: Json, path: Path, value: Json) -> Json:
+    """Return the document with another value at a path."""
+    changed = copy.deepcopy(document)
+    holder = changed
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
+    return changed
+
+
+def remove(document: Json, path: Path) -> Json:
+    """Return the document without the part at a path."""
+    changed = copy.deepcopy(document)
+    holder = changed
+    for name in path[:-1]:
+        holder = holder[name]
+    del holder[path[-1]]
+    return changed
+
+
+def _content(parsed: openlineage.ParsedEvent) -> tuple[Any, ...]:
+    event = parsed.event
+    return (replace(event, bodies={}) if event else None, event and event.bodies, parsed.schemas)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(REAL) | run_events(), BROKEN, st.data())
+def test_openlineage(event: Json, value: Json, data: st.DataObject) -> None:
+    paths = list(parts(event))
+    if not paths:
+        return
+    path = data.draw(st.sampled_from(paths))
+    broken = openlineage.read(put(event, path, value))
+    assert _content(broken) == _content(openlineage.read(remove(event, path)))
+    prefix = ".".join(map(str, path))
+    assert any(warning.path.startswith(prefix) for warning in broken.warnings)
+
+
+def test_the_property_breaks_every_kind_of_part() -> None:
+    kinds = {
+        tuple("*" if isinstance(name, int) else name for name in path[:5])
+        for event in REAL
+        for path in parts(event)
+    }
+    facets = {kind[3] for kind in kinds if len(kind) > 3 and kind[2] == "facets"}
+    assert facets >= {"schema", "columnLineage"}
+    assert any(len(kind) == 5 for kind in kinds)
+
+
+PROPOSALS = ("upstreams", "fineGrainedLineages")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(PROPOSALS), st.integers(0, 1), BROKEN)
+def test_datahub(member: str, index: int, value: Json) -> None:
+    def runs(aspect: Json) -> tuple[list[RecordedRun], int]:
+        message = datahub.read([entity(aspect)], form=MessageFormat.ENTITIES, now_ms=0)
+        return list(message.runs), len(message.warnings)
+
+    aspect = lineage()
+    broken, warnings = runs(put(aspect, (member, index), value))
+    rest, _ = runs(remove(aspect, (member, index)))
+    assert [(run.run.program, run.info) for run in broken] == [(run.run.program, run.info) for run in rest]
+    assert warnings
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2), BROKEN)
+def test_datahub_messages(index: int, value: Json) -> None:
+    message = [
+        entity(lineage()),
+        entity(lineage(), urn=dataset_urn("b")),
+        entity(lineage(), urn=dataset_urn("c")),
+    ]
+
+    def runs(document: Json) -> list[str]:
+        parsed = datahub.read(document, form=MessageFormat.ENTITIES, now_ms=0)
+        return sorted(run.run.run for run in parsed.runs)
+
+    assert runs(put(message, (index,), value)) == runs(remove(message, (index,)))
+
+
+def dataset_urn(name: str) -> str:
+    """Return the urn of a dataset."""
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+
+
+PIPELINE = json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8"))
+PIPELINE_PARTS: dict[str, Path] = {
+    "a mutation": ("config", "stages", 1, "fieldMutations", 0),
+    "all mutations": ("config", "stages", 1, "fieldMutations"),
+    "a connection": ("config", "connections", 1),
+    "a name of a dataset": ("config", "stages", 0, "plugin", "properties", "referenceName"),
+    "a schema": ("config", "stages", 1, "outputSchema"),
+}
+
+
+@pytest.mark.parametrize("kind", PIPELINE_PARTS)
+@pytest.mark.parametrize("value", [5, [[5]], True])
+def test_pipelines(kind: str, value: Json) -> None:
+    path = PIPELINE_PARTS[kind]
+
+    def outcome(document: Json) -> Any:
+        try:
+            return cdap.read_document(document, namespace="ns").operations.info
+        except InvalidLineage as error:
+            return str(error)
+
+    # Without a connection a sink is not reached, which is a fault of the pipeline.
+    assert outcome(put(PIPELINE, path, value)) == outcome(remove(PIPELINE, path))
+
+
+DBT_PARTS: dict[str, Path] = {
+    "a node": ("manifest", "nodes", "model.p.b"),
+    "the table of a catalog": ("catalog", "nodes", "model.p.a"),
+    "a column of a catalog": ("catalog", "nodes", "model.p.a", "columns", "id"),
+    "a result": ("runResults", "results", 1),
+    "a time": ("runResults", "results", 0, "timing"),
+}
+
+
+@pytest.mark.parametrize("kind", DBT_PARTS)
+@pytest.mark.parametrize("value", [5, [[5]], "?", True])
+def test_dbt(kind: str, value: Json) -> None:
+    results = [
+        {"unique_id": f"model.p.{name}", "status": "success", "timing": [], "message": "OK"} for name in "ab"
+    ]
+    document = dbt_artifacts.document(
+        node("a", "select id, x from raw.t"),
+        node("b", 'select id, x + 1 as y from "s"."a"', depends_on=("model.p.a",)),
+        results=results,
+        catalog=dbt_artifacts.catalog(a={"id": "int", "x": "int"}),
+    )
+    path = DBT_PARTS[kind]
+    broken = dbt_artifacts.read(put(document, path, value))
+    rest = dbt_artifacts.read(remove(document, path))
+    assert (broken.runs, broken.metadata) == (rest.runs, rest.metadata)
+    assert any(".".join(map(str, path)) in warning.path for warning in broken.warnings)
