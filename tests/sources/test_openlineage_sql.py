@@ -36,8 +36,8 @@ TOTALS = dataset("shop.public.totals", "customer", "total")
 WITH_COLUMNS = dataset("shop.public.totals", columns={"x": ("shop.public.orders", "id")})
 
 
-def lineage(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> EventLineage:
-    event = {
+def event(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> dict[str, Any]:
+    return {
         "eventTime": "2026-11-23T10:00:00Z",
         "eventType": "COMPLETE",
         "producer": "p",
@@ -46,7 +46,10 @@ def lineage(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -
         "inputs": list(inputs),
         "outputs": list(outputs),
     }
-    parsed = openlineage.read(event).event
+
+
+def lineage(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> EventLineage:
+    parsed = openlineage.read(event(statement, *outputs, inputs=inputs)).event
     assert parsed is not None
     return run_events.decode_lineage(parsed.bodies[parsed.event.lineage_digest])
 
@@ -143,6 +146,21 @@ def test_names_that_two_tables_share_are_those_of_neither() -> None:
 )
 def test_other_texts_derive_nothing(statement: str) -> None:
     assert edges(lineage(statement, TOTALS)) == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("SELEC id FRM orders", "no columns are derived from it"),
+        (f"SELECT {'1 + ' * 50_000}1", "longer than 100000 characters"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_named_in_warnings(statement: str, reason: str) -> None:
+    for _ in range(2):
+        (warning,) = openlineage.read(event(statement, TOTALS)).warnings
+        assert warning.path == "job.facets.sql.query"
+        assert reason in warning.detail
+    assert not openlineage.read(event(statement, WITH_COLUMNS)).warnings
 
 
 def test_a_dialect_by_namespace() -> None:

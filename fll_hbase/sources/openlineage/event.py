@@ -138,7 +138,11 @@ def _event_lineage(
     mentions, names = datasets.mentions(), datasets.dataset_names()
     statement = facets.sql(validator, job_facets)
     if statement and not operations:
-        mentions = sql_facet.with_derived_columns(mentions, names, statement, datasets.ordered_fields())
+        mentions, fault = sql_facet.with_derived_columns(
+            mentions, names, statement, datasets.ordered_fields()
+        )
+        if fault:
+            validator.warning("job.facets.sql.query", fault)
     return EventLineage(namespace, name, type_, names, mentions, statement, operations)
 
 

@@ -7,7 +7,6 @@ run gives have priority over derived ones when events are merged.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -19,8 +18,6 @@ from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
 from fll_hbase.model.run_events import DERIVED, DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources import sql
-
-_LOG = logging.getLogger(__name__)
 
 SQL_CHARACTERS_MAX = 100_000
 """Length of a statement that is read; docs/sources/openlineage.md states it."""
@@ -59,14 +56,17 @@ def with_derived_columns(
     names: Sequence[Name],
     statement: str,
     fields: Mapping[Name, Sequence[str]],
-) -> tuple[DatasetMention, ...]:
-    """Return the mentions of an event, with columns of its SQL for outputs that have none.
+) -> tuple[tuple[DatasetMention, ...], str]:
+    """Return the mentions of an event, with columns of its SQL for outputs that have none, and what is wrong.
 
-    `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing.
+    `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing:
+    the text says why, else it is empty.
     """
     lacking = [mention for mention in mentions if _lacks_columns(mention)]
-    if not statement or not lacking or len(statement) > SQL_CHARACTERS_MAX:
-        return mentions
+    if not statement or not lacking:
+        return mentions, ""
+    if len(statement) > SQL_CHARACTERS_MAX:
+        return mentions, f"is longer than {SQL_CHARACTERS_MAX} characters: no columns are derived from it"
     aliases = {mention.dataset_index: mention.aliases for mention in mentions}
     written = {mention.dataset_index for mention in lacking}
     tables = tuple(
@@ -77,13 +77,15 @@ def with_derived_columns(
         )
         for index, name in enumerate(names)
     )
-    derived = {index: rest for index, *rest in _derive(statement, _dialect(names, lacking), tables)}
-    return tuple(
+    outputs, fault = _derive(statement, _dialect(names, lacking), tables)
+    derived = {index: rest for index, *rest in outputs}
+    with_columns = tuple(
         msgspec.structs.replace(mention, columns=derived[index][0], dataset_inputs=derived[index][1])
         if (index := mention.dataset_index) in derived and _lacks_columns(mention)
         else mention
         for mention in mentions
     )
+    return with_columns, fault
 
 
 def _lacks_columns(mention: DatasetMention) -> bool:
@@ -99,8 +101,8 @@ def _dialect(names: Sequence[Name], lacking: Sequence[DatasetMention]) -> str:
 
 
 @lru_cache(_RESULTS_MAX)
-def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[_Output, ...]:
-    """Read a statement: by index of an output its columns, and the inputs of all its rows."""
+def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[tuple[_Output, ...], str]:
+    """Read a statement; return the outputs, and why it cannot be read, empty if it can."""
     schemas = _table_schemas(tables)
     outputs = [index for index, (_, _, is_written) in enumerate(tables) if is_written]
     try:
@@ -115,9 +117,8 @@ def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[_
                 statement, dialect=dialect, target=target, verb="SELECT", tables=_table_schemas(tables)
             )
     except LineageError as error:
-        _LOG.info("the SQL of a run gives no columns: %s", error)
-        return ()
-    return tuple(_outputs(reading.info.operations, set(outputs)))
+        return (), f"no columns are derived from it: {error}"
+    return tuple(_outputs(reading.info.operations, set(outputs))), ""
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
