@@ -86,7 +86,7 @@ class ExpressionResolver:
         """Return the lineage of several expressions."""
         return [self.resolve(row) for row in rows]
 
-    def named(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+    def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the rows of named expressions, each with its id."""
         ids = ((row, self._expressions[row].id) for row in rows)
         return [(row, number) for row, number in ids if number is not None]

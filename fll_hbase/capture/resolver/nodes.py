@@ -30,7 +30,7 @@ _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
 
 def resolve_plan(plan: Plan) -> list[Relation]:
-    """Return the result of every node."""
+    """Return the result of inputs node."""
     return _PlanResolver(plan).resolve()
 
 
@@ -120,9 +120,9 @@ class _PlanResolver:
         rows = _all_rows(children)
         if "output" not in node.members:
             return Relation(columns, rows)
-        every = merge(columns.values(), least=Direct.TRANSFORMATION)
+        inputs = merge(columns.values(), least=Direct.TRANSFORMATION)
         function = node.rows("functionExpr") or node.rows("func") or node.rows("function")
-        opaque = ColumnLineage(every.direct, every.indirect, None, function[0] if function else -1)
+        opaque = ColumnLineage(inputs.direct, inputs.indirect, None, function[0] if function else -1)
         return Relation(
             {number: columns.get(number, opaque) for number in self._ids(node.rows("output"))}, rows
         )
@@ -143,8 +143,8 @@ def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
     return NO_INPUTS.union(*(child.rows for child in children))
 
 
-def _named(expressions: ExpressionResolver, rows: Sequence[int]) -> dict[int, ColumnLineage]:
-    return {number: expressions.resolve(row) for row, number in expressions.named(rows)}
+def _named_columns(expressions: ExpressionResolver, rows: Sequence[int]) -> dict[int, ColumnLineage]:
+    return {number: expressions.resolve(row) for row, number in expressions.with_ids(rows)}
 
 
 def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
@@ -153,7 +153,7 @@ def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation
 
 
 def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    return Relation(_named(expressions, node.rows("projectList")), _all_rows(children))
+    return Relation(_named_columns(expressions, node.rows("projectList")), _all_rows(children))
 
 
 def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -168,7 +168,7 @@ def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver)
 
 def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     keys = expressions.resolve_all(node.rows("groupingExpressions"))
-    columns = _named(expressions, node.rows("aggregateExpressions"))
+    columns = _named_columns(expressions, node.rows("aggregateExpressions"))
     return Relation(columns, children[0].rows | influences(keys, GROUP_BY))
 
 
@@ -183,7 +183,7 @@ def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionRe
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    columns = children[0].columns | _named(expressions, node.rows("windowExpressions"))
+    columns = children[0].columns | _named_columns(expressions, node.rows("windowExpressions"))
     return Relation(columns, children[0].rows)
 
 
@@ -203,8 +203,8 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator: every new column has all of its inputs, but those of STACK are by position."""
-    output = [number for _, number in expressions.named(node.rows("generatorOutput"))]
+    """Resolve a generator: inputs new column has all of its inputs, but those of STACK are by position."""
+    output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
     generators = node.rows("generator")
     columns = dict(children[0].columns)
     for generator in generators[:1]:
@@ -217,28 +217,28 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 
 def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    output = [number for _, number in expressions.named(node.rows("output"))]
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
     projections = node.members.get("projections")
     lists = [expressions.resolve_all(rows) for rows in projections] if isinstance(projections, list) else []
     return Relation(_by_position(output, lists), children[0].rows)
 
 
 def _union(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    output = [number for _, number in expressions.named(node.rows("output"))]
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
     columns = _by_position(output, [child.by_position() for child in children])
     return Relation(columns, _all_rows(children))
 
 
 def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     """Resolve INTERSECT and EXCEPT: values are those of the left side, the right one selects them."""
-    output = [number for _, number in expressions.named(node.rows("output"))]
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
     columns = _by_position(output, [children[0].by_position()])
     return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))
 
 
 def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     """Resolve MERGE: each column has the values of all branches; the conditions of these are conditional."""
-    output = [number for _, number in expressions.named(node.rows("output"))]
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
     lists = []
     for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
         for row in node.rows(name):
