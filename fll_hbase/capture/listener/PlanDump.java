@@ -107,7 +107,7 @@ final class PlanDump {
         }
         int target = datasets.target(plan);
         if (target >= 0) {
-            members.key("target").number(target);
+            members.key("changes").number(target);
         }
         Object[] direct = Sequences.array(plan.children());
         for (int i = 0; i < children.length; i++) {

@@ -72,8 +72,8 @@ final class Targets {
     }
 
     private void named(JsonWriter row, Object identifier) {
-        row.member("kind", "name").member("name", Reflection.text(identifier, "unquotedString"));
-        row.member("location", relations.defaultPath(identifier));
+        row.member("kind", "name");
+        relations.name(row, identifier);
     }
 
     private static boolean sink(JsonWriter row, Object sink, Object options) {

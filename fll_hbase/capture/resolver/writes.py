@@ -54,12 +54,12 @@ def root_columns(
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
     table = node.plan(*_TABLES)
     dataset = None if table is None else plan.nodes[table].members.get("dataset")
-    target = node.members.get("target") if dataset is None else dataset
+    target = node.members.get("changes") if dataset is None else dataset
     query = node.plan(*QUERIES)
     if not isinstance(target, int):
         return
     if node.kind in _LIFECYCLES:
-        renamed = node.members.get("target")
+        renamed = node.members.get("changes")
         yield Write(target, lifecycle=_LIFECYCLES[node.kind], renamed=renamed if renamed != target else None)
     elif node.kind in delta.COMMANDS:
         columns, rows = delta.columns_of(plan, relations, node)
@@ -67,7 +67,12 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
     elif query is not None:
         relation = relations[query]
         columns = tuple(_columns(plan, node, relation, query, table))
-        yield Write(target, columns, relation.rows, is_create="AsSelect" in node.kind)
+        yield Write(
+            target,
+            columns,
+            relation.rows,
+            is_create="AsSelect" in node.kind or node.kind.startswith("SaveAs"),
+        )
 
 
 def _columns(
