@@ -107,13 +107,14 @@ final class PlanDump {
         }
         int target = datasets.target(plan);
         if (target >= 0) {
-            members.key("changes").number(target);
+            members.key("target").number(target);
         }
         Object[] direct = Sequences.array(plan.children());
         for (int i = 0; i < children.length; i++) {
             String name = Members.nameOf(plan, children[i], direct);
             if (name != null) {
-                members.key(name).open('{').key("node").number(number(children[i])).close('}');
+                // The dataset of a command is its "target" already.
+                members.key(name.equals("target") ? "targetPlan" : name).open('{').key("node").number(number(children[i])).close('}');
             }
         }
         json.open('[').value(kind).open('[');

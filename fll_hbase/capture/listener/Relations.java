@@ -52,7 +52,7 @@ final class Relations {
         row.key("table").open('{');
         row.member("name", qualified(Reflection.get(table, "identifier")));
         String location = Reflection.text(table, "storage.locationUri");
-        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.url(location));
+        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.path(location));
         row.member("provider", Reflection.text(table, "provider")).close('}');
         return true;
     }
@@ -108,7 +108,7 @@ final class Relations {
         row.member("name", qualified(identifier));
         try {
             Object table = catalog.getTableMetadata((TableIdentifier) identifier);
-            row.member("location", Texts.url(Reflection.text(table, "storage.locationUri")));
+            row.member("location", Texts.path(Reflection.text(table, "storage.locationUri")));
             String[] fields = (String[]) Reflection.path(table, "schema.fieldNames");
             row.key("fields").open('[');
             for (int i = 0; i < fields.length; i++) {
@@ -166,7 +166,7 @@ final class Relations {
         if (path == null) {
             return false;
         }
-        row.member("kind", "files").key("paths").open('[').value(Texts.url(path)).close(']');
+        row.member("kind", "files").key("paths").open('[').value(Texts.path(path)).close(']');
         return true;
     }
 
@@ -174,7 +174,7 @@ final class Relations {
         Object[] paths = Sequences.array(sequence);
         row.member("kind", "files").key("paths").open('[');
         for (int i = 0; i < paths.length && i < PATHS_MAX; i++) {
-            row.value(String.valueOf(paths[i]));
+            row.value(Texts.path(String.valueOf(paths[i])));
         }
         row.close(']');
         return true;

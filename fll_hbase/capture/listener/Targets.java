@@ -85,7 +85,7 @@ final class Targets {
         row.member("kind", "sink").member("class", kind);
         String path = Reflection.option(options, "path");
         if (path != null) {
-            row.member("path", Texts.url(path));
+            row.member("path", Texts.path(path));
         }
         return true;
     }

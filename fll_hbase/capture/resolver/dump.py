@@ -7,7 +7,7 @@ numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (n
 
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
 expression row, or lists of them, in which -n stands for the n rows after the one before it; `{"node": n}` for
-a plan that is no child; or a scalar. `dataset` and `changes` are numbers of rows of `datasets`, which
+a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
 `fll_hbase.capture.resolver.dataset_names` describes.
 """
 

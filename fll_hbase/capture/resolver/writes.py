@@ -9,7 +9,7 @@ from fll_hbase.capture.resolver import delta
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan
 from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
 
-_TABLES = ("originalTable", "table", "logicalRelation", "relation", "name", "target", "child")
+_TABLES = ("originalTable", "table", "logicalRelation", "relation", "name", "targetPlan", "child")
 _BY_NAME = frozenset({"ReplaceData", "WriteDelta"})
 """Commands whose query has more columns than the table, so that they are matched by name."""
 
@@ -54,12 +54,12 @@ def root_columns(
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
     table = node.plan(*_TABLES)
     dataset = None if table is None else plan.nodes[table].members.get("dataset")
-    target = node.members.get("changes") if dataset is None else dataset
+    target = node.members.get("target") if dataset is None else dataset
     query = node.plan(*QUERIES)
     if not isinstance(target, int):
         return
     if node.kind in _LIFECYCLES:
-        renamed = node.members.get("changes")
+        renamed = node.members.get("target")
         yield Write(target, lifecycle=_LIFECYCLES[node.kind], renamed=renamed if renamed != target else None)
     elif node.kind in delta.COMMANDS:
         columns, rows = delta.columns_of(plan, relations, node)
