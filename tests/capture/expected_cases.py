@@ -18,7 +18,7 @@ TWO_TARGETS = {"m08_multi_insert": {"tgt2": {"cust.tier": ["FILTER"]}}}
 
 
 def differences(case: Json, events: list[Json]) -> list[str]:
-    """What differs from the expectations of a case."""
+    """Differences from the expectations of a case."""
     expected = case.get("expected_by_sink") or {case.get("sink") or "out": case["expected"]}
     outputs = {_table(output["name"], case): output for event in events for output in event["outputs"]}
     if len(outputs) != sum(len(event["outputs"]) for event in events):

@@ -72,9 +72,9 @@ class Recorder:
         assert self.listener.wait_until_empty(60)
         with self.file.open("rb") as file:
             file.seek(self._position)
-            lines = file.read().splitlines()
-            self._position = file.tell()
-        return lines
+            content = file.read()
+        self._position += len(content)
+        return content.splitlines()
 
 
 def run_cases(recorder: Recorder, *, iceberg: bool) -> Iterator[tuple[dict[str, Any], list[bytes]]]:

@@ -52,12 +52,12 @@ def json_cases(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def client(events: dict[str, tuple[Any, list[Any]]]) -> Iterator[FlaskClient]:
     store = LineageStore(open_table("sqlite:///:memory:"))
-    asking = create_app(store).test_client()
+    server = create_app(store).test_client()
     for _, captured in events.values():
         for event in captured:
-            answer = asking.post("/api/v1/lineage", json=event)
+            answer = server.post("/api/v1/lineage", json=event)
             assert answer.status_code == 201, answer.text
-    yield asking
+    yield server
     store.close()
 
 
@@ -74,10 +74,10 @@ def test_the_api_answers_with_exactly_these_edges(
     for case, captured in events.values():
         for event in captured:
             (output,) = event["outputs"]
-            assert asked(client, output) == _edges(output), case["id"]
+            assert answered_edges(client, output) == _edges(output), case["id"]
 
 
-def asked(client: FlaskClient, output: dict[str, Any]) -> set[tuple[str, str, str]]:
+def answered_edges(client: FlaskClient, output: dict[str, Any]) -> set[tuple[str, str, str]]:
     """Source, field and target of what the API answers."""
     namespace, name = (quote(output[member], safe="") for member in ("namespace", "name"))
     path = f"/v3/namespaces/{namespace}/endpoints/{name}/fields/lineage"
@@ -85,7 +85,7 @@ def asked(client: FlaskClient, output: dict[str, Any]) -> set[tuple[str, str, st
     assert answer.status_code == 200, answer.text
     return {
         (entry["source"]["name"], pair["from"], pair["to"])
-        for entry in answer.json
+        for entry in answer.get_json()
         for pair in entry["fieldmap"]
     }
 

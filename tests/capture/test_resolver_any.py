@@ -33,19 +33,19 @@ def test_mutilated_text_raises_nothing(line: bytes, data: st.DataObject) -> None
 @given(st.sampled_from(LINES), VALUES, st.data())
 def test_any_value_in_any_place_raises_nothing(line: bytes, value: Any, data: st.DataObject) -> None:
     members = json.loads(line)
-    parent, key = data.draw(st.sampled_from(list(_places(members))))
+    parent, key = data.draw(st.sampled_from(list(_members(members))))
     parent[key] = value
     resolving = resolver()
     events = resolve([json.dumps(members).encode()], by=resolving) + resolving.finish()
     assert all(event["outputs"] for event in events)
 
 
-def _places(value: Any) -> Any:
+def _members(value: Any) -> Any:
     """Every container in a JSON value, with each of its keys."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield value, key
-        yield from _places(item)
+        yield from _members(item)
 
 
 def test_an_unknown_plan_is_recorded_without_lineage(caplog: pytest.LogCaptureFixture) -> None:
