@@ -113,6 +113,7 @@ class Line(msgspec.Struct, frozen=True, rename={"application_end": "applicationE
     datasets: list[Json] = []
     plan: msgspec.Raw = msgspec.Raw(b"")
     fault: Any = None
+    unseen: Json | None = None
     application_end: Json | None = None
 
 

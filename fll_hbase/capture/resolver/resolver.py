@@ -72,6 +72,10 @@ class Resolver:
             self._application = line.application
         if line.fault is not None:
             _log.warning("capture: an execution could not be read by the listener: %s", line.fault)
+        if line.unseen is not None:
+            _log.warning(
+                "capture: RDDs that the application writes have no plan; their lineage is not recorded"
+            )
         if line.application_end is not None:
             return self.finish()
         if line.execution is None:
