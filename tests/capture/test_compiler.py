@@ -29,5 +29,5 @@ def test_a_session_without_jvm_is_refused() -> None:
 def test_another_spark_is_named() -> None:
     """A context without the members that the listener needs."""
     context = SimpleNamespace(_gateway=SimpleNamespace(), _jsc=SimpleNamespace(), version="2.4.8")
-    with pytest.raises(CaptureUnavailable, match="Spark 2.4.8 does not accept the listener"):
+    with pytest.raises(CaptureUnavailable, match=r"Spark 2\.4\.8 does not accept the listener"):
         start_listener(context, "/data/plans", 1, literals=False)  # type: ignore[arg-type]
