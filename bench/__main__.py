@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench import (
+    capture_plans,
     cpu,
     embedded,
     hbase,
@@ -25,6 +26,7 @@ from bench import (
 from bench.core_wakers import cores_awake
 
 ENGINES = {
+    "capture-plans": capture_plans.bench,
     "embedded": embedded.bench,
     "cpu": cpu.bench,
     "hbase": hbase.bench,
