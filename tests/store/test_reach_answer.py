@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from fll_hbase import deadline, reach_answer, reach_json
+from fll_hbase import deadline, name_json, reach_answer
 from fll_hbase.errors import DeadlineExceeded, NotFound
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.window import BOTH, Direction, Window
@@ -52,7 +52,7 @@ def one_direction(store: LineageStore, query: ReachQuery, direction: Direction) 
         return reach_answer.reach(store, query, [direction])
     except NotFound:
         # Backward any name is a field where the dataset as a whole is influenced.
-        return {"nodes": [{**reach_json.field(query.field), "hops": 0}], "edges": []}
+        return {"nodes": [{**name_json.field(query.field), "hops": 0}], "edges": []}
 
 
 def part(items: list[dict[str, Any]], direction: Direction) -> list[dict[str, Any]]:
