@@ -1,0 +1,140 @@
+"""Delivery of one plan file: its lines become events, which are sent and acknowledged in order."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from fll_hbase.capture.plan_lines import PlanLines
+from fll_hbase.capture.plan_spool import PlanFile, PlanSpoolError
+from fll_hbase.client import HttpClient
+from fll_hbase.client.errors import DOCUMENT_FAULTS
+from fll_hbase.errors import LineageError
+from fll_hbase.ingest.batches import BATCH_BYTES_MAX, split_batches
+from fll_hbase.json_types import Json
+
+_log = logging.getLogger("fll_hbase.capture")
+
+EVENTS_MAX = 500
+"""Events of one request; fewer than the server records within the time of a request."""
+
+READ_BYTES_MAX = 2**22
+"""Bytes of plans that are resolved before their events are sent."""
+
+_END = b'"applicationEnd"'
+_END_BYTES = 100
+"""The part of a line in which its kind is named."""
+
+
+class EventSource(Protocol):
+    """Makes OpenLineage events of the lines of one plan file, in order."""
+
+    def events(self, line: bytes) -> list[dict[str, Any]]:
+        """Return the events that are complete with this line."""
+
+    def finish(self) -> list[dict[str, Any]]:
+        """Return the events that waited for more lines, at the end of the application."""
+
+
+class PlanDelivery:
+    """Sends the events of a plan file, and acknowledges its lines. Not safe for threads."""
+
+    def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
+        self.plan_file = plan_file
+        self.refused = 0
+        self._source = source
+        self._lines = PlanLines(plan_file.path)
+        # Lines before it are resolved again, since later ones may refer to them, but not sent again.
+        self._acknowledged = plan_file.acknowledged()
+        self._pending: list[bytes] = []
+        self._read_until = 0
+        self._parent: Json = {}
+        self.is_finished = False
+        """Whether the end of the application was read, so that nothing follows."""
+        self.is_complete = False
+        """Whether all of it is recorded, and the plan file removed."""
+
+    def step(self, client: HttpClient, *, wait_seconds: float | None = None) -> bool:
+        """Send some events; return whether there were lines or events.
+
+        Raises LineageError if they cannot be sent now: they are sent again by the next call.
+        """
+        if not self._pending and not self._read():
+            return False
+        for batch in split_batches(list(self._pending), items_max=EVENTS_MAX, size_bytes=len):
+            self._settle(batch, _send(client, batch, wait_seconds))
+        if self._read_until > self._acknowledged:
+            self.plan_file.acknowledge(self._read_until)
+            self._acknowledged = self._read_until
+        return True
+
+    def finish(self, *, dropped: int = 0) -> None:
+        """Add the events that waited for more lines, and `dropped` executions that are in no line."""
+        self._add(self._source.finish())
+        if dropped:
+            self._add(_loss(self._parent, dropped))
+        self.is_finished = True
+
+    def complete(self) -> None:
+        """Remove the plan file, all of which is recorded. Raises PlanSpoolError."""
+        self.is_complete = True
+        self.plan_file.remove()
+
+    def _read(self) -> bool:
+        """Resolve further lines; return whether there were any."""
+        lines = self._lines.read(READ_BYTES_MAX)
+        for end, line in lines:
+            events = self._source.events(line)
+            self._read_until = end
+            if end > self._acknowledged:
+                self._add(events)
+            self._parent = _parent(events) or self._parent
+            if _END in line[:_END_BYTES]:
+                self.finish()
+        return bool(lines)
+
+    def _add(self, events: Iterable[Json]) -> None:
+        self._pending += (json.dumps(event).encode() for event in events)
+
+    def _settle(self, batch: Sequence[bytes], refused: Sequence[tuple[bytes, LineageError]]) -> None:
+        """Set refused events aside, and forget those of a batch that was answered."""
+        if refused:
+            if not self.refused:
+                _log.warning(
+                    "the server refused lineage of this application, which is now in %s: %s",
+                    self.plan_file.refused_path,
+                    refused[0][1],
+                )
+            self.refused += len(refused)
+            try:
+                self.plan_file.refuse([event for event, _ in refused])
+            except PlanSpoolError as error:
+                _log.error("%d refused events are lost: %s", len(refused), error)
+        del self._pending[: len(batch)]
+
+
+def _send(
+    client: HttpClient, events: Sequence[bytes], wait_seconds: float | None
+) -> list[tuple[bytes, LineageError]]:
+    """Send events; return those that were refused. Raises LineageError for any other fault."""
+    try:
+        answers = client.record_events(events, wait_seconds=wait_seconds)
+    except DOCUMENT_FAULTS as error:
+        # Of the request as a whole: the server may accept less at a time.
+        if len(events) == 1:
+            return [(events[0], error)]
+        middle = len(events) // 2
+        return [
+            *_send(client, events[:middle], wait_seconds),
+            *_send(client, events[middle:], wait_seconds),
+        ]
+    return [(events[index], error) for index, error in sorted(answers.items())]
+
+
+def _parent(events: Sequence[Json]) -> Json:
+    """Return the facet that names the application, of the last event; empty without any."""
+    facets: Json = events[-1].get("run", {}).get("facets", {}) if events else {}
+    parent: Json = facets.get("parent", {})
+    return parent
