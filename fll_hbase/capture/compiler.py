@@ -1,0 +1,108 @@
+"""Listener of capture: Java source, compiled inside the driver's JVM by the compiler that Spark brings.
+
+The listener appends lines to the plan file. Each line is one JSON object, written once and ended by a
+newline; a line without its newline is unfinished.
+
+- `{"application": {"id", "name", "user", "version", "start"}}` is the first line; times are epoch ms.
+- `{"execution": {"id", "root", "start", "end", "action"?, "error"?}, "datasets": [...], "plan": {...}}` is an
+  execution that writes. `root` is the execution that started it, or its own id. `error` is the class of the
+  failure. Without a plan, the line only ends a group of executions; with `fault` instead of a plan, the plan
+  could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
+- `{"fault": {"error"}}` is an event that could not be processed.
+- `{"applicationEnd": {"time", "dropped"}}` is the last line after a clean stop; `dropped` counts the lines
+  that did not fit into the file.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fll_hbase.capture.errors import CaptureUnavailable
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_PACKAGE = "fll.capture"
+_CLASS = f"{_PACKAGE}.CaptureListener"
+_COMPILER = "org.codehaus.janino.SimpleCompiler"
+_CACHE = "_fll_capture_class"
+_IMPORT = re.compile(r"^import [\w.]+;\n", re.MULTILINE)
+
+
+class Listener:
+    """A registered listener; its methods call the driver's JVM."""
+
+    def __init__(self, listener: Any) -> None:
+        self._listener = listener
+
+    def dropped(self) -> int:
+        """Return how many lines did not fit into the plan file, or could not be written."""
+        return int(self._listener.dropped())
+
+    def wait_until_empty(self, seconds: float) -> bool:
+        """Wait until the listener has processed every event so far; False after `seconds`."""
+        return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
+
+    def stop(self) -> None:
+        """Remove the listener from Spark, and end the plan file. Calling it again does nothing."""
+        self._listener.stop()
+
+
+def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, literals: bool) -> Listener:
+    """Compile the listener, and register it with a queue of its own.
+
+    It appends to `plan_file` until that has `bytes_max` bytes. With `literals`, lines contain the constants
+    of expressions. Raises CaptureUnavailable where this Spark has no such compiler or other interfaces.
+    """
+    gateway = getattr(spark_context, "_gateway", None)
+    if gateway is None:
+        raise CaptureUnavailable("this Spark session has no JVM of its own (Spark Connect)")
+    try:
+        context = spark_context._jsc.sc()
+        listener = _create(
+            gateway, _listener_class(gateway, context), (context, plan_file, bytes_max, literals)
+        )
+    # py4j raises errors of its own as well as those of Java, and capture must not fail the job.
+    except Exception as error:
+        detail = (str(getattr(error, "java_exception", error)).splitlines() or [repr(error)])[0]
+        raise CaptureUnavailable(
+            f"Spark {spark_context.version} does not accept the listener: {detail}"
+        ) from error
+    return Listener(listener)
+
+
+def source() -> str:
+    """Return the Java source of the listener as one compilation unit."""
+    folder = files(__package__) / "listener"
+    texts = [
+        file.read_text(encoding="utf-8")
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".java")
+    ]
+    imports = sorted({line for text in texts for line in _IMPORT.findall(text)})
+    return "".join([f"package {_PACKAGE};\n", *imports, *(_IMPORT.sub("", text) for text in texts)])
+
+
+def _listener_class(gateway: Any, context: Any) -> Any:
+    """Return the class of the listener: py4j caches methods by the name of a class, so it is loaded once."""
+    # A missing attribute of a gateway is a Java package, so only its dictionary shows what is there.
+    if _CACHE not in gateway.__dict__:
+        loader = context.getClass().getClassLoader()
+        compiler = _create(gateway, loader.loadClass(_COMPILER), ())
+        compiler.setParentClassLoader(loader)
+        compiler.cook(source())
+        gateway.__dict__[_CACHE] = compiler.getClassLoader().loadClass(_CLASS)
+    return gateway.__dict__[_CACHE]
+
+
+def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
+    """Call the constructor of a class that has this number of parameters."""
+    for constructor in java_class.getConstructors():
+        if constructor.getParameterCount() == len(arguments):
+            values = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+            for position, argument in enumerate(arguments):
+                values[position] = argument
+            return constructor.newInstance(values)
+    raise TypeError(f"{java_class.getName()} has no constructor with {len(arguments)} parameters")

@@ -1,0 +1,112 @@
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+
+/** Appends one line to the plan file for every execution that writes, on a queue of its own. */
+public final class CaptureListener extends SparkListener {
+    private static final int EXECUTIONS_MAX = 100000;
+
+    private final SparkContext context;
+    private final PlanFile file;
+    private final boolean literals;
+    private final Map executions = new LinkedHashMap();
+    private boolean ended;
+
+    public CaptureListener(SparkContext context, String path, long bytesMax, boolean literals) throws Exception {
+        this.context = context;
+        this.literals = literals;
+        this.file = new PlanFile(path, bytesMax);
+        JsonWriter json = new JsonWriter().open('{').key("application").open('{');
+        json.member("id", context.applicationId()).member("name", context.appName());
+        json.member("user", context.sparkUser()).member("version", context.version());
+        json.key("start").number(context.startTime());
+        file.append(json.close('}').close('}').toString());
+        context.listenerBus().addToQueue(this, "fll");
+    }
+
+    public void onOtherEvent(SparkListenerEvent event) {
+        try {
+            if (event instanceof SparkListenerSQLExecutionStart) {
+                started((SparkListenerSQLExecutionStart) event);
+            } else if (event instanceof SparkListenerSQLExecutionEnd) {
+                finished((SparkListenerSQLExecutionEnd) event);
+            }
+        } catch (Throwable error) {
+            fault(error);
+        }
+    }
+
+    public void onApplicationEnd(SparkListenerApplicationEnd event) {
+        end(event.time());
+    }
+
+    public int dropped() {
+        return file.dropped();
+    }
+
+    /** Waits until all queues of the bus are empty; false where that takes longer. */
+    public boolean waitUntilEmpty(long millis) {
+        try {
+            context.listenerBus().waitUntilEmpty(millis);
+            return true;
+        } catch (Throwable error) {
+            return false;
+        }
+    }
+
+    public void stop() {
+        context.listenerBus().removeListener(this);
+        end(System.currentTimeMillis());
+    }
+
+    private synchronized void end(long time) {
+        if (!ended) {
+            ended = true;
+            file.append("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
+            file.close();
+        }
+    }
+
+    private void started(SparkListenerSQLExecutionStart event) {
+        Long id = new Long(event.executionId());
+        Object root = Reflection.get(event, "rootExecutionId");
+        Execution execution = new Execution(event.executionId(), event.time());
+        if (root instanceof Long) {
+            execution.root = ((Long) root).longValue();
+        }
+        if (executions.size() < EXECUTIONS_MAX) {
+            executions.put(id, execution);
+        }
+    }
+
+    private void finished(SparkListenerSQLExecutionEnd event) {
+        Execution execution = (Execution) executions.remove(new Long(event.executionId()));
+        if (execution == null) {
+            execution = new Execution(event.executionId(), event.time());
+        }
+        execution.finish(event);
+        QueryExecution query = event.qe();
+        boolean isWrite = query != null && Writes.isWrite(query, execution.action);
+        if (isWrite) {
+            Execution root = (Execution) executions.get(new Long(execution.root));
+            if (root != null) {
+                root.awaited = true;
+            }
+        }
+        if (isWrite || execution.awaited) {
+            file.append(execution.line(isWrite ? query : null, literals));
+        }
+    }
+
+    private void fault(Throwable error) {
+        JsonWriter json = new JsonWriter().open('{').key("fault").open('{');
+        json.member("error", error.getClass().getName());
+        file.append(json.close('}').close('}').toString());
+    }
+}

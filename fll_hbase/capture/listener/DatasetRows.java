@@ -1,0 +1,61 @@
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Lists the datasets of a plan: those that its leaves read and those that its commands change. */
+final class DatasetRows {
+    private final JsonWriter json = new JsonWriter().open('[');
+    private int count;
+
+    String finish() {
+        return json.close(']').toString();
+    }
+
+    /** Adds the dataset that a leaf reads; returns its number, or -1 where there is none. */
+    int of(LogicalPlan plan) {
+        String kind = Reflection.simpleName(plan);
+        JsonWriter row = new JsonWriter().open('{');
+        boolean isDataset = false;
+        if (kind.equals("LogicalRDD")) {
+            return addColumns("rdd", plan.output());
+        }
+        if (kind.equals("LogicalRelation")) {
+            boolean isStream = Boolean.TRUE.equals(Reflection.get(plan, "isStreaming"));
+            isDataset = Relations.relation(row, Reflection.get(plan, "relation"), isStream);
+            isDataset = Relations.catalogTable(row, Reflection.get(plan, "catalogTable")) || isDataset;
+        } else if (kind.equals("HiveTableRelation")) {
+            isDataset = Relations.catalogTable(row, Reflection.get(plan, "tableMeta"));
+        } else if (kind.startsWith("DataSourceV2") || kind.startsWith("StreamingDataSourceV2")) {
+            Object relation = Reflection.get(plan, "relation");
+            isDataset = Relations.table(row, relation == null ? plan : relation);
+        } else if (kind.equals("OffsetHolder") || kind.equals("StreamingRelationV2")) {
+            isDataset = Relations.table(row, plan);
+        } else if (kind.equals("ResolvedTable") || kind.equals("ResolvedIdentifier")) {
+            isDataset = Relations.table(row, plan);
+        }
+        return isDataset ? add(row) : -1;
+    }
+
+    /** Adds the dataset that a command changes; returns its number, or -1 where another node has it. */
+    int target(LogicalPlan plan) {
+        if (!Members.isCommand(plan)) {
+            return -1;
+        }
+        JsonWriter row = new JsonWriter().open('{');
+        return Targets.write(row, plan) ? add(row) : -1;
+    }
+
+    /** Adds columns that are known by their ids within the application only. */
+    int addColumns(String kind, Object attributes) {
+        JsonWriter row = new JsonWriter().open('{').member("kind", kind).key("ids").open('[');
+        Object[] items = Sequences.array(attributes);
+        for (int i = 0; i < items.length; i++) {
+            row.number(((Attribute) items[i]).exprId().id());
+        }
+        return add(row.close(']'));
+    }
+
+    private int add(JsonWriter row) {
+        json.raw(row.close('}').toString());
+        return count++;
+    }
+}

@@ -1,0 +1,198 @@
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.types.DataType;
+
+/** Writes expressions as rows: [class, operands, id, name, details], operands first, each object once. */
+final class ExpressionRows {
+    private final PlanDump plans;
+    private final Identifiers identifiers;
+    private final boolean literals;
+    private final JsonWriter json = new JsonWriter().open('[');
+    private final IdentityHashMap rows = new IdentityHashMap();
+    private final Map attributes = new HashMap();
+    private int count;
+
+    ExpressionRows(PlanDump plans, Identifiers identifiers, boolean literals) {
+        this.plans = plans;
+        this.identifiers = identifiers;
+        this.literals = literals;
+    }
+
+    int length() {
+        return json.length();
+    }
+
+    /** Ends the list of rows and returns it. */
+    String finish() {
+        return json.close(']').toString();
+    }
+
+    /** Returns the row of an expression; writes it and its operands first. Needs no deep stack. */
+    int of(Expression root) {
+        ArrayDeque stack = new ArrayDeque();
+        stack.push(root);
+        while (!stack.isEmpty()) {
+            Expression expression = (Expression) stack.peek();
+            if (find(expression) != null) {
+                stack.pop();
+                continue;
+            }
+            boolean isReady = true;
+            Object[] operands = operands(expression);
+            for (int i = operands.length - 1; i >= 0; i--) {
+                if (find((Expression) operands[i]) == null) {
+                    stack.push(operands[i]);
+                    isReady = false;
+                }
+            }
+            if (isReady) {
+                stack.pop();
+                write(expression, operands);
+            }
+        }
+        return find(root).intValue();
+    }
+
+    private Integer find(Expression expression) {
+        if (expression instanceof Attribute) {
+            return (Integer) attributes.get(attributeKey((Attribute) expression));
+        }
+        return (Integer) rows.get(expression);
+    }
+
+    private static Object attributeKey(Attribute attribute) {
+        return attribute.exprId().id() + " " + attribute.name();
+    }
+
+    private Object[] operands(Expression expression) {
+        String name = Reflection.simpleName(expression);
+        if (name.equals("OuterReference")) {
+            return new Object[] {Reflection.get(expression, "e")};
+        }
+        if (name.equals("CreateNamedStruct")) {
+            return Sequences.array(Reflection.get(expression, "valExprs"));
+        }
+        if (expression instanceof Attribute) {
+            return new Object[0];
+        }
+        return Sequences.array(expression.children());
+    }
+
+    private void write(Expression expression, Object[] operands) {
+        // A subquery in the details adds rows, so the number comes after them.
+        String details = details(expression);
+        Integer row = new Integer(count++);
+        if (expression instanceof Attribute) {
+            attributes.put(attributeKey((Attribute) expression), row);
+        } else {
+            rows.put(expression, row);
+        }
+        String name = name(expression);
+        String id = id(expression);
+        json.open('[').value(Reflection.simpleName(expression)).open('[');
+        for (int i = 0; i < operands.length; i++) {
+            json.number(find((Expression) operands[i]).intValue());
+        }
+        json.close(']');
+        if (id != null || name != null || details != null) {
+            json.raw(id == null ? "null" : id).value(name);
+        }
+        if (details != null) {
+            json.raw(details);
+        }
+        json.close(']');
+    }
+
+    private String id(Expression expression) {
+        if (expression instanceof NamedExpression && !Reflection.simpleName(expression).equals("OuterReference")) {
+            try {
+                return String.valueOf(identifiers.of(((NamedExpression) expression).exprId()));
+            } catch (Exception unresolved) {
+                return null;
+            }
+        }
+        String name = Reflection.simpleName(expression);
+        if (name.startsWith("CommonExpression")) {
+            return String.valueOf(identifiers.of("common", Reflection.path(expression, "id.id")));
+        }
+        return null;
+    }
+
+    private String name(Expression expression) {
+        String kind = Reflection.simpleName(expression);
+        if (expression instanceof NamedExpression) {
+            return kind.equals("OuterReference") ? null : ((NamedExpression) expression).name();
+        }
+        if (expression instanceof Literal) {
+            return literals ? Texts.literal((Literal) expression) : null;
+        }
+        if (kind.endsWith("Cast")) {
+            return Reflection.text(expression.dataType(), "typeName");
+        }
+        if (kind.equals("GetStructField")) {
+            return Reflection.text(expression, "extractFieldName");
+        }
+        if (kind.equals("GetArrayStructFields")) {
+            return Reflection.text(expression, "field.name");
+        }
+        if (kind.equals("WithField") || kind.equals("DropField") || kind.startsWith("Python")) {
+            return Reflection.text(expression, "name");
+        }
+        if (kind.equals("ScalaUDF") || kind.equals("ScalaUDAF") || kind.equals("ScalaAggregator")) {
+            return Reflection.text(expression, kind.equals("ScalaAggregator") ? "name" : "udfName");
+        }
+        if (kind.equals("StaticInvoke") || kind.equals("Invoke")) {
+            return Reflection.text(expression, "functionName");
+        }
+        if (kind.equals("DeltaMergeAction")) {
+            return Texts.join(Reflection.get(expression, "targetColNameParts"), ".");
+        }
+        String pretty = Reflection.text(expression, "prettyName");
+        return kind.equalsIgnoreCase(pretty) || pretty == null || pretty.endsWith("$") ? null : pretty;
+    }
+
+    private String details(Expression expression) {
+        if (expression instanceof SubqueryExpression) {
+            Object plan = Reflection.get(expression, "plan");
+            int node = plans.addWithOutput((org.apache.spark.sql.catalyst.plans.logical.LogicalPlan) plan);
+            return "{\"plan\":" + node + "}";
+        }
+        String kind = Reflection.simpleName(expression);
+        if (expression instanceof Attribute) {
+            Object metadata = Reflection.get(expression, "metadata");
+            boolean hidden = String.valueOf(metadata).indexOf("__metadata_col") >= 0;
+            return hidden ? "{\"metadata\":true}" : null;
+        }
+        if (kind.equals("Cast") || kind.equals("AnsiCast")) {
+            Expression child = (Expression) Sequences.array(expression.children())[0];
+            boolean same = plain(expression.dataType()).equals(plain(child.dataType()));
+            return same ? "{\"same\":true}" : null;
+        }
+        if (kind.equals("CreateNamedStruct")) {
+            JsonWriter names = new JsonWriter();
+            Sequences.texts(names, Reflection.get(expression, "names"));
+            return "{\"names\":" + names + "}";
+        }
+        if (expression instanceof Literal && ((Literal) expression).value() == null) {
+            return "{\"null\":true}";
+        }
+        Object outputs = Reflection.get(expression, "outputs");
+        if (outputs instanceof scala.collection.Seq && kind.indexOf("Subquery") < 0) {
+            JsonWriter lists = new JsonWriter();
+            return Sequences.rows(lists, outputs, this) ? "{\"outputs\":" + lists + "}" : null;
+        }
+        return null;
+    }
+
+    private static Object plain(DataType type) {
+        Object nullable = Reflection.get(type, "asNullable");
+        return nullable == null ? type : nullable;
+    }
+}

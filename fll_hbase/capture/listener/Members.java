@@ -1,0 +1,102 @@
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Writes what a plan node holds: expressions, plans and the few scalars that lineage needs. */
+final class Members {
+    private Members() {}
+
+    static boolean isCommand(LogicalPlan plan) {
+        String name = Reflection.simpleName(plan);
+        return plan instanceof org.apache.spark.sql.catalyst.plans.logical.Command
+            || plan instanceof org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand
+            || name.startsWith("WriteToMicroBatch") || name.equals("WriteToDataSourceV2");
+    }
+
+    /** Children of a plan and, of a command, the plans among its parameters. */
+    static Object[] plans(LogicalPlan plan) {
+        List plans = new ArrayList();
+        Object[] children = Sequences.array(plan.children());
+        for (int i = 0; i < children.length; i++) {
+            plans.add(children[i]);
+        }
+        if (isCommand(plan)) {
+            for (int i = 0; i < plan.productArity(); i++) {
+                Object value = element(plan, i);
+                if (value instanceof LogicalPlan && !contains(children, value)) {
+                    plans.add(value);
+                }
+            }
+        }
+        return plans.toArray();
+    }
+
+    /** Name of the parameter that holds a plan which is not a child; null for a child. */
+    static String nameOf(LogicalPlan plan, Object child, Object[] children) {
+        String[] names = Reflection.parameters(plan);
+        for (int i = 0; isCommand(plan) && i < plan.productArity(); i++) {
+            if (element(plan, i) == child) {
+                return names[i];
+            }
+        }
+        return null;
+    }
+
+    /** Writes the members of a node; returns whether its output is among them. */
+    static boolean write(JsonWriter json, LogicalPlan plan, ExpressionRows rows, Identifiers identifiers) {
+        String[] names = Reflection.parameters(plan);
+        boolean hasOutput = false;
+        String kind = Reflection.simpleName(plan);
+        for (int i = 0; i < plan.productArity(); i++) {
+            Object value = element(plan, i);
+            JsonWriter member = new JsonWriter();
+            if (value == null || value instanceof LogicalPlan) {
+                continue;
+            }
+            if (Sequences.rows(member, value, rows)) {
+                json.key(names[i]).raw(member.toString());
+                hasOutput = hasOutput || names[i].equals("output");
+            } else if (names[i].equals("joinType")) {
+                json.member(names[i], Reflection.simpleName(value));
+            } else if (value instanceof Long && (kind.startsWith("CTE") || kind.startsWith("UnionLoop"))) {
+                json.key(names[i]).number(identifiers.of(kind.substring(0, 3), value));
+            } else if (names[i].equals("outputColumnNames")) {
+                Sequences.texts(json.key(names[i]), value);
+            }
+        }
+        if (isCommand(plan)) {
+            Object table = Reflection.get(plan, "table");
+            String[] fields = {"schema", "tableSchema"};
+            for (int i = 0; i < fields.length; i++) {
+                Object schema = Reflection.get(table, fields[i]);
+                if (schema != null && Reflection.get(schema, "fieldNames") instanceof String[]) {
+                    columns(json, (String[]) Reflection.get(schema, "fieldNames"));
+                    break;
+                }
+            }
+        }
+        return hasOutput;
+    }
+
+    private static void columns(JsonWriter json, String[] names) {
+        json.key("columns").open('[');
+        for (int i = 0; i < names.length; i++) {
+            json.value(names[i]);
+        }
+        json.close(']');
+    }
+
+    private static Object element(LogicalPlan plan, int index) {
+        return Reflection.open(plan.productElement(index));
+    }
+
+    private static boolean contains(Object[] items, Object value) {
+        for (int i = 0; i < items.length; i++) {
+            if (items[i] == value) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,56 @@
+import java.io.FileOutputStream;
+import java.io.IOException;
+
+/** Appends lines to the plan file; counts those that do not fit or cannot be written. */
+final class PlanFile {
+    private final FileOutputStream stream;
+    private final long bytesMax;
+    private long bytes;
+    private int dropped;
+    private boolean broken;
+    private boolean closed;
+
+    PlanFile(String path, long bytesMax) throws IOException {
+        this.stream = new FileOutputStream(path, true);
+        this.bytesMax = bytesMax;
+        this.bytes = new java.io.File(path).length();
+    }
+
+    /** Appends one line in a single write. A line that was cut by an error is ended by the next one. */
+    synchronized void append(String line) {
+        if (closed) {
+            dropped++;
+            return;
+        }
+        try {
+            byte[] content = (line + "\n").getBytes("UTF-8");
+            if (bytes + content.length > bytesMax) {
+                dropped++;
+                return;
+            }
+            if (broken) {
+                stream.write('\n');
+                broken = false;
+            }
+            broken = true;
+            stream.write(content);
+            broken = false;
+            bytes += content.length;
+        } catch (IOException error) {
+            dropped++;
+        }
+    }
+
+    synchronized int dropped() {
+        return dropped;
+    }
+
+    synchronized void close() {
+        closed = true;
+        try {
+            stream.close();
+        } catch (IOException error) {
+            dropped++;
+        }
+    }
+}

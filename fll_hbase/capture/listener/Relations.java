@@ -1,0 +1,126 @@
+/** Describes tables, files, topics and databases by the members that their names are made of. */
+final class Relations {
+    private static final int PATHS_MAX = 1000;
+
+    private Relations() {}
+
+    /** Describes a relation of the first data source interface. */
+    static boolean relation(JsonWriter row, Object relation, boolean isStream) {
+        if (relation == null) {
+            return false;
+        }
+        String kind = Reflection.simpleName(relation);
+        if (isStream) {
+            row.key("stream").flag(true);
+        }
+        Object location = Reflection.get(relation, "location");
+        if (Reflection.get(location, "rootPaths") != null) {
+            row.member("format", Reflection.simpleName(Reflection.get(relation, "fileFormat")));
+            String index = Reflection.simpleName(location);
+            if (index.startsWith("Tahoe") || index.endsWith("DeltaFileIndex") || index.startsWith("PreparedDelta")) {
+                return file(row, Reflection.text(location, "path"));
+            }
+            return files(row, Reflection.get(location, "rootPaths"));
+        }
+        Object options = Reflection.get(relation, "jdbcOptions");
+        if (options == null) {
+            options = Reflection.get(relation, "jdbcParts");
+        }
+        if (Reflection.get(options, "url") != null) {
+            return jdbc(row, Reflection.text(options, "url"), Reflection.text(options, "tableOrQuery"));
+        }
+        if (kind.equals("KafkaRelation")) {
+            Object parameters = Reflection.get(relation, "sourceOptions");
+            return Options.kafka(row, parameters, null);
+        }
+        row.member("kind", "relation").member("class", kind);
+        return true;
+    }
+
+    /** Describes a table of the session catalog. */
+    static boolean catalogTable(JsonWriter row, Object table) {
+        if (table == null) {
+            return false;
+        }
+        row.key("table").open('{');
+        row.member("name", Reflection.text(table, "identifier.unquotedString"));
+        row.member("location", Reflection.text(table, "storage.locationUri"));
+        row.member("provider", Reflection.text(table, "provider")).close('}');
+        return true;
+    }
+
+    /** Describes a relation of the second data source interface: a node with table, catalog and identifier. */
+    static boolean table(JsonWriter row, Object relation) {
+        Object table = Reflection.get(relation, "table");
+        String kind = table == null ? "" : Reflection.simpleName(table);
+        if (kind.startsWith("RowLevelOperationTable")) {
+            table = Reflection.get(table, "table");
+            kind = Reflection.simpleName(table);
+        }
+        Object catalog = Reflection.get(relation, "catalog");
+        String catalogName = Reflection.text(catalog, "name");
+        Object identifier = Reflection.get(relation, "identifier");
+        if (identifier != null) {
+            row.member("identifier", String.valueOf(identifier)).member("catalog", catalogName);
+            if (catalog != null) {
+                row.member("catalogClass", catalog.getClass().getName());
+            }
+        }
+        Object paths = Reflection.path(table, "fileIndex.rootPaths");
+        if (paths != null) {
+            return files(row, paths);
+        }
+        if (Reflection.path(table, "jdbcOptions.url") != null) {
+            Object options = Reflection.get(table, "jdbcOptions");
+            return jdbc(row, Reflection.text(options, "url"), Reflection.text(options, "tableOrQuery"));
+        }
+        if (kind.startsWith("Kafka")) {
+            Object options = Reflection.get(relation, "options");
+            return Options.kafka(row, options == null ? Reflection.get(relation, "extraOptions") : options, null);
+        }
+        if (kind.startsWith("Noop")) {
+            row.member("kind", "noop");
+            return true;
+        }
+        if (catalogTable(row, Reflection.get(table, "catalogTable")) || catalogTable(row, Reflection.get(table, "v1Table"))) {
+            return true;
+        }
+        String location = kind.startsWith("Delta") ? Reflection.text(table, "path") : Reflection.text(table, "location");
+        if (location == null) {
+            location = Reflection.text(table, "table.location");
+        }
+        if (location == null) {
+            location = Reflection.option(Reflection.get(table, "properties"), "location");
+        }
+        row.member("class", kind).member("name", Reflection.text(table, "name"));
+        return location != null ? file(row, location) : table != null || identifier != null;
+    }
+
+    static boolean jdbc(JsonWriter row, String url, String table) {
+        row.member("kind", "jdbc").member("url", Texts.url(url));
+        if (table != null && table.trim().startsWith("(")) {
+            row.member("query", Texts.query(table));
+        } else {
+            row.member("name", table);
+        }
+        return true;
+    }
+
+    static boolean file(JsonWriter row, String path) {
+        if (path == null) {
+            return false;
+        }
+        row.member("kind", "files").key("paths").open('[').value(Texts.url(path)).close(']');
+        return true;
+    }
+
+    private static boolean files(JsonWriter row, Object sequence) {
+        Object[] paths = Sequences.array(sequence);
+        row.member("kind", "files").key("paths").open('[');
+        for (int i = 0; i < paths.length && i < PATHS_MAX; i++) {
+            row.value(String.valueOf(paths[i]));
+        }
+        row.close(']');
+        return true;
+    }
+}

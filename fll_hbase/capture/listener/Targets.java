@@ -1,0 +1,111 @@
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Describes the dataset that a command changes. */
+final class Targets {
+    private Targets() {}
+
+    /** Writes the dataset; false where a relation among the command's plans describes it. */
+    static boolean write(JsonWriter row, LogicalPlan plan) {
+        String kind = Reflection.simpleName(plan);
+        if (kind.startsWith("WriteToMicroBatch")) {
+            return sink(row, Reflection.get(plan, "sink"), Reflection.get(plan, "writeOptions"));
+        }
+        if (kind.equals("WriteToDataSourceV2")) {
+            return batchWrite(row, Reflection.get(plan, "batchWrite"));
+        }
+        if (kind.equals("SaveIntoDataSourceCommand")) {
+            Object provider = Reflection.get(plan, "dataSource");
+            row.member("provider", Reflection.simpleName(provider));
+            return Options.write(row, Reflection.get(plan, "options"), Reflection.simpleName(provider));
+        }
+        boolean isTable = false;
+        String[] tables = {"catalogTable", "table", "tableDesc"};
+        for (int i = 0; i < tables.length && !isTable; i++) {
+            Object table = Reflection.get(plan, tables[i]);
+            if (table != null && Reflection.get(table, "storage") != null) {
+                isTable = Relations.catalogTable(row, table);
+            }
+        }
+        String[] paths = {"outputPath", "storage.locationUri", "target.path"};
+        for (int i = 0; i < paths.length; i++) {
+            if (Reflection.path(plan, paths[i]) != null) {
+                return Relations.file(row, Reflection.text(plan, paths[i])) || isTable;
+            }
+        }
+        return isTable || command(row, plan);
+    }
+
+    private static boolean command(JsonWriter row, LogicalPlan plan) {
+        String[] names = {"tableName", "oldName", "tableIdentifier", "targetTable", "sourceTable"};
+        for (int i = 0; i < names.length; i++) {
+            Object identifier = Reflection.get(plan, names[i]);
+            if (identifier != null && Reflection.get(identifier, "unquotedString") != null) {
+                row.member("kind", "name").member("name", Reflection.text(identifier, "unquotedString"));
+                row.member("renamed", Reflection.text(plan, "newName.unquotedString"));
+                row.key("isView").flag(Boolean.TRUE.equals(Reflection.get(plan, "isView")));
+                return true;
+            }
+        }
+        Object renamed = Reflection.get(plan, "newName");
+        if (renamed instanceof scala.collection.Seq) {
+            row.member("kind", "renamed").member("renamed", Texts.join(renamed, "."));
+            return true;
+        }
+        Object identifier = Reflection.get(plan, "tableName");
+        if (identifier != null && Reflection.get(plan, "catalog") != null) {
+            row.member("identifier", String.valueOf(identifier));
+            row.member("catalog", Reflection.text(plan, "catalog.name"));
+            return true;
+        }
+        return false;
+    }
+
+    private static boolean sink(JsonWriter row, Object sink, Object options) {
+        String kind = sink == null ? "" : Reflection.simpleName(sink);
+        if (kind.equals("FileStreamSink")) {
+            return Relations.file(row, Reflection.text(sink, "org$apache$spark$sql$execution$streaming$FileStreamSink$$path"))
+                || Relations.file(row, fieldText(sink, "path"));
+        }
+        row.member("kind", "sink").member("class", kind);
+        String path = Reflection.option(options, "path");
+        if (path != null) {
+            row.member("path", Texts.url(path));
+        }
+        return true;
+    }
+
+    private static boolean batchWrite(JsonWriter row, Object write) {
+        Object stream = Reflection.get(write, "writeSupport");
+        if (stream == null) {
+            stream = fieldValue(write, "writeSupport");
+        }
+        String kind = stream == null ? "" : Reflection.simpleName(stream);
+        if (kind.startsWith("Kafka")) {
+            Object topic = Reflection.open(fieldValue(stream, "topic"));
+            Object parameters = fieldValue(stream, "producerParams");
+            row.member("kind", "kafka").member("topic", topic == null ? null : topic.toString());
+            row.member("servers", Reflection.option(parameters, "bootstrap.servers"));
+            return true;
+        }
+        row.member("kind", "sink").member("class", kind.length() == 0 ? Reflection.simpleName(write) : kind);
+        return true;
+    }
+
+    private static String fieldText(Object target, String name) {
+        Object value = fieldValue(target, name);
+        return value == null ? null : value.toString();
+    }
+
+    private static Object fieldValue(Object target, String name) {
+        if (target == null) {
+            return null;
+        }
+        try {
+            java.lang.reflect.Field field = target.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            return field.get(target);
+        } catch (Exception error) {
+            return null;
+        }
+    }
+}

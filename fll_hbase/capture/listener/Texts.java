@@ -1,0 +1,69 @@
+import org.apache.spark.sql.catalyst.expressions.Literal;
+
+/** Cleans texts: URLs without credentials, queries without literals. */
+final class Texts {
+    private static final int LITERAL_CHARACTERS_MAX = 200;
+
+    private Texts() {}
+
+    /** Removes user, password, query and every parameter of a JDBC or other URL. */
+    static String url(String url) {
+        if (url == null) {
+            return null;
+        }
+        String clean = url;
+        int end = clean.length();
+        String marks = ";?#";
+        for (int i = 0; i < marks.length(); i++) {
+            int mark = clean.indexOf(marks.charAt(i));
+            if (mark >= 0 && mark < end) {
+                end = mark;
+            }
+        }
+        String database = property(clean, "databaseName");
+        clean = clean.substring(0, end);
+        int slashes = clean.indexOf("//");
+        if (slashes >= 0) {
+            int path = clean.indexOf('/', slashes + 2);
+            int at = clean.lastIndexOf('@', path < 0 ? clean.length() : path);
+            if (at > slashes) {
+                clean = clean.substring(0, slashes + 2) + clean.substring(at + 1);
+            }
+        } else if (clean.startsWith("jdbc:oracle:") && clean.indexOf('@') > 0) {
+            int colon = clean.indexOf(':', 12);
+            clean = clean.substring(0, colon + 1) + clean.substring(clean.lastIndexOf('@'));
+        }
+        return database == null ? clean : clean + ";databaseName=" + database;
+    }
+
+    private static String property(String url, String name) {
+        String lower = url.toLowerCase();
+        int start = lower.indexOf(";" + name.toLowerCase() + "=");
+        if (start < 0) {
+            return null;
+        }
+        start += name.length() + 2;
+        int end = url.indexOf(';', start);
+        return url.substring(start, end < 0 ? url.length() : end);
+    }
+
+    /** Replaces quoted texts and numbers of a query. */
+    static String query(String query) {
+        return query.replaceAll("--[^\\n]*", " ").replaceAll("(?s)/\\*.*?\\*/", " ")
+            .replaceAll("'(?:[^']|'')*'", "''").replaceAll("(?<![\\w.$])\\d[\\w.]*", "0");
+    }
+
+    static String literal(Literal literal) {
+        String text = literal.sql();
+        return text.length() > LITERAL_CHARACTERS_MAX ? text.substring(0, LITERAL_CHARACTERS_MAX) : text;
+    }
+
+    static String join(Object sequence, String separator) {
+        Object[] items = Sequences.array(sequence);
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < items.length; i++) {
+            text.append(i == 0 ? "" : separator).append(items[i]);
+        }
+        return text.toString();
+    }
+}
