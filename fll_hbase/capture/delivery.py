@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from fll_hbase.capture.plan_lines import PlanLines
@@ -12,7 +13,7 @@ from fll_hbase.capture.plan_spool import PlanFile, PlanSpoolError
 from fll_hbase.client import HttpClient
 from fll_hbase.client.errors import DOCUMENT_FAULTS
 from fll_hbase.errors import LineageError
-from fll_hbase.ingest.batches import BATCH_BYTES_MAX, split_batches
+from fll_hbase.ingest.batches import split_batches
 from fll_hbase.json_types import Json
 
 _log = logging.getLogger("fll_hbase.capture")
@@ -22,6 +23,8 @@ EVENTS_MAX = 500
 
 READ_BYTES_MAX = 2**22
 """Bytes of plans that are resolved before their events are sent."""
+
+PRODUCER = "https://pypi.org/project/fll-hbase"
 
 _END = b'"applicationEnd"'
 _END_BYTES = 100
@@ -43,7 +46,7 @@ class PlanDelivery:
 
     def __init__(self, plan_file: PlanFile, source: EventSource) -> None:
         self.plan_file = plan_file
-        self.refused = 0
+        self.sent = self.refused = 0
         self._source = source
         self._lines = PlanLines(plan_file.path)
         # Lines before it are resolved again, since later ones may refer to them, but not sent again.
@@ -74,7 +77,8 @@ class PlanDelivery:
         """Add the events that waited for more lines, and `dropped` executions that are in no line."""
         self._add(self._source.finish())
         if dropped:
-            self._add(_loss(self._parent, dropped))
+            _log.warning("%d executions of this application are not recorded: the spool was full", dropped)
+            self._add(_loss_events(self._parent, dropped))
         self.is_finished = True
 
     def complete(self) -> None:
@@ -92,7 +96,7 @@ class PlanDelivery:
                 self._add(events)
             self._parent = _parent(events) or self._parent
             if _END in line[:_END_BYTES]:
-                self.finish()
+                self.finish(dropped=_dropped(line))
         return bool(lines)
 
     def _add(self, events: Iterable[Json]) -> None:
@@ -112,7 +116,14 @@ class PlanDelivery:
                 self.plan_file.refuse([event for event, _ in refused])
             except PlanSpoolError as error:
                 _log.error("%d refused events are lost: %s", len(refused), error)
+        self.sent += len(batch) - len(refused)
         del self._pending[: len(batch)]
+
+
+def _dropped(line: bytes) -> int:
+    """Return how many executions the last line of a plan file says are in no line."""
+    count = json.loads(line)["applicationEnd"].get("dropped", 0)
+    return count if isinstance(count, int) else 0
 
 
 def _send(
@@ -138,3 +149,23 @@ def _parent(events: Sequence[Json]) -> Json:
     facets: Json = events[-1].get("run", {}).get("facets", {}) if events else {}
     parent: Json = facets.get("parent", {})
     return parent
+
+
+def _loss_events(parent: Json, dropped: int) -> list[Json]:
+    """Return an event by which the run of the application says what is missing; none if it is unknown."""
+    if not parent:
+        return []
+    text = f"capture lost {dropped} executions of this application: its spool was full"
+    event = {
+        "eventType": "OTHER",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": PRODUCER,
+        "run": {
+            **parent["run"],
+            "facets": {"errorMessage": {"message": text, "programmingLanguage": "python"}},
+        },
+        "job": parent["job"],
+        "inputs": [],
+        "outputs": [],
+    }
+    return [event]

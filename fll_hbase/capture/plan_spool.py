@@ -155,6 +155,11 @@ class PlanSpool:
             if plan_file is not None:
                 yield plan_file
 
+    def destinations(self) -> list[str]:
+        """Return where the files of the spool go, those of applications that run included."""
+        heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
+        return sorted({head.destination for head in heads if head})
+
     def refused(self) -> list[Path]:
         """Return the files of refused events."""
         return sorted(self.path / name for name in self._names() if name.endswith(REFUSED))

@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 from fll_hbase.capture.compiler import start_listener
 from fll_hbase.capture.errors import CaptureUnavailable
-from fll_hbase.capture.plan_spool import PlanFile, PlanHead, PlanSpool, open_plan_spool
+from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
 from fll_hbase.capture.resolver import Resolver, ResolverSettings
 from fll_hbase.capture.settings import CaptureSettings, read_settings
 from fll_hbase.capture.worker import CaptureWorker
@@ -77,10 +77,10 @@ def install(
         settings = read_settings(arguments, context.getConf().get if context else lambda _: None)
         if settings is not None and context is None:
             raise CaptureUnavailable("a session of Spark Connect has no JVM of its own")
-        return settings is not None and _install(context, settings)
+        return settings is not None and context is not None and _install(context, settings)
     except LineageError as error:
         _log.warning("capture is off: %s", error)
-    except Exception:
+    except Exception:  # noqa: BLE001 (the job goes on, whatever py4j raises)
         _log.exception("capture is off")
     return False
 
@@ -99,7 +99,8 @@ def flush(timeout: float = FLUSH_SECONDS) -> bool:
     `timeout` is in seconds, and for all applications of this process.
     """
     deadline = time.monotonic() + timeout
-    return all([capture.worker.flush(_left(deadline)) for capture in _running()])
+    results = [capture.worker.flush(_left(deadline)) for capture in _running()]
+    return all(results)
 
 
 def uninstall(timeout: float = EXIT_SECONDS) -> bool:
@@ -111,7 +112,8 @@ def uninstall(timeout: float = EXIT_SECONDS) -> bool:
     with _lock:
         captures = _running()
         _captures.clear()
-    return all([capture.worker.close(_left(deadline)) for capture in captures])
+    results = [capture.worker.close(_left(deadline)) for capture in captures]
+    return all(results)
 
 
 def _install(context: SparkContext, settings: CaptureSettings) -> bool:

@@ -123,11 +123,11 @@ class CaptureWorker:
 
     def _run(self) -> None:
         try:
-            while not self._is_done:
-                self._cycle()
+            while self._cycle():
+                pass
         except LineageError as error:
             _log.warning("capture ended: %s", error)
-        except Exception:
+        except Exception:  # noqa: BLE001 (a bug of capture must not reach the job)
             # The traceback of a thread would look like a fault of the job.
             _log.exception("capture ended; plans stay in %s", self._spool.path)
         finally:
@@ -139,23 +139,21 @@ class CaptureWorker:
                 self._is_done = True
                 self._condition.notify_all()
 
-    def _cycle(self) -> None:
-        """Send what there is, then wait unless there is more."""
+    def _cycle(self) -> bool:
+        """Send what there is, then wait unless there is more; return whether to go on."""
         request = self._latest_request()
         if request.is_urgent and not self._is_stopped:
             self._drain_listener(request)
-        progress = self._attempt(
-            lambda seconds: self._delivery.step(self._client, wait_seconds=seconds), request
-        )
+        progress = self._attempt(self._send_own, request)
         if progress is Progress.IDLE:
             self._complete(request)
-        if request.is_closing and not request.seconds_left():
-            self._is_done = True
-        if progress is Progress.SENT or self._is_done:
-            return
-        if not request.is_urgent and self._attempt(self._send_left, request) is Progress.SENT:
-            return
-        self._wait(request)
+        if self._delivery.is_complete or (request.is_closing and not request.seconds_left()):
+            return False
+        if progress is not Progress.SENT and not request.is_urgent:
+            progress = self._attempt(self._send_left, request)
+        if progress is not Progress.SENT:
+            self._wait(request)
+        return True
 
     def _latest_request(self) -> _Request:
         with self._condition:
@@ -194,8 +192,10 @@ class CaptureWorker:
             self._delivery.complete()
         with self._condition:
             self._completed = request.flush
-            self._is_done = self._delivery.is_complete
             self._condition.notify_all()
+
+    def _send_own(self, wait_seconds: float | None) -> bool:
+        return self._delivery.step(self._client, wait_seconds=wait_seconds)
 
     def _send_left(self, _: float | None) -> bool:
         """Take one step with the files of applications that ended; return whether there were any."""

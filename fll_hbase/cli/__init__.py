@@ -21,6 +21,7 @@ from fll_hbase.cli.commands import (
     store,
     tags,
 )
+from fll_hbase.cli.commands.capture import capture
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
 
@@ -66,6 +67,7 @@ for _command in (
     sample.sample,
     retention.retention,
     spark,
+    capture,
     store.store,
     hbase.table,
 ):
