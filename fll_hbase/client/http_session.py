@@ -88,13 +88,15 @@ class HttpSession:
         """
         refused: dict[int, LineageError] = {}
         start = 0
-        while start < len(events):
+        # An empty array is sent, too: it shows whether the server accepts events.
+        while True:
             failed, stop = self._post_events(segments, events[start:])
-            if stop == 0:
-                raise failed[0]
             refused |= {start + index: error for index, error in failed.items() if index < stop}
             start += stop
-        return refused
+            if start == len(events):
+                return refused
+            if stop == 0:
+                raise failed[0]
 
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]

@@ -5,7 +5,6 @@ Python imports `sitecustomize` when it starts; this directory is first in the PY
 
 import os
 import sys
-from importlib import import_module
 
 _directory = os.path.dirname(os.path.abspath(__file__))
 
@@ -22,12 +21,14 @@ def _remove_directory() -> None:
 
 def _import_original() -> None:
     """Import the module that this one hides, if there is one."""
-    sys.modules.pop("sitecustomize", None)
+    module = sys.modules.pop(__name__)
     try:
-        import_module("sitecustomize")
+        import sitecustomize  # noqa: F401
     except ModuleNotFoundError as error:
-        if error.name != "sitecustomize":
+        if error.name != __name__:
             raise
+        # Whoever imports this module looks for it there.
+        sys.modules[__name__] = module
 
 
 def _activate() -> None:
