@@ -4,7 +4,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 /** Lists the datasets of a plan: those that its leaves read and those that its commands change. */
 final class DatasetRows {
     private final JsonWriter json = new JsonWriter().open('[');
+    private final Relations relations;
     private int count;
+
+    DatasetRows(Relations relations) {
+        this.relations = relations;
+    }
 
     String finish() {
         return json.close(']').toString();
@@ -21,16 +26,16 @@ final class DatasetRows {
         if (kind.equals("LogicalRelation")) {
             boolean isStream = Boolean.TRUE.equals(Reflection.get(plan, "isStreaming"));
             isDataset = Relations.relation(row, Reflection.get(plan, "relation"), isStream);
-            isDataset = Relations.catalogTable(row, Reflection.get(plan, "catalogTable")) || isDataset;
+            isDataset = relations.catalogTable(row, Reflection.get(plan, "catalogTable")) || isDataset;
         } else if (kind.equals("HiveTableRelation")) {
-            isDataset = Relations.catalogTable(row, Reflection.get(plan, "tableMeta"));
+            isDataset = relations.catalogTable(row, Reflection.get(plan, "tableMeta"));
         } else if (kind.startsWith("DataSourceV2") || kind.startsWith("StreamingDataSourceV2")) {
             Object relation = Reflection.get(plan, "relation");
-            isDataset = Relations.table(row, relation == null ? plan : relation);
+            isDataset = relations.table(row, relation == null ? plan : relation);
         } else if (kind.equals("OffsetHolder") || kind.equals("StreamingRelationV2")) {
-            isDataset = Relations.table(row, plan);
+            isDataset = relations.table(row, plan);
         } else if (kind.equals("ResolvedTable") || kind.equals("ResolvedIdentifier")) {
-            isDataset = Relations.table(row, plan);
+            isDataset = relations.table(row, plan);
         }
         return isDataset ? add(row) : -1;
     }
@@ -41,7 +46,7 @@ final class DatasetRows {
             return -1;
         }
         JsonWriter row = new JsonWriter().open('{');
-        return Targets.write(row, plan) ? add(row) : -1;
+        return new Targets(relations).write(row, plan) ? add(row) : -1;
     }
 
     /** Adds columns that are known by their ids within the application only. */

@@ -38,7 +38,7 @@ final class Execution {
         json.member("action", action).member("error", error).close('}');
         if (query != null) {
             try {
-                PlanDump dump = new PlanDump(literals);
+                PlanDump dump = new PlanDump(query.sparkSession().sessionState().catalog(), literals);
                 dump.addRoot(query.analyzed(), Writes.isCheckpoint(action));
                 json.key("datasets").raw(dump.datasets()).key("plan").raw(dump.plan());
             } catch (Throwable fault) {

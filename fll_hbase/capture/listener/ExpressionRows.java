@@ -82,7 +82,18 @@ final class ExpressionRows {
         if (expression instanceof Attribute) {
             return new Object[0];
         }
+        if (name.equals("With")) {
+            return definitionsFirst(Sequences.array(expression.children()));
+        }
         return Sequences.array(expression.children());
+    }
+
+    /** Moves the first child of WITH, which refers to the others, behind them. */
+    private static Object[] definitionsFirst(Object[] children) {
+        Object[] operands = new Object[children.length];
+        System.arraycopy(children, 1, operands, 0, children.length - 1);
+        operands[children.length - 1] = children[0];
+        return operands;
     }
 
     private void write(Expression expression, Object[] operands) {

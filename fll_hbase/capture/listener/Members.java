@@ -65,26 +65,7 @@ final class Members {
                 Sequences.texts(json.key(names[i]), value);
             }
         }
-        if (isCommand(plan)) {
-            Object table = Reflection.get(plan, "table");
-            String[] fields = {"schema", "tableSchema"};
-            for (int i = 0; i < fields.length; i++) {
-                Object schema = Reflection.get(table, fields[i]);
-                if (schema != null && Reflection.get(schema, "fieldNames") instanceof String[]) {
-                    columns(json, (String[]) Reflection.get(schema, "fieldNames"));
-                    break;
-                }
-            }
-        }
         return hasOutput;
-    }
-
-    private static void columns(JsonWriter json, String[] names) {
-        json.key("columns").open('[');
-        for (int i = 0; i < names.length; i++) {
-            json.value(names[i]);
-        }
-        json.close(']');
     }
 
     private static Object element(LogicalPlan plan, int index) {

@@ -2,6 +2,7 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Writes a plan as rows: [class, children, members], children before parents, each object once. */
@@ -19,13 +20,14 @@ final class PlanDump {
 
     private final Identifiers identifiers = new Identifiers();
     private final ExpressionRows expressions;
-    private final DatasetRows datasets = new DatasetRows();
+    private final DatasetRows datasets;
     private final JsonWriter json = new JsonWriter().open('[');
     private final IdentityHashMap nodes = new IdentityHashMap();
     private final Set positional = Collections.newSetFromMap(new IdentityHashMap());
     private int count;
 
-    PlanDump(boolean literals) {
+    PlanDump(SessionCatalog catalog, boolean literals) {
+        this.datasets = new DatasetRows(new Relations(catalog));
         this.expressions = new ExpressionRows(this, identifiers, literals);
     }
 
@@ -33,6 +35,9 @@ final class PlanDump {
     void addRoot(LogicalPlan plan, boolean isCheckpoint) {
         if (isCheckpoint) {
             datasets.addColumns("checkpoint", plan.output());
+        } else if (Reflection.simpleName(plan).startsWith("WriteToMicroBatch")) {
+            LogicalPlan query = (LogicalPlan) Reflection.get(plan, "query");
+            datasets.addColumns("batch", query.output());
         }
         addWithOutput(plan);
     }

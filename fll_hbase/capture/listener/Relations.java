@@ -1,8 +1,15 @@
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+
 /** Describes tables, files, topics and databases by the members that their names are made of. */
 final class Relations {
     private static final int PATHS_MAX = 1000;
 
-    private Relations() {}
+    private final SessionCatalog catalog;
+
+    Relations(SessionCatalog catalog) {
+        this.catalog = catalog;
+    }
 
     /** Describes a relation of the first data source interface. */
     static boolean relation(JsonWriter row, Object relation, boolean isStream) {
@@ -38,33 +45,30 @@ final class Relations {
     }
 
     /** Describes a table of the session catalog. */
-    static boolean catalogTable(JsonWriter row, Object table) {
+    boolean catalogTable(JsonWriter row, Object table) {
         if (table == null) {
             return false;
         }
         row.key("table").open('{');
         row.member("name", Reflection.text(table, "identifier.unquotedString"));
-        row.member("location", Reflection.text(table, "storage.locationUri"));
+        String location = Reflection.text(table, "storage.locationUri");
+        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.url(location));
         row.member("provider", Reflection.text(table, "provider")).close('}');
         return true;
     }
 
     /** Describes a relation of the second data source interface: a node with table, catalog and identifier. */
-    static boolean table(JsonWriter row, Object relation) {
+    boolean table(JsonWriter row, Object relation) {
         Object table = Reflection.get(relation, "table");
         String kind = table == null ? "" : Reflection.simpleName(table);
         if (kind.startsWith("RowLevelOperationTable")) {
             table = Reflection.get(table, "table");
             kind = Reflection.simpleName(table);
         }
-        Object catalog = Reflection.get(relation, "catalog");
-        String catalogName = Reflection.text(catalog, "name");
+        String catalogName = Reflection.text(relation, "catalog.name");
         Object identifier = Reflection.get(relation, "identifier");
         if (identifier != null) {
             row.member("identifier", String.valueOf(identifier)).member("catalog", catalogName);
-            if (catalog != null) {
-                row.member("catalogClass", catalog.getClass().getName());
-            }
         }
         Object paths = Reflection.path(table, "fileIndex.rootPaths");
         if (paths != null) {
@@ -92,8 +96,31 @@ final class Relations {
         if (location == null) {
             location = Reflection.option(Reflection.get(table, "properties"), "location");
         }
-        row.member("class", kind).member("name", Reflection.text(table, "name"));
+        if (location == null && "spark_catalog".equals(catalogName)) {
+            location = defaultPath(identifier);
+        }
+        row.member("class", kind);
         return location != null ? file(row, location) : table != null || identifier != null;
+    }
+
+    /** Returns where the session catalog puts a table of this name; null where it cannot tell. */
+    String defaultPath(Object identifier) {
+        String database = Reflection.text(identifier, "database");
+        String name = Reflection.text(identifier, "table");
+        if (name == null) {
+            Object namespace = Reflection.get(identifier, "namespace");
+            name = Reflection.text(identifier, "name");
+            boolean isNested = !(namespace instanceof String[]) || ((String[]) namespace).length != 1;
+            database = isNested ? null : ((String[]) namespace)[0];
+        }
+        if (name == null) {
+            return null;
+        }
+        try {
+            return catalog.defaultTablePath(new TableIdentifier(name, scala.Option.apply(database))).toString();
+        } catch (Exception error) {
+            return null;
+        }
     }
 
     static boolean jdbc(JsonWriter row, String url, String table) {

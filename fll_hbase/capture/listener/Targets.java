@@ -1,11 +1,16 @@
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** Describes the dataset that a command changes. */
 final class Targets {
-    private Targets() {}
+    private final Relations relations;
+
+    Targets(Relations relations) {
+        this.relations = relations;
+    }
 
     /** Writes the dataset; false where a relation among the command's plans describes it. */
-    static boolean write(JsonWriter row, LogicalPlan plan) {
+    boolean write(JsonWriter row, LogicalPlan plan) {
         String kind = Reflection.simpleName(plan);
         if (kind.startsWith("WriteToMicroBatch")) {
             return sink(row, Reflection.get(plan, "sink"), Reflection.get(plan, "writeOptions"));
@@ -23,7 +28,7 @@ final class Targets {
         for (int i = 0; i < tables.length && !isTable; i++) {
             Object table = Reflection.get(plan, tables[i]);
             if (table != null && Reflection.get(table, "storage") != null) {
-                isTable = Relations.catalogTable(row, table);
+                isTable = relations.catalogTable(row, table);
             }
         }
         String[] paths = {"outputPath", "storage.locationUri", "target.path"};
@@ -35,20 +40,26 @@ final class Targets {
         return isTable || command(row, plan);
     }
 
-    private static boolean command(JsonWriter row, LogicalPlan plan) {
+    private boolean command(JsonWriter row, LogicalPlan plan) {
         String[] names = {"tableName", "oldName", "tableIdentifier", "targetTable", "sourceTable"};
         for (int i = 0; i < names.length; i++) {
             Object identifier = Reflection.get(plan, names[i]);
             if (identifier != null && Reflection.get(identifier, "unquotedString") != null) {
-                row.member("kind", "name").member("name", Reflection.text(identifier, "unquotedString"));
-                row.member("renamed", Reflection.text(plan, "newName.unquotedString"));
-                row.key("isView").flag(Boolean.TRUE.equals(Reflection.get(plan, "isView")));
-                return true;
+                named(row, identifier);
+                Object renamed = Reflection.get(plan, "newName");
+                if (renamed != null) {
+                    row.key("renamed").open('{');
+                    named(row, renamed);
+                    row.close('}');
+                }
+                return !Boolean.TRUE.equals(Reflection.get(plan, "isView"));
             }
         }
         Object renamed = Reflection.get(plan, "newName");
         if (renamed instanceof scala.collection.Seq) {
-            row.member("kind", "renamed").member("renamed", Texts.join(renamed, "."));
+            Object[] parts = Sequences.array(renamed);
+            String database = parts.length == 2 ? String.valueOf(parts[0]) : null;
+            named(row, new TableIdentifier(String.valueOf(parts[parts.length - 1]), scala.Option.apply(database)));
             return true;
         }
         Object identifier = Reflection.get(plan, "tableName");
@@ -58,6 +69,11 @@ final class Targets {
             return true;
         }
         return false;
+    }
+
+    private void named(JsonWriter row, Object identifier) {
+        row.member("kind", "name").member("name", Reflection.text(identifier, "unquotedString"));
+        row.member("location", relations.defaultPath(identifier));
     }
 
     private static boolean sink(JsonWriter row, Object sink, Object options) {

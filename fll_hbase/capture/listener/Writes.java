@@ -17,7 +17,12 @@ final class Writes {
     }
 
     static boolean isWrite(QueryExecution query, String action) {
-        return isCheckpoint(action) || isWrite(query.analyzed());
+        try {
+            return isCheckpoint(action) || isWrite(query.analyzed());
+        } catch (Exception unresolved) {
+            // What Spark cannot analyse writes nothing.
+            return false;
+        }
     }
 
     private static boolean isWrite(LogicalPlan plan) {

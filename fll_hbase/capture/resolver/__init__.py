@@ -1,0 +1,7 @@
+"""Resolver of plan dumps: from lines of the listener to OpenLineage events, without Spark."""
+
+from __future__ import annotations
+
+from fll_hbase.capture.resolver.resolver import Resolver, ResolverSettings
+
+__all__ = ["Resolver", "ResolverSettings"]

@@ -1,0 +1,147 @@
+"""Dataset names by the naming rules of OpenLineage, as its Spark agent writes them.
+
+A row of `datasets` has a `kind`: `files` (`paths`), `jdbc` (`url`; `name` or `query`), `kafka` (`topic`,
+`servers`), `name` (of a table), `sink` and `relation` (`class`), `rdd` and `checkpoint` (`ids` of columns).
+`table` has `name`, `location` and `provider` in the session catalog; `identifier` and `catalog` are those of
+another catalog; `stream` marks files that a stream lists one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import sqlglot
+from sqlglot import expressions as sql
+
+_OBJECT_STORES = re.compile(r"(s3|gs|wasbs?)[a-z]?$")
+_S3 = re.compile(r"s3[an]$")
+_PARTITION = re.compile(r"/[^/=]+=[^/]*$")
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433, "oracle": 1521}
+_SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DatasetName:
+    """Namespace and name of a dataset, with its name in a catalog as namespace and name if it has one."""
+
+    namespace: str
+    name: str
+    symlink: tuple[str, str] | None = None
+
+
+def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
+    """Return the datasets that a row describes: one for each path, none if it has no name."""
+    kind = row.get("kind")
+    if kind == "jdbc":
+        return _jdbc(str(row.get("url") or ""), row.get("name"), row.get("query"))
+    if kind == "kafka":
+        return _kafka(row)
+    table = row.get("table")
+    symlink = _table_name(row)
+    location = table.get("location") if isinstance(table, dict) else row.get("location")
+    paths = [location] if location else list(row.get("paths") or ())
+    if row.get("stream"):
+        paths = [path.rpartition("/")[0] for path in paths]
+    if paths:
+        names = [path_name(path) for path in paths]
+        return sorted({_with_symlink(name, symlink) for name in names})
+    return [] if symlink is None else [DatasetName(str(row.get("catalog") or "spark_catalog"), symlink)]
+
+
+def renamed_dataset(row: dict[str, Any]) -> DatasetName | None:
+    """Return the new name of a dataset that is renamed; None if it has none."""
+    names = dataset_names(row["renamed"] if isinstance(row.get("renamed"), dict) else row)
+    return names[0] if names else None
+
+
+def path_name(path: str) -> DatasetName:
+    """Return the dataset of a path or URI: without the partition at its end, and without credentials."""
+    scheme, authority, name = _split(path)
+    name = name.rstrip("/") or "/"
+    while _PARTITION.search(name):
+        name = _PARTITION.sub("", name) or "/"
+    if scheme in ("", "file"):
+        return DatasetName("file", name)
+    if _S3.match(scheme):
+        scheme = "s3"
+    if _OBJECT_STORES.match(scheme):
+        return DatasetName(f"{scheme}://{authority}", name.lstrip("/") or "/")
+    return DatasetName(f"{scheme}://{authority}" if authority else scheme, name)
+
+
+def _split(path: str) -> tuple[str, str, str]:
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*|$)", path)
+    if match is None:
+        return "", "", path
+    scheme, authority, name = match.groups()
+    return scheme.lower(), authority or "", unquote(name) if "%" in name else name
+
+
+def _with_symlink(name: DatasetName, table: str | None) -> DatasetName:
+    if table is None:
+        return name
+    folder = name.name.rpartition("/")[0]
+    parent = re.sub(r"/[^/]+\.db$", "", folder)
+    joined = (
+        f"{name.namespace}:{parent}" if name.namespace == "file" else f"{name.namespace}/{parent.lstrip('/')}"
+    )
+    return DatasetName(name.namespace, name.name, (joined.rstrip("/"), table))
+
+
+def _table_name(row: dict[str, Any]) -> str | None:
+    """Return the name of a table in its catalog, without the name of the session catalog."""
+    table = row.get("table")
+    if isinstance(table, dict) and table.get("name"):
+        return str(table["name"]).removeprefix("spark_catalog.")
+    if row.get("identifier"):
+        return str(row["identifier"]).replace("`", "")
+    name = row.get("name")
+    return str(name).removeprefix("spark_catalog.") if name and row.get("kind") in (None, "name") else None
+
+
+def _kafka(row: dict[str, Any]) -> list[DatasetName]:
+    server = str(row.get("servers") or "").split(",")[0].strip()
+    topics = str(row.get("topic") or "")
+    names = re.findall(r'"([^"]+)"\s*:', topics) if topics.startswith("{") else topics.split(",")
+    return [DatasetName(f"kafka://{server}", name.strip()) for name in names if name.strip()]
+
+
+def _jdbc(url: str, table: str | None, query: str | None) -> list[DatasetName]:
+    """Return the tables of a JDBC relation; those of a query are read from its text without literals."""
+    names = [table] if table else _tables(query or "")
+    namespace, database = _jdbc_namespace(url)
+    return [DatasetName(namespace, f"{database}.{name}" if database else name) for name in names]
+
+
+def _jdbc_namespace(url: str) -> tuple[str, str]:
+    address, _, properties = url.removeprefix("jdbc:").partition(";")
+    scheme, _, location = address.partition(":")
+    if not location.startswith("//"):
+        if scheme == "oracle" and "@" in location:
+            host, _, database = location.rpartition("@")[2].lstrip("/").replace("/", ":").partition(":")
+            port, _, service = database.partition(":")
+            return f"oracle://{host}:{port or 1521}", service
+        # An embedded database such as Derby is named by its path.
+        return (f"file:{location}" if scheme == "derby" and location.startswith("/") else address), ""
+    parts = urlsplit(location)
+    host = parts.netloc.rpartition("@")[2]
+    if host and ":" not in host and scheme in _PORTS:
+        host = f"{host}:{_PORTS[scheme]}"
+    database = parts.path.strip("/")
+    match = re.search(r"databaseName=([^;]+)", properties, re.IGNORECASE)
+    return f"{_SCHEMES.get(scheme, scheme)}://{host}", match[1] if match else database
+
+
+def _tables(query: str) -> list[str]:
+    text = query.strip()
+    text = text[1 : text.rindex(")")] if text.startswith("(") and ")" in text else text
+    try:
+        tree = sqlglot.parse_one(text)
+    except sqlglot.errors.SqlglotError:
+        return []
+    common = {name.alias for name in tree.find_all(sql.CTE)}
+    tables = {".".join(part.name for part in table.parts) for table in tree.find_all(sql.Table)}
+    return sorted(tables - common)

@@ -1,0 +1,125 @@
+"""Plan dumps: what the listener writes of an analysed plan, as rows.
+
+Expression rows are `[class, operands, id, name, details]`, without empty values at the end; operands are
+numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (node of a subquery), `same`
+(a cast that keeps the type), `names` (of a struct), `outputs` (of a MERGE), `metadata` (a hidden column) and
+`null`.
+
+Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
+expression row, or lists of them; `{"node": n}` for a plan that is no child; or a scalar. `dataset` and
+`target` are numbers of rows of `datasets`, which `fll_hbase.capture.resolver.dataset_names` describes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fll_hbase.json_types import Json
+
+Rows = list[int]
+
+QUERIES = ("query", "data", "plan")
+"""Members of commands that hold what they write."""
+
+
+class Node(msgspec.Struct, array_like=True, frozen=True):
+    """One node of a plan."""
+
+    kind: str
+    children: list[int]
+    members: Json
+
+    def rows(self, name: str) -> Rows:
+        """Return a member as a flat list of expression rows; empty if it is absent."""
+        value = self.members.get(name)
+        if isinstance(value, int):
+            return [value]
+        return [row for row in value if isinstance(row, int)] if isinstance(value, list) else []
+
+    def tables(self) -> list[int]:
+        """Return the nodes that are not children and not queries: the tables of a command."""
+        names = [name for name, value in self.members.items() if isinstance(value, dict) and "node" in value]
+        return [self.members[name]["node"] for name in names if name not in QUERIES and name != "source"]
+
+    def plan(self, *names: str) -> int | None:
+        """Return the node in the first of some members that has one."""
+        for name in names:
+            value = self.members.get(name)
+            if isinstance(value, dict) and isinstance(value.get("node"), int):
+                return int(value["node"])
+        return None
+
+
+class Expression(msgspec.Struct, array_like=True, frozen=True):
+    """One expression of a plan."""
+
+    kind: str
+    operands: list[int]
+    id: int | None = None
+    name: str | None = None
+    details: Json = {}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All rows of a plan; the last node is the root."""
+
+    expressions: list[Expression]
+    nodes: list[Node]
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """The times (epoch ms) and relations of an execution."""
+
+    id: int
+    root: int
+    start: int
+    end: int
+    action: str = ""
+    error: str = ""
+
+
+class Application(msgspec.Struct, frozen=True):
+    """The Spark application; `start` is in epoch ms."""
+
+    id: str
+    name: str
+    start: int
+    user: str = ""
+    version: str = ""
+
+
+class Line(msgspec.Struct, frozen=True, rename={"application_end": "applicationEnd"}):
+    """One line of the plan file."""
+
+    application: Application | None = None
+    execution: Execution | None = None
+    datasets: list[Json] = []
+    plan: msgspec.Raw = msgspec.Raw(b"")
+    fault: Any = None
+    application_end: Json | None = None
+
+
+_LINES = msgspec.json.Decoder(Line)
+_PLANS = msgspec.json.Decoder(Plan)
+
+
+def decode_line(line: bytes) -> Line:
+    """Decode a line without its plan. Raises ValueError if it is not one of the documented forms."""
+    return _LINES.decode(line)
+
+
+def decode_plan(body: bytes) -> Plan:
+    """Decode a plan. Raises ValueError if a row refers to itself, to a later row, or to none."""
+    plan = _PLANS.decode(body)
+    for count, expression in enumerate(plan.expressions):
+        _check(expression.operands, count)
+    for count, node in enumerate(plan.nodes):
+        _check(node.children, count)
+    return plan
+
+
+def _check(references: list[int], count: int) -> None:
+    if any(not 0 <= reference < count for reference in references):
+        raise ValueError(f"row {count} refers to {references}, but only earlier rows are allowed")

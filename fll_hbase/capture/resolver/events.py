@@ -1,0 +1,179 @@
+"""OpenLineage run events of writes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fll_hbase.capture.resolver.dataset_names import DatasetName
+from fll_hbase.capture.resolver.dump import Application, Execution
+from fll_hbase.capture.resolver.lineage import Direct
+from fll_hbase.json_types import Json
+
+PRODUCER = "https://github.com/fll-hbase/fll_hbase/capture"
+_SPEC = "https://openlineage.io/spec"
+_SCHEMA_URL = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
+_FACETS = {
+    "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
+    "jobType": "2-0-3/JobTypeJobFacet",
+    "lifecycleStateChange": "1-0-1/LifecycleStateChangeDatasetFacet",
+    "parent": "1-0-1/ParentRunFacet",
+    "processing_engine": "1-1-1/ProcessingEngineRunFacet",
+    "schema": "1-1-1/SchemaDatasetFacet",
+    "symlinks": "1-0-1/SymlinksDatasetFacet",
+    "errorMessage": "1-0-1/ErrorMessageRunFacet",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FieldInput:
+    """One input of a field: a field of a dataset, and how it is used. `kind` is a subtype of OpenLineage."""
+
+    dataset: DatasetName
+    field: str
+    type: str
+    kind: str
+    description: str = ""
+    masked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteEvent:
+    """All of one write. `fields` is None where its lineage is unknown."""
+
+    application: Application
+    execution: Execution
+    output: DatasetName
+    inputs: tuple[DatasetName, ...] = ()
+    fields: dict[str, tuple[FieldInput, ...]] | None = None
+    rows: tuple[FieldInput, ...] = ()
+    lifecycle: str = ""
+    previous: DatasetName | None = None
+    is_stream: bool = False
+
+
+DIRECT_KINDS = tuple(kind.name for kind in Direct)
+
+
+def to_json(event: WriteEvent, namespace: str) -> Json:
+    """Return a COMPLETE or FAIL event; the same write always gives the same run id."""
+    application, execution = event.application, event.execution
+    return {
+        "eventType": "FAIL" if execution.error else "COMPLETE",
+        "eventTime": _time(execution.end),
+        "producer": PRODUCER,
+        "schemaURL": _SCHEMA_URL,
+        "run": {
+            "runId": run_id(application, execution.id, event.output.namespace, event.output.name),
+            "facets": _run_facets(event, namespace),
+        },
+        "job": {
+            "namespace": namespace,
+            "name": job_name(application.name, event.output.name),
+            "facets": {
+                "jobType": _facet(
+                    "jobType",
+                    processingType="STREAMING" if event.is_stream else "BATCH",
+                    integration="SPARK",
+                    jobType="SQL_JOB",
+                )
+            },
+        },
+        "inputs": [_dataset(name, _used_fields(event, name)) for name in event.inputs],
+        "outputs": [_dataset(event.output, event.fields or (), _output_facets(event))],
+    }
+
+
+def run_id(application: Application, *parts: object) -> str:
+    """Return an id that depends on the application, its start and `parts` only."""
+    text = "\0".join(str(part) for part in (application.id, application.start, *parts))
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+
+
+def job_name(application: str, output: str) -> str:
+    """Return `{application}.write.{last two parts of the path}`."""
+    tail = "_".join([part for part in output.split("/") if part][-2:])
+    return f"{application}.write.{tail}"
+
+
+def _run_facets(event: WriteEvent, namespace: str) -> Json:
+    application = event.application
+    facets = {
+        "parent": _facet(
+            "parent",
+            run={"runId": run_id(application)},
+            job={"namespace": namespace, "name": application.name},
+        ),
+        "processing_engine": _facet("processing_engine", version=application.version, name="spark"),
+        "fll_capture": {
+            "_producer": PRODUCER,
+            "_schemaURL": _SCHEMA_URL,
+            "started": _time(event.execution.start),
+        },
+    }
+    if event.execution.error:
+        facets["errorMessage"] = _facet(
+            "errorMessage", message=event.execution.error, programmingLanguage="JVM"
+        )
+    return facets
+
+
+def _output_facets(event: WriteEvent) -> Json:
+    facets = {}
+    if event.fields is not None:
+        facets["columnLineage"] = _facet(
+            "columnLineage",
+            fields={name: {"inputFields": _inputs(inputs)} for name, inputs in event.fields.items()},
+            dataset=_inputs(event.rows),
+        )
+    if event.lifecycle:
+        change: Json = {"lifecycleStateChange": event.lifecycle}
+        if event.previous is not None:
+            change["previousIdentifier"] = {
+                "namespace": event.previous.namespace,
+                "name": event.previous.name,
+            }
+        facets["lifecycleStateChange"] = _facet("lifecycleStateChange", **change)
+    return facets
+
+
+def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
+    """Group the inputs by field, in order."""
+    grouped: dict[tuple[DatasetName, str], list[Json]] = {}
+    for item in inputs:
+        transformation: Json = {"type": item.type, "subtype": item.kind, "description": item.description}
+        transformation["masking"] = item.masked
+        grouped.setdefault((item.dataset, item.field), []).append(transformation)
+    return [
+        {"namespace": dataset.namespace, "name": dataset.name, "field": name, "transformations": items}
+        for (dataset, name), items in grouped.items()
+    ]
+
+
+def _used_fields(event: WriteEvent, name: DatasetName) -> Sequence[str]:
+    lists = [*(event.fields or {}).values(), event.rows]
+    return sorted({item.field for inputs in lists for item in inputs if item.dataset == name})
+
+
+def _dataset(name: DatasetName, fields: Iterable[str], facets: Json | None = None) -> Json:
+    facets = dict(facets or {})
+    listed = [{"name": field} for field in fields]
+    if listed:
+        facets["schema"] = _facet("schema", fields=listed)
+    if name.symlink is not None:
+        identifier = {"namespace": name.symlink[0], "name": name.symlink[1], "type": "TABLE"}
+        facets["symlinks"] = _facet("symlinks", identifiers=[identifier])
+    return {"namespace": name.namespace, "name": name.name, "facets": facets}
+
+
+def _facet(facet: str, /, **members: object) -> Json:
+    version, _, definition = _FACETS[facet].partition("/")
+    url = f"{_SPEC}/facets/{version}/{definition}.json#/$defs/{definition}"
+    return {"_producer": PRODUCER, "_schemaURL": url, **members}
+
+
+def _time(epoch_ms: int) -> str:
+    moment = datetime.fromtimestamp(epoch_ms / 1_000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

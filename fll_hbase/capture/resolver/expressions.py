@@ -1,0 +1,247 @@
+"""Lineage of expressions: which columns an expression takes values from, and which only influence it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from fll_hbase.capture.resolver.dump import Expression
+from fll_hbase.capture.resolver.lineage import (
+    CONDITIONAL,
+    FILTER,
+    NO_LINEAGE,
+    SORT,
+    WINDOW,
+    ColumnLineage,
+    Direct,
+    Relation,
+    influences,
+    merge,
+)
+
+TRANSPARENT = frozenset(
+    [
+        "Alias",
+        "OuterReference",
+        "CheckOverflowInTableInsert",
+        "KnownNotNull",
+        "KnownNullable",
+        "AssertNotNull",
+        "KnownFloatingPointNormalized",
+        "PromotePrecision",
+        "CheckOverflow",
+        "WithField",
+        "With",
+        "CommonExpressionDef",
+        "DeltaMergeAction",
+        "TempResolvedColumn",
+        "RowOrdering",
+    ]
+)
+"""Expressions whose value is that of their last operand."""
+
+MASKING = frozenset(
+    ["Crc32", "HiveHash", "Mask", "Md5", "Murmur3Hash", "Sha1", "Sha2", "XxHash64", "AesEncrypt"]
+)
+
+RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
+"""Functions that depend on the order of a window only; some repeat that order as their operands."""
+
+VALUELESS = frozenset(["Literal", "NamedLambdaVariable", "WindowSpecDefinition", "Exists"])
+
+Operands = list[ColumnLineage]
+
+
+class ExpressionResolver:
+    """Resolves the expressions of one node, each once.
+
+    `columns` are those of the node's children, `outer` all columns of the plan so far, for correlated
+    subqueries, and `relations` the results of its nodes.
+    """
+
+    def __init__(
+        self,
+        expressions: Sequence[Expression],
+        *,
+        columns: Mapping[int, ColumnLineage],
+        outer: Mapping[int, ColumnLineage],
+        relations: Sequence[Relation],
+    ) -> None:
+        self._expressions = expressions
+        self._columns = columns
+        self._outer = outer
+        self._relations = relations
+        self._resolved: dict[int, ColumnLineage] = {}
+        self._common: dict[int, ColumnLineage] = {}
+
+    def resolve(self, row: int) -> ColumnLineage:
+        """Return the lineage of an expression. Its operands are rows before it, so no recursion is needed."""
+        expression = self._expressions[row]
+        if expression.kind == "AttributeReference":
+            return self._attribute(expression)
+        for number in sorted(self._unresolved(row)):
+            self._resolved[number] = self._combine(number)
+        return self._resolved[row]
+
+    def resolve_all(self, rows: Sequence[int]) -> Operands:
+        """Return the lineage of several expressions."""
+        return [self.resolve(row) for row in rows]
+
+    def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the rows of named expressions, each with its id."""
+        ids = ((row, self._expressions[row].id) for row in rows)
+        return [(row, number) for row, number in ids if number is not None]
+
+    def operands(self, row: int, *, kind: str = "") -> list[int]:
+        """Return the operands of an expression; none if it is not of the given kind."""
+        expression = self._expressions[row]
+        return expression.operands if kind in ("", expression.kind) else []
+
+    def outputs(self, row: int) -> list[list[int]]:
+        """Return the lists of columns of an instruction of MERGE."""
+        outputs = self._expressions[row].details.get("outputs", [])
+        return [rows for rows in outputs if isinstance(rows, list)]
+
+    def subquery(self, row: int) -> Relation | None:
+        """Return the result of the plan of a subquery."""
+        plan = self._expressions[row].details.get("plan")
+        return None if plan is None else self._relations[plan]
+
+    def _unresolved(self, row: int) -> set[int]:
+        pending, rows = [row], set[int]()
+        while pending:
+            number = pending.pop()
+            if number not in rows and number not in self._resolved:
+                rows.add(number)
+                pending.extend(self._expressions[number].operands)
+        return rows
+
+    def _attribute(self, expression: Expression) -> ColumnLineage:
+        number = -1 if expression.id is None else expression.id
+        column = self._columns.get(number)
+        return self._outer.get(number, NO_LINEAGE) if column is None else column
+
+    def _combine(self, row: int) -> ColumnLineage:
+        expression = self._expressions[row]
+        kind = expression.kind
+        if kind == "AttributeReference":
+            return self._attribute(expression)
+        operands = [self._resolved[number] for number in expression.operands]
+        if kind == "CommonExpressionRef":
+            return self._common.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
+        if "plan" in expression.details:
+            return self._subquery(expression, operands)
+        if kind in TRANSPARENT or expression.details.get("same"):
+            return self._transparent(row, expression, operands)
+        if kind == "WindowExpression":
+            return self._window(expression, operands)
+        rule = _RULES.get(kind)
+        if rule is not None:
+            return rule(expression, operands)
+        if kind in VALUELESS or kind in RANKS:
+            return NO_LINEAGE
+        return merge(operands, least=Direct.TRANSFORMATION, masked=kind in MASKING)
+
+    def _transparent(self, row: int, expression: Expression, operands: Operands) -> ColumnLineage:
+        value = operands[-1] if operands else NO_LINEAGE
+        if expression.kind == "CommonExpressionDef" and expression.id is not None:
+            self._common[expression.id] = value
+        if expression.kind == "Alias" and self._is_described(expression.operands):
+            return ColumnLineage(value.direct, value.indirect, value.parts, expression.operands[0])
+        return value
+
+    def _is_described(self, operands: list[int]) -> bool:
+        """Return whether an alias names more than another column."""
+        inner = self._expressions[operands[0]] if operands else None
+        return inner is not None and inner.kind not in ("AttributeReference", "Literal")
+
+    def _subquery(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the values of a subquery; what shapes its rows influences them."""
+        relation = self._relations[expression.details["plan"]]
+        values = [] if expression.kind == "Exists" else relation.by_position()[:1]
+        # Outer columns are operands, too, but they count through the conditions that use them.
+        return merge([*values, ColumnLineage(indirect=relation.rows)])
+
+    def _window(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        function = self._expressions[expression.operands[0]]
+        least = Direct.IDENTITY if function.kind == "AggregateExpression" else Direct.TRANSFORMATION
+        keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]
+        value = merge(operands[:1], least=least)
+        return merge([value], indirect=influences(keys, WINDOW))
+
+
+def _case(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve CASE: pairs of condition and value, then the value of ELSE if there is one."""
+    pairs = len(operands) // 2 * 2
+    values = [*operands[1:pairs:2], *operands[pairs:]]
+    return _conditional(operands[0:pairs:2], values)
+
+
+def _if(_: Expression, operands: Operands) -> ColumnLineage:
+    return _conditional(operands[:1], operands[1:])
+
+
+def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve COALESCE: every argument but the last is tested (decision 53)."""
+    return _conditional(operands[:-1], operands)
+
+
+def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve NULLIF: the first argument is tested against the second, and is the value."""
+    return _conditional(operands, operands[:1])
+
+
+def _conditional(tested: Operands, values: Operands) -> ColumnLineage:
+    return merge(values, least=Direct.TRANSFORMATION, indirect=influences(tested, CONDITIONAL))
+
+
+def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve the value of a pivot: the first operand selects, the second is the value."""
+    return _conditional(operands[:1], operands[1:2])
+
+
+def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve an aggregate function with the condition of its FILTER clause, if there is one."""
+    return merge(operands[:1], least=Direct.AGGREGATION, indirect=influences(operands[1:], FILTER))
+
+
+def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
+    return operands[0] if operands else NO_LINEAGE
+
+
+def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve LISTAGG: a value, a delimiter, and the order of the values."""
+    return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
+
+
+def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
+    names = expression.details.get("names", [])
+    value = merge(operands, least=Direct.TRANSFORMATION)
+    parts = dict(zip(names, operands, strict=False))
+    return ColumnLineage(value.direct, value.indirect, parts or None)
+
+
+def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve `struct.field`: a part of a struct built in the plan, or a longer path of the source field."""
+    value, name = operands[0], expression.name or ""
+    if value.parts is not None:
+        return value.parts.get(name, NO_LINEAGE)
+    direct = frozenset(
+        ((source[0], f"{source[1]}.{name}") if kind == Direct.IDENTITY else source, kind, masked)
+        for source, kind, masked in value.direct
+    )
+    return ColumnLineage(direct, value.indirect)
+
+
+_RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
+    "AggregateExpression": _aggregate,
+    "CaseWhen": _case,
+    "Coalesce": _coalesce,
+    "CreateNamedStruct": _struct,
+    "GetArrayStructFields": _struct_field,
+    "GetStructField": _struct_field,
+    "If": _if,
+    "ListAgg": _list_aggregate,
+    "NullIfResult": _null_if,
+    "PivotFirst": _pivot,
+    "SortOrder": _sort_order,
+}

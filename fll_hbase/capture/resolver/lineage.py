@@ -1,0 +1,106 @@
+"""Lineage of columns within one plan: source fields with the way in which a column depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TypeAlias
+
+SourceField: TypeAlias = tuple[int, str]
+"""Number of the dataset in the line, and the path of the field in it."""
+
+
+class Direct(IntEnum):
+    """Kinds of direct dependency; a column that passes through several has the highest."""
+
+    IDENTITY = 0
+    TRANSFORMATION = 1
+    AGGREGATION = 2
+
+
+DirectInput: TypeAlias = tuple[SourceField, int, bool]
+"""A source field, a value of Direct, and whether the value was masked."""
+
+IndirectInput: TypeAlias = tuple[SourceField, str]
+"""A source field, and one of JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL."""
+
+JOIN, FILTER, GROUP_BY, SORT = "JOIN", "FILTER", "GROUP_BY", "SORT"
+WINDOW, CONDITIONAL = "WINDOW", "CONDITIONAL"
+ROW_KINDS = frozenset({JOIN, FILTER, GROUP_BY, SORT})
+
+NO_INPUTS: frozenset[IndirectInput] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """Lineage of one column.
+
+    `parts` are the fields of a struct that is built in the plan. `row` is the expression that describes it.
+    """
+
+    direct: frozenset[DirectInput] = frozenset()
+    indirect: frozenset[IndirectInput] = NO_INPUTS
+    parts: dict[str, ColumnLineage] | None = field(default=None, compare=False)
+    row: int = field(default=-1, compare=False)
+
+    def fields(self) -> Iterable[SourceField]:
+        """Yield the source fields of the values, without those that only influence them."""
+        return (source for source, _, _ in self.direct)
+
+
+NO_LINEAGE = ColumnLineage()
+
+
+def source_column(source: SourceField) -> ColumnLineage:
+    """Return the lineage of a column that is read."""
+    return ColumnLineage(frozenset({(source, int(Direct.IDENTITY), False)}))
+
+
+def merge(
+    columns: Iterable[ColumnLineage],
+    *,
+    least: int = Direct.IDENTITY,
+    masked: bool = False,
+    indirect: frozenset[IndirectInput] = NO_INPUTS,
+) -> ColumnLineage:
+    """Merge the lineage of several values into one that is at least of a kind; `indirect` is added."""
+    inputs = [column for column in columns if column.direct or column.indirect]
+    if not inputs:
+        return ColumnLineage(indirect=indirect) if indirect else NO_LINEAGE
+    if len(inputs) == 1 and least == Direct.IDENTITY and not masked and not indirect:
+        return inputs[0]
+    direct = frozenset(
+        (source, kind if kind > least else least, hidden or masked)
+        for column in inputs
+        for source, kind, hidden in column.direct
+    )
+    return ColumnLineage(direct, indirect.union(*(column.indirect for column in inputs)))
+
+
+def influences(columns: Iterable[ColumnLineage], kind: str) -> frozenset[IndirectInput]:
+    """Return what a condition or key depends on; what shaped the rows of a subquery keeps its kind."""
+    return frozenset(
+        influence
+        for column in columns
+        for influence in (
+            *((source, kind) for source in column.fields()),
+            *((source, given if given in ROW_KINDS else kind) for source, given in column.indirect),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Result of a node: its columns by id, what influences all of its rows, and its ids by position.
+
+    `order` is empty where no other node needs the columns by position.
+    """
+
+    columns: dict[int, ColumnLineage]
+    rows: frozenset[IndirectInput] = NO_INPUTS
+    order: tuple[int, ...] = ()
+
+    def by_position(self) -> list[ColumnLineage]:
+        """Return the lineage of the columns by position."""
+        return [self.columns.get(number, NO_LINEAGE) for number in self.order]

@@ -1,0 +1,290 @@
+"""Lineage of plan nodes: each from the results of its children, in the order of the dump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fll_hbase.capture.resolver.dump import Node, Plan
+from fll_hbase.capture.resolver.expressions import ExpressionResolver
+from fll_hbase.capture.resolver.lineage import (
+    CONDITIONAL,
+    FILTER,
+    GROUP_BY,
+    JOIN,
+    NO_INPUTS,
+    NO_LINEAGE,
+    SORT,
+    ColumnLineage,
+    Direct,
+    IndirectInput,
+    Relation,
+    influences,
+    merge,
+    source_column,
+)
+
+LOOPS_MAX = 50
+"""Passes over a recursive query; its lineage grows in each, and is complete after a few."""
+
+_LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
+
+
+def resolve_plan(plan: Plan) -> list[Relation]:
+    """Return the result of inputs node."""
+    return _PlanResolver(plan).resolve()
+
+
+class _PlanResolver:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._relations: list[Relation] = []
+        self._outer: dict[int, ColumnLineage] = {}
+        self._definitions = _by_number(plan, "CTERelationDef")
+        self._loops = _by_number(plan, "UnionLoop")
+
+    def resolve(self) -> list[Relation]:
+        for number, node in enumerate(self._plan.nodes):
+            self._relations.append(self._resolve_node(number, node))
+            if node.kind == "UnionLoop":
+                self._repeat(number, node)
+        return self._relations
+
+    def _repeat(self, number: int, node: Node) -> None:
+        """Resolve the recursive part of a loop again until its lineage does not grow any more."""
+        for _ in range(LOOPS_MAX):
+            previous = self._relations[number]
+            for inner in range(node.children[0] + 1, number + 1):
+                self._relations[inner] = self._resolve_node(inner, self._plan.nodes[inner])
+            if self._relations[number] == previous:
+                return
+
+    def _resolve_node(self, number: int, node: Node) -> Relation:
+        children = [self._relations[child] for child in node.children]
+        rule = _RULES.get(node.kind)
+        if not children:
+            relation = self._leaf(node)
+        elif rule is not None:
+            columns = children[0].columns if len(children) == 1 else _all_columns(children)
+            relation = rule(node, children, self._expressions(columns))
+        else:
+            relation = self._other(node, children)
+        order = tuple(self._ids(node.rows("output")))
+        self._outer.update(relation.columns)
+        return Relation(relation.columns, relation.rows, order) if order else relation
+
+    def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
+        return ExpressionResolver(
+            self._plan.expressions, columns=columns, outer=self._outer, relations=self._relations
+        )
+
+    def _ids(self, rows: Sequence[int]) -> list[int]:
+        return [
+            -1 if number is None else number for number in (self._plan.expressions[row].id for row in rows)
+        ]
+
+    def _leaf(self, node: Node) -> Relation:
+        output = node.rows("output")
+        if node.kind in ("CTERelationRef", "UnionLoopRef"):
+            return self._reference(node, output)
+        dataset = node.members.get("dataset")
+        columns = dict.fromkeys(self._ids(output), NO_LINEAGE)
+        if isinstance(dataset, int):
+            # Columns of an RDD have no names outside of the application, so they are named by position.
+            is_numbered = node.kind == "LogicalRDD"
+            for position, row in enumerate(output):
+                column = self._plan.expressions[row]
+                if column.id is not None and not column.details.get("metadata"):
+                    name = str(position) if is_numbered else column.name or ""
+                    columns[column.id] = source_column((dataset, name))
+        return Relation(columns)
+
+    def _reference(self, node: Node, output: list[int]) -> Relation:
+        """Resolve a reference to a common table expression by position."""
+        if node.kind == "CTERelationRef":
+            target = self._definitions.get(node.members.get("cteId"))
+        else:
+            loop = self._loops.get(node.members.get("loopId"))
+            done = loop is not None and loop < len(self._relations)
+            target = loop if done or loop is None else self._plan.nodes[loop].children[0]
+        if target is None or target >= len(self._relations):
+            return Relation(dict.fromkeys(self._ids(output), NO_LINEAGE))
+        source = self._relations[target]
+        if not source.order and self._plan.nodes[target].children:
+            source = self._relations[self._plan.nodes[target].children[0]]
+        columns = dict(zip(self._ids(output), source.by_position(), strict=False))
+        return Relation(columns, source.rows)
+
+    def _other(self, node: Node, children: list[Relation]) -> Relation:
+        """Resolve a node without a rule: new columns depend on all columns, as those of a function do."""
+        columns = _all_columns(children)
+        rows = _all_rows(children)
+        if "output" not in node.members:
+            return Relation(columns, rows)
+        inputs = merge(columns.values(), least=Direct.TRANSFORMATION)
+        function = node.rows("functionExpr") or node.rows("func") or node.rows("function")
+        opaque = ColumnLineage(inputs.direct, inputs.indirect, None, function[0] if function else -1)
+        return Relation(
+            {number: columns.get(number, opaque) for number in self._ids(node.rows("output"))}, rows
+        )
+
+
+def _by_number(plan: Plan, kind: str) -> dict[object, int]:
+    return {node.members.get("id"): number for number, node in enumerate(plan.nodes) if node.kind == kind}
+
+
+def _all_columns(children: Sequence[Relation]) -> dict[int, ColumnLineage]:
+    columns: dict[int, ColumnLineage] = {}
+    for child in children:
+        columns.update(child.columns)
+    return columns
+
+
+def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
+    return NO_INPUTS.union(*(child.rows for child in children))
+
+
+def _named_columns(expressions: ExpressionResolver, rows: Sequence[int]) -> dict[int, ColumnLineage]:
+    return {number: expressions.resolve(row) for row, number in expressions.with_ids(rows)}
+
+
+def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
+    """Resolve a node that changes neither columns nor rows; of a WITH, the query is its last child."""
+    return Relation(children[-1].columns, children[-1].rows, children[-1].order)
+
+
+def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    return Relation(_named_columns(expressions, node.rows("projectList")), _all_rows(children))
+
+
+def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    conditions = expressions.resolve_all(node.rows("condition"))
+    return Relation(children[0].columns, children[0].rows | influences(conditions, FILTER))
+
+
+def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    keys = expressions.resolve_all(node.rows("order"))
+    return Relation(children[0].columns, children[0].rows | influences(keys, SORT))
+
+
+def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    keys = expressions.resolve_all(node.rows("groupingExpressions"))
+    columns = _named_columns(expressions, node.rows("aggregateExpressions"))
+    return Relation(columns, children[0].rows | influences(keys, GROUP_BY))
+
+
+def _distinct(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
+    columns = children[0].columns
+    return Relation(columns, children[0].rows | influences(columns.values(), GROUP_BY), children[0].order)
+
+
+def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    keys = expressions.resolve_all(node.rows("keys"))
+    return Relation(children[0].columns, children[0].rows | influences(keys, GROUP_BY))
+
+
+def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    columns = children[0].columns | _named_columns(expressions, node.rows("windowExpressions"))
+    return Relation(columns, children[0].rows)
+
+
+def _join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    conditions = expressions.resolve_all([*node.rows("condition"), *node.rows("asOfCondition")])
+    is_left = node.members.get("joinType") in _LEFT_ONLY
+    columns = children[0].columns if is_left else _all_columns(children)
+    return Relation(columns, _all_rows(children) | influences(conditions, JOIN))
+
+
+def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    right = [expressions.subquery(row) for row in node.rows("right")]
+    inner = [relation for relation in right if relation is not None]
+    conditions = expressions.resolve_all(node.rows("condition"))
+    columns = _all_columns([*children, *inner])
+    return Relation(columns, _all_rows([*children, *inner]) | influences(conditions, JOIN))
+
+
+def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve a generator: inputs new column has all of its inputs, but those of STACK are by position."""
+    output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
+    generators = node.rows("generator")
+    columns = dict(children[0].columns)
+    for generator in generators[:1]:
+        stacked = expressions.operands(generator, kind="Stack")[1:]
+        for position, number in enumerate(output):
+            operands = stacked[position :: len(output)] if stacked else [generator]
+            value = merge(expressions.resolve_all(operands), least=Direct.TRANSFORMATION)
+            columns[number] = ColumnLineage(value.direct, value.indirect, None, generator)
+    return Relation(columns, children[0].rows)
+
+
+def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
+    projections = node.members.get("projections")
+    lists = [expressions.resolve_all(rows) for rows in projections] if isinstance(projections, list) else []
+    return Relation(_by_position(output, lists), children[0].rows)
+
+
+def _union(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
+    columns = _by_position(output, [child.by_position() for child in children])
+    return Relation(columns, _all_rows(children))
+
+
+def _set_operation(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve INTERSECT and EXCEPT: values are those of the left side, the right one selects them."""
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
+    columns = _by_position(output, [children[0].by_position()])
+    return Relation(columns, _all_rows(children) | influences(children[1].by_position(), FILTER))
+
+
+def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve MERGE: each column has the values of all branches; the conditions of these are conditional."""
+    output = [number for _, number in expressions.with_ids(node.rows("output"))]
+    lists = []
+    for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
+        for row in node.rows(name):
+            tested = influences(expressions.resolve_all(expressions.operands(row)[:1]), CONDITIONAL)
+            for rows in expressions.outputs(row):
+                values = expressions.resolve_all(rows)
+                lists.append([merge([value], indirect=tested) for value in values])
+    return Relation(_by_position(output, lists), children[0].rows)
+
+
+def _by_position(output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]) -> dict[int, ColumnLineage]:
+    columns = {}
+    for position, number in enumerate(output):
+        values = [values[position] for values in lists if position < len(values)]
+        columns[number] = _described(merge(values), values)
+    return columns
+
+
+def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
+    """Return a merged column with the first description of its values."""
+    row = next((value.row for value in values if value.row >= 0), -1)
+    return column if row == column.row else ColumnLineage(column.direct, column.indirect, None, row)
+
+
+_Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
+
+_RULES: dict[str, _Rule] = {
+    "Aggregate": _aggregate,
+    "AsOfJoin": _join,
+    "Deduplicate": _deduplicate,
+    "DeduplicateWithinWatermark": _deduplicate,
+    "Distinct": _distinct,
+    "Except": _set_operation,
+    "Expand": _expand,
+    "Filter": _filter,
+    "Generate": _generate,
+    "Intersect": _set_operation,
+    "Join": _join,
+    "LateralJoin": _lateral_join,
+    "MergeRows": _merge_rows,
+    "Project": _project,
+    "Sort": _sort,
+    "Union": _union,
+    "UnionLoop": _union,
+    "Window": _window,
+    "WithCTE": _pass,
+    "SubqueryAlias": _pass,
+    "View": _pass,
+}

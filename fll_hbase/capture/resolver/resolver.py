@@ -1,0 +1,191 @@
+"""Resolver: turns the lines of a plan file into OpenLineage events."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fll_hbase.capture.resolver import dump
+from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names, renamed_dataset
+from fll_hbase.capture.resolver.dump import Application, Execution, Line
+from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
+from fll_hbase.capture.resolver.lineage import ColumnLineage
+from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
+from fll_hbase.capture.resolver.remembered import LineageNames, NamedIndirect, RddMemory
+from fll_hbase.capture.resolver.writes import Write
+from fll_hbase.json_types import Json
+
+_log = logging.getLogger(__name__)
+
+PLANS_MAX = 64
+"""Resolved plans that are reused when the same plan is executed again, as in a loop."""
+
+PLAN_BYTES_MAX = 256 * 1024
+"""Largest dump of a plan whose result is reused."""
+
+GROUPS_MAX = 1_000
+"""Executions whose root did not end yet. Beyond, the oldest group is resolved as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverSettings:
+    """Settings of a resolver: the namespace of jobs, and whether descriptions contain constants."""
+
+    namespace: str
+    literals: bool = False
+
+
+class Resolver:
+    """Turns lines into events, in order. Keeps what later lines of the application refer to."""
+
+    def __init__(self, settings: ResolverSettings) -> None:
+        self._settings = settings
+        self._application = Application("unknown", "unknown", 0)
+        self._groups: OrderedDict[int, list[Line]] = OrderedDict()
+        self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
+        self._memory = RddMemory()
+
+    def events(self, line: bytes) -> list[Json]:
+        """Return the events that a line completes; an invalid line is logged as a warning, and has none."""
+        try:
+            return self._process(dump.decode_line(line))
+        except Exception as error:  # noqa: BLE001 (one line must not stop the lines behind it)
+            _log.warning("capture: a line of %d bytes cannot be read: %s", len(line), error)
+            return []
+
+    def finish(self) -> list[Json]:
+        """Return the events of executions whose root did not end; call it at the end of the application."""
+        groups = list(self._groups.values())
+        self._groups.clear()
+        return [event for lines in groups for event in self._group_events(lines)]
+
+    def _process(self, line: Line) -> list[Json]:
+        if line.application is not None:
+            self._application = line.application
+        if line.fault is not None:
+            _log.warning("capture: an execution could not be read by the listener: %s", line.fault)
+        if line.application_end is not None:
+            return self.finish()
+        if line.execution is None:
+            return []
+        root = line.execution.root
+        lines = self._groups.setdefault(root, [])
+        lines.append(line)
+        if line.execution.id == root:
+            return self._group_events(self._groups.pop(root))
+        if len(self._groups) > GROUPS_MAX:
+            return self._group_events(self._groups.popitem(last=False)[1])
+        return []
+
+    def _group_events(self, lines: list[Line]) -> list[Json]:
+        """Return the events of a root, and of the executions that it started."""
+        # The root is first: executions inside a batch of a stream read the columns of the batch.
+        ordered = sorted(
+            lines, key=lambda line: line.execution is not None and line.execution.id != line.execution.root
+        )
+        events: list[tuple[WriteEvent, bool]] = []
+        for line in ordered:
+            try:
+                events.extend(self._line_events(line))
+            except Exception as error:  # noqa: BLE001 (one execution must not stop the others)
+                _log.warning("capture: lineage of an execution is not recorded: %s", error)
+        return [to_json(event, self._settings.namespace) for event in _without_duplicates(events)]
+
+    def _line_events(self, line: Line) -> Iterator[tuple[WriteEvent, bool]]:
+        if line.execution is None or not bytes(line.plan):
+            return
+        plan = self._resolved(bytes(line.plan))
+        names = [dataset_names(row) for row in line.datasets]
+        lineage = LineageNames(line.datasets, names, self._memory)
+        self._remember(line.datasets, plan, lineage)
+        for write in plan.writes:
+            for output in names[write.target]:
+                event = self._event(line.execution, plan, write, output, lineage)
+                if write.renamed is not None or "renamed" in line.datasets[write.target]:
+                    row = line.datasets[write.target if write.renamed is None else write.renamed]
+                    event = replace(event, output=renamed_dataset(row) or output, previous=output)
+                yield event, write.is_create
+
+    def _resolved(self, body: bytes) -> ResolvedPlan:
+        digest = hashlib.blake2b(body, digest_size=16).digest()
+        plan = self._plans.get(digest)
+        if plan is None:
+            plan = resolve(body)
+            if len(body) <= PLAN_BYTES_MAX:
+                self._plans[digest] = plan
+        if digest in self._plans:
+            self._plans.move_to_end(digest)
+        if len(self._plans) > PLANS_MAX:
+            self._plans.popitem(last=False)
+        return plan
+
+    def _remember(self, rows: Sequence[Json], plan: ResolvedPlan, lineage: LineageNames) -> None:
+        for row in rows:
+            if row.get("kind") in ("checkpoint", "batch"):
+                columns = [lineage.column(column) for column in plan.root_columns]
+                self._memory.put(row["ids"], columns, lineage.rows(plan.root_rows, plan.sources))
+
+    def _event(
+        self,
+        execution: Execution,
+        plan: ResolvedPlan,
+        write: Write,
+        output: DatasetName,
+        lineage: LineageNames,
+    ) -> WriteEvent:
+        rows = lineage.rows(write.rows, plan.sources_of(write))
+        fields = {
+            name: tuple(_field_inputs(column, plan.texts.get(column.row, ""), lineage))
+            for name, column in write.columns
+        }
+        used = {item.dataset for inputs in fields.values() for item in inputs}
+        return WriteEvent(
+            self._application,
+            execution,
+            output,
+            inputs=tuple(sorted(used | rows.datasets)),
+            fields=None if write.lifecycle or plan.is_unknown else fields,
+            rows=tuple(_indirect(rows.inputs)),
+            lifecycle=write.lifecycle,
+            is_stream=plan.is_stream,
+        )
+
+
+def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> Iterator[FieldInput]:
+    named = lineage.column(column)
+    for dataset, field, kind, masked in sorted(named.direct):
+        yield FieldInput(dataset, field, "DIRECT", DIRECT_KINDS[kind], text if kind else "", masked)
+    yield from _indirect(named.indirect)
+
+
+def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
+    return (FieldInput(dataset, field, "INDIRECT", kind) for dataset, field, kind in sorted(inputs))
+
+
+def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[WriteEvent]:
+    """Remove what a command repeats of the executions that it started.
+
+    CREATE TABLE AS SELECT starts an execution that writes the files; that one has the location of the table,
+    the command has its name.
+    """
+    written = [event for event, is_create in events if not is_create]
+    created = [event for event, is_create in events if is_create]
+    kept: dict[DatasetName, WriteEvent] = {}
+    for create in created:
+        match = next((number for number, event in enumerate(written) if _is_same(create, event)), None)
+        if match is None:
+            kept.setdefault(create.output, create)
+        elif written[match].output.symlink is None:
+            output = replace(written[match].output, symlink=create.output.symlink)
+            written[match] = replace(written[match], output=output)
+    return [*written, *kept.values()]
+
+
+def _is_same(create: WriteEvent, event: WriteEvent) -> bool:
+    """Return whether an execution writes the table that a command creates."""
+    names = (create.output.namespace, create.output.name) == (event.output.namespace, event.output.name)
+    table = create.output.symlink[1] if create.output.symlink else create.output.name
+    return names or event.output.name.rpartition("/")[2] == table.rpartition(".")[2]

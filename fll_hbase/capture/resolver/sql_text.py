@@ -1,0 +1,111 @@
+"""SQL text of expressions, as descriptions: without constants, and of bounded length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fll_hbase.capture.resolver.dump import Expression
+
+CHARACTERS_MAX = 500
+_DEPTH_MAX = 40
+
+_OPERATORS = {
+    "Add": "+",
+    "And": "AND",
+    "BitwiseAnd": "&",
+    "BitwiseOr": "|",
+    "BitwiseXor": "^",
+    "Divide": "/",
+    "EqualNullSafe": "<=>",
+    "EqualTo": "=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "IntegralDivide": "DIV",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "Multiply": "*",
+    "Or": "OR",
+    "Remainder": "%",
+    "Subtract": "-",
+}
+
+_WRAPPERS = frozenset(
+    [
+        "AggregateExpression",
+        "Alias",
+        "SortOrder",
+        "CheckOverflowInTableInsert",
+        "KnownNotNull",
+        "KnownNullable",
+        "AssertNotNull",
+        "OuterReference",
+        "PromotePrecision",
+        "CheckOverflow",
+    ]
+)
+
+
+def sql_text(expressions: Sequence[Expression], row: int) -> str:
+    """Return the text of an expression, cut after 500 characters; a constant without text is `?`."""
+    text = _text(expressions, row, _DEPTH_MAX)
+    return text if len(text) <= CHARACTERS_MAX else text[: CHARACTERS_MAX - 1] + "…"
+
+
+def _text(expressions: Sequence[Expression], row: int, depth: int) -> str:
+    expression = expressions[row]
+    if expression.kind in ("AttributeReference", "NamedLambdaVariable"):
+        return expression.name or ""
+    if expression.kind == "Literal":
+        return expression.name or ("NULL" if expression.details.get("null") else "?")
+    if depth == 0:
+        return "…"
+    if "plan" in expression.details:
+        return "(subquery)"
+    if not expression.operands:
+        return f"{_function(expression)}()"
+    return _composed(expressions, expression, depth - 1)
+
+
+def _composed(expressions: Sequence[Expression], expression: Expression, depth: int) -> str:
+    # The first operands fill the text; the others of a long list would be cut again.
+    parts = []
+    length = 0
+    for number in expression.operands:
+        if length > CHARACTERS_MAX:
+            break
+        parts.append(_text(expressions, number, depth))
+        length += len(parts[-1])
+    kind = expression.kind
+    if kind in _WRAPPERS or expression.details.get("same"):
+        return parts[0]
+    if kind in _OPERATORS and len(parts) == 2:
+        return f"({parts[0]} {_OPERATORS[kind]} {parts[1]})"
+    if kind == "CaseWhen":
+        return _case(parts, len(expression.operands))
+    if kind == "WindowExpression":
+        return f"{parts[0]} OVER ({', '.join(_keys(expressions, expression, depth))})"
+    return _call(expression, parts)
+
+
+def _call(expression: Expression, parts: list[str]) -> str:
+    if expression.kind == "Cast":
+        return f"CAST({parts[0]} AS {(expression.name or '').upper()})"
+    if expression.kind in ("GetStructField", "GetArrayStructFields"):
+        return f"{parts[0]}.{expression.name}"
+    return f"{_function(expression)}({', '.join(parts)})"
+
+
+def _keys(expressions: Sequence[Expression], expression: Expression, depth: int) -> list[str]:
+    keys = expressions[expression.operands[1]].operands
+    return [_text(expressions, key, depth) for key in keys if expressions[key].kind != "SpecifiedWindowFrame"]
+
+
+def _case(parts: list[str], count: int) -> str:
+    pairs = len(parts) // 2 * 2
+    branches = [f"WHEN {parts[number]} THEN {parts[number + 1]}" for number in range(0, pairs, 2)]
+    otherwise = [f"ELSE {parts[-1]}"] if count % 2 and len(parts) == count else []
+    return " ".join(["CASE", *branches, *otherwise, "END"])
+
+
+def _function(expression: Expression) -> str:
+    return expression.name or expression.kind.lower()
