@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import requests
+
+from fll_hbase.retry import RetryPolicy
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = ROOT / "tests" / "capture" / "matrix_job.py"
@@ -91,8 +94,9 @@ def _edges(url: str, path: Path) -> set[tuple[str, str, str, str]]:
             pair.get("influence", "direct"),
         )
         for entry in answer.json()
+        if entry["source"]
         for pair in entry["fieldmap"]
-        if "from" in pair
+        if "from" in pair and pair["to"]
     }
 
 
@@ -105,7 +109,7 @@ def _environment(release: str) -> Path:
         spark = "pyspark" if release == "newest" else f"pyspark=={release}.*"
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)  # noqa: S603
         packages = ["-r", str(_requirements()), spark, "pandas<3", "pyarrow", "setuptools"]
-        command = [python, "-m", "pip", "install", "--quiet", *packages]
+        command = [str(python), "-m", "pip", "install", "--quiet", *packages]
         subprocess.run(command, check=True)  # noqa: S603 (likewise)
         (folder / "installed").touch()
     return python
@@ -124,11 +128,19 @@ def _requirements() -> Path:
 @contextmanager
 def _server(home: Path) -> Iterator[str]:
     """Start a server of this environment over an empty store; return its URL."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from cli.commands import serving
-
-    with serving(f"sqlite:///{home}/store.db", home) as url:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    fll = str(Path(sys.executable).with_name("fll"))
+    command = [fll, "serve", "--store", f"sqlite:///{home}/store.db", "--port", port, "--workers", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 (our own command)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        RetryPolicy(timeout_seconds=30.0).retrying(requests.ConnectionError)(requests.get, f"{url}/readyz")
         yield url
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from fll_hbase.capture.losses import loss_event
 from fll_hbase.capture.plan_lines import PlanLines
 from fll_hbase.capture.plan_spool import PlanFile, PlanSpoolError
+from fll_hbase.capture.resolver.dump import Application, decode_line
 from fll_hbase.client import HttpClient
 from fll_hbase.client.errors import DOCUMENT_FAULTS
 from fll_hbase.errors import LineageError
@@ -24,8 +25,7 @@ EVENTS_MAX = 500
 READ_BYTES_MAX = 2**22
 """Bytes of plans that are resolved before their events are sent."""
 
-PRODUCER = "https://pypi.org/project/fll-hbase"
-
+_BEGIN = b'{"application":'
 _END = b'"applicationEnd"'
 _END_BYTES = 100
 """The part of a line in which its kind is named."""
@@ -53,7 +53,7 @@ class PlanDelivery:
         self._acknowledged = plan_file.acknowledged()
         self._pending: list[bytes] = []
         self._read_until = 0
-        self._parent: Json = {}
+        self._application: Application | None = None
         self.is_finished = False
         """Whether the end of the application was read, so that nothing follows."""
         self.is_complete = False
@@ -78,7 +78,9 @@ class PlanDelivery:
         self._add(self._source.finish())
         if dropped:
             _log.warning("%d executions of this application are not recorded: the spool was full", dropped)
-            self._add(_loss_events(self._parent, dropped))
+            # Without the first line there is nothing that could be told apart.
+            if self._application:
+                self._add([loss_event(self._application, self.plan_file.head.namespace, dropped)])
         self.is_finished = True
 
     def complete(self) -> None:
@@ -94,7 +96,8 @@ class PlanDelivery:
             self._read_until = end
             if end > self._acknowledged:
                 self._add(events)
-            self._parent = _parent(events) or self._parent
+            if line.startswith(_BEGIN):
+                self._application = decode_line(line).application
             if _END in line[:_END_BYTES]:
                 self.finish(dropped=_dropped(line))
         return bool(lines)
@@ -142,30 +145,3 @@ def _send(
             *_send(client, events[middle:], wait_seconds),
         ]
     return [(events[index], error) for index, error in sorted(answers.items())]
-
-
-def _parent(events: Sequence[Json]) -> Json:
-    """Return the facet that names the application, of the last event; empty without any."""
-    facets: Json = events[-1].get("run", {}).get("facets", {}) if events else {}
-    parent: Json = facets.get("parent", {})
-    return parent
-
-
-def _loss_events(parent: Json, dropped: int) -> list[Json]:
-    """Return an event by which the run of the application says what is missing; none if it is unknown."""
-    if not parent:
-        return []
-    text = f"capture lost {dropped} executions of this application: its spool was full"
-    event = {
-        "eventType": "OTHER",
-        "eventTime": datetime.now(UTC).isoformat(),
-        "producer": PRODUCER,
-        "run": {
-            **parent["run"],
-            "facets": {"errorMessage": {"message": text, "programmingLanguage": "python"}},
-        },
-        "job": parent["job"],
-        "inputs": [],
-        "outputs": [],
-    }
-    return [event]

@@ -117,11 +117,11 @@ def _check_lineage(settings: CaptureSettings, directory: str) -> bool:
         with closing(
             HttpClient(settings.url, timeout_seconds=QUERY_TIMEOUT_SECONDS, token=settings.token)
         ) as client:
-            answer = client.field_lineage("file", f"{directory}/target", "doubled")
+            answer = client.lineage("file", f"{directory}/target", direction="backward")
     except LineageError as error:
         return _report("write", f"recorded, but not shown: {error}", passed=False)
-    sources = {f"{row['fromName']}.{row['fromField']}" for row in answer.rows if row.get("fromField")}
-    return _report("write", f"recorded: doubled is made from {', '.join(sorted(sources))}", passed=True)
+    pairs = [f"{row['sourceField']} -> {row['destinationField']}" for row in answer]
+    return _report("write", f"recorded: {', '.join(pairs)}", passed=bool(pairs))
 
 
 def _last_line(text: str) -> str:
