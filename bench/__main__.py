@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench import (
+    capture,
     cpu,
     embedded,
     hbase,
@@ -26,6 +27,7 @@ from bench.core_wakers import cores_awake
 
 ENGINES = {
     "embedded": embedded.bench,
+    "capture": capture.bench,
     "cpu": cpu.bench,
     "hbase": hbase.bench,
     "monitoring": monitoring.bench,
