@@ -46,6 +46,11 @@ public final class CaptureListener extends SparkListener {
         end(event.time());
     }
 
+    /** Returns the line of a query, for the benchmark. */
+    public String dump(QueryExecution query) {
+        return new Execution(0, 0).line(query, literals);
+    }
+
     public int dropped() {
         return file.dropped();
     }

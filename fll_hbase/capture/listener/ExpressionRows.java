@@ -17,6 +17,7 @@ final class ExpressionRows {
     private final JsonWriter json = new JsonWriter().open('[');
     private final IdentityHashMap rows = new IdentityHashMap();
     private final Map attributes = new HashMap();
+    private final Map renamed = new HashMap();
     private int count;
 
     ExpressionRows(PlanDump plans, Identifiers identifiers, boolean literals) {
@@ -36,6 +37,11 @@ final class ExpressionRows {
 
     /** Returns the row of an expression; writes it and its operands first. Needs no deep stack. */
     int of(Expression root) {
+        Integer row = find(root);
+        return row == null ? add(root) : row.intValue();
+    }
+
+    private int add(Expression root) {
         ArrayDeque stack = new ArrayDeque();
         stack.push(root);
         while (!stack.isEmpty()) {
@@ -62,13 +68,28 @@ final class ExpressionRows {
 
     private Integer find(Expression expression) {
         if (expression instanceof Attribute) {
-            return (Integer) attributes.get(attributeKey((Attribute) expression));
+            Attribute attribute = (Attribute) expression;
+            Object[] first = (Object[]) attributes.get(new Long(attribute.exprId().id()));
+            if (first == null || first[0].equals(attribute.name())) {
+                return first == null ? null : (Integer) first[1];
+            }
+            return (Integer) renamed.get(attribute.exprId().id() + " " + attribute.name());
         }
         return (Integer) rows.get(expression);
     }
 
-    private static Object attributeKey(Attribute attribute) {
-        return attribute.exprId().id() + " " + attribute.name();
+    private void put(Expression expression, Integer row) {
+        if (!(expression instanceof Attribute)) {
+            rows.put(expression, row);
+            return;
+        }
+        Attribute attribute = (Attribute) expression;
+        Long id = new Long(attribute.exprId().id());
+        if (attributes.containsKey(id)) {
+            renamed.put(attribute.exprId().id() + " " + attribute.name(), row);
+        } else {
+            attributes.put(id, new Object[] {attribute.name(), row});
+        }
     }
 
     private Object[] operands(Expression expression) {
@@ -100,11 +121,7 @@ final class ExpressionRows {
         // A subquery in the details adds rows, so the number comes after them.
         String details = details(expression);
         Integer row = new Integer(count++);
-        if (expression instanceof Attribute) {
-            attributes.put(attributeKey((Attribute) expression), row);
-        } else {
-            rows.put(expression, row);
-        }
+        put(expression, row);
         String name = name(expression);
         String id = id(expression);
         json.open('[').value(Reflection.simpleName(expression)).open('[');

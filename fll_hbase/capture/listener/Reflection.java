@@ -5,6 +5,7 @@ import java.util.Map;
 /** Reads members of Spark's objects by name, so that one source serves several releases of Spark. */
 final class Reflection {
     private static final Map METHODS = new HashMap();
+    private static final Map NAMES = new HashMap();
 
     private Reflection() {}
 
@@ -13,11 +14,15 @@ final class Reflection {
         if (target == null) {
             return null;
         }
-        String key = target.getClass().getName() + "@" + System.identityHashCode(target.getClass()) + "." + name;
-        if (!METHODS.containsKey(key)) {
-            METHODS.put(key, find(target.getClass(), name));
+        Map methods = (Map) METHODS.get(target.getClass());
+        if (methods == null) {
+            methods = new HashMap();
+            METHODS.put(target.getClass(), methods);
         }
-        Method method = (Method) METHODS.get(key);
+        if (!methods.containsKey(name)) {
+            methods.put(name, find(target.getClass(), name));
+        }
+        Method method = (Method) methods.get(name);
         if (method == null) {
             return null;
         }
@@ -105,8 +110,17 @@ final class Reflection {
         }
     }
 
-    static String simpleName(Object value) {
-        String name = value.getClass().getName();
+    static synchronized String simpleName(Object value) {
+        String name = (String) NAMES.get(value.getClass());
+        if (name == null) {
+            name = simpleName(value.getClass().getName());
+            NAMES.put(value.getClass(), name);
+        }
+        return name;
+    }
+
+    private static String simpleName(String className) {
+        String name = className;
         name = name.substring(name.lastIndexOf('.') + 1);
         if (name.endsWith("$")) {
             name = name.substring(0, name.length() - 1);

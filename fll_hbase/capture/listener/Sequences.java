@@ -26,7 +26,10 @@ final class Sequences {
         json.close(']');
     }
 
-    /** Writes an expression as the number of its row, sequences as lists of them; false for anything else. */
+    /**
+     * Writes an expression as the number of its row, sequences as lists of them; false for anything else.
+     * In a list, -n stands for the n rows that follow the one before it.
+     */
     static boolean rows(JsonWriter json, Object value, ExpressionRows rows) {
         Object content = Reflection.open(value);
         if (!holdsExpressions(content)) {
@@ -57,8 +60,23 @@ final class Sequences {
         }
         Object[] items = array(value);
         json.open('[');
-        for (int i = 0; i < items.length; i++) {
-            write(json, items[i], rows);
+        int i = 0;
+        while (i < items.length) {
+            if (!(items[i] instanceof Expression)) {
+                write(json, items[i++], rows);
+                continue;
+            }
+            int first = rows.of((Expression) items[i++]);
+            int run = 0;
+            while (i < items.length && items[i] instanceof Expression
+                && rows.of((Expression) items[i]) == first + run + 1) {
+                run++;
+                i++;
+            }
+            json.number(first);
+            if (run > 0) {
+                json.number(-run);
+            }
         }
         json.close(']');
     }

@@ -9,8 +9,7 @@ another catalog; `stream` marks files that a stream lists one by one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import sqlglot
@@ -23,8 +22,7 @@ _PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "sqlserver": 1433,
 _SCHEMES = {"postgresql": "postgres", "mariadb": "mysql"}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DatasetName:
+class DatasetName(NamedTuple):
     """Namespace and name of a dataset, with its name in a catalog as namespace and name if it has one."""
 
     namespace: str

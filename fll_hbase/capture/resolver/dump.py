@@ -6,8 +6,9 @@ numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (n
 `null`.
 
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
-expression row, or lists of them; `{"node": n}` for a plan that is no child; or a scalar. `dataset` and
-`target` are numbers of rows of `datasets`, which `fll_hbase.capture.resolver.dataset_names` describes.
+expression row, or lists of them, in which -n stands for the n rows after the one before it; `{"node": n}` for
+a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
+`fll_hbase.capture.resolver.dataset_names` describes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,17 @@ QUERIES = ("query", "data", "plan")
 """Members of commands that hold what they write."""
 
 
+def expand(rows: object) -> Rows:
+    """Expand a list in which -n stands for the n rows that follow the one before it."""
+    expanded: Rows = []
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, int) and row < 0 and expanded:
+            expanded.extend(range(expanded[-1] + 1, expanded[-1] + 1 - row))
+        elif isinstance(row, int):
+            expanded.append(row)
+    return expanded
+
+
 class Node(msgspec.Struct, array_like=True, frozen=True):
     """One node of a plan."""
 
@@ -34,9 +46,12 @@ class Node(msgspec.Struct, array_like=True, frozen=True):
     def rows(self, name: str) -> Rows:
         """Return a member as a flat list of expression rows; empty if it is absent."""
         value = self.members.get(name)
-        if isinstance(value, int):
-            return [value]
-        return [row for row in value if isinstance(row, int)] if isinstance(value, list) else []
+        return [value] if isinstance(value, int) else expand(value)
+
+    def row_lists(self, name: str) -> list[Rows]:
+        """Return a member that has several lists of expression rows."""
+        value = self.members.get(name)
+        return [expand(rows) for rows in value] if isinstance(value, list) else []
 
     def tables(self) -> list[int]:
         """Return the nodes that are not children and not queries: the tables of a command."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.dump import Application, Execution
@@ -27,8 +28,7 @@ _FACETS = {
 }
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FieldInput:
+class FieldInput(NamedTuple):
     """One input of a field: a field of a dataset, and how it is used. `kind` is a subtype of OpenLineage."""
 
     dataset: DatasetName
@@ -60,6 +60,7 @@ DIRECT_KINDS = tuple(kind.name for kind in Direct)
 def to_json(event: WriteEvent, namespace: str) -> Json:
     """Return a COMPLETE or FAIL event; the same write always gives the same run id."""
     application, execution = event.application, event.execution
+    used = _used_fields(event)
     return {
         "eventType": "FAIL" if execution.error else "COMPLETE",
         "eventTime": _time(execution.end),
@@ -81,7 +82,7 @@ def to_json(event: WriteEvent, namespace: str) -> Json:
                 )
             },
         },
-        "inputs": [_dataset(name, _used_fields(event, name)) for name in event.inputs],
+        "inputs": [_dataset(name, sorted(used.get(name, ()))) for name in event.inputs],
         "outputs": [_dataset(event.output, event.fields or (), _output_facets(event))],
     }
 
@@ -152,9 +153,13 @@ def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
     ]
 
 
-def _used_fields(event: WriteEvent, name: DatasetName) -> Sequence[str]:
-    lists = [*(event.fields or {}).values(), event.rows]
-    return sorted({item.field for inputs in lists for item in inputs if item.dataset == name})
+def _used_fields(event: WriteEvent) -> dict[DatasetName, set[str]]:
+    """Return the fields that are used of each dataset."""
+    fields: dict[DatasetName, set[str]] = {}
+    for inputs in (*(event.fields or {}).values(), event.rows):
+        for item in inputs:
+            fields.setdefault(item.dataset, set()).add(item.field)
+    return fields
 
 
 def _dataset(name: DatasetName, fields: Iterable[str], facets: Json | None = None) -> Json:

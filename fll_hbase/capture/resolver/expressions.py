@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fll_hbase.capture.resolver.dump import Expression
+from fll_hbase.capture.resolver.dump import Expression, expand
 from fll_hbase.capture.resolver.lineage import (
     CONDITIONAL,
     FILTER,
@@ -86,6 +86,18 @@ class ExpressionResolver:
         """Return the lineage of several expressions."""
         return [self.resolve(row) for row in rows]
 
+    def columns(self, rows: Sequence[int]) -> dict[int, ColumnLineage]:
+        """Return the lineage of named expressions by id."""
+        expressions, inputs = self._expressions, self._columns
+        columns = {}
+        # Most columns of wide tables only pass through, so these are looked up here.
+        for row in rows:
+            number = expressions[row].id
+            if number is not None:
+                column = inputs.get(number) if expressions[row].kind == "AttributeReference" else None
+                columns[number] = self.resolve(row) if column is None else column
+        return columns
+
     def with_ids(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the rows of named expressions, each with its id."""
         ids = ((row, self._expressions[row].id) for row in rows)
@@ -98,8 +110,7 @@ class ExpressionResolver:
 
     def outputs(self, row: int) -> list[list[int]]:
         """Return the lists of columns of an instruction of MERGE."""
-        outputs = self._expressions[row].details.get("outputs", [])
-        return [rows for rows in outputs if isinstance(rows, list)]
+        return [expand(rows) for rows in self._expressions[row].details.get("outputs", [])]
 
     def subquery(self, row: int) -> Relation | None:
         """Return the result of the plan of a subquery."""

@@ -41,6 +41,7 @@ class _PlanResolver:
         self._outer: dict[int, ColumnLineage] = {}
         self._definitions = _by_number(plan, "CTERelationDef")
         self._loops = _by_number(plan, "UnionLoop")
+        self._is_correlated = any(row.kind == "OuterReference" for row in plan.expressions)
 
     def resolve(self) -> list[Relation]:
         for number, node in enumerate(self._plan.nodes):
@@ -69,7 +70,8 @@ class _PlanResolver:
         else:
             relation = self._other(node, children)
         order = tuple(self._ids(node.rows("output")))
-        self._outer.update(relation.columns)
+        if self._is_correlated:
+            self._outer.update(relation.columns)
         return Relation(relation.columns, relation.rows, order) if order else relation
 
     def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
@@ -143,17 +145,13 @@ def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
     return NO_INPUTS.union(*(child.rows for child in children))
 
 
-def _named_columns(expressions: ExpressionResolver, rows: Sequence[int]) -> dict[int, ColumnLineage]:
-    return {number: expressions.resolve(row) for row, number in expressions.with_ids(rows)}
-
-
 def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
     """Resolve a node that changes neither columns nor rows; of a WITH, the query is its last child."""
     return Relation(children[-1].columns, children[-1].rows, children[-1].order)
 
 
 def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    return Relation(_named_columns(expressions, node.rows("projectList")), _all_rows(children))
+    return Relation(expressions.columns(node.rows("projectList")), _all_rows(children))
 
 
 def _filter(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -168,7 +166,7 @@ def _sort(node: Node, children: list[Relation], expressions: ExpressionResolver)
 
 def _aggregate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     keys = expressions.resolve_all(node.rows("groupingExpressions"))
-    columns = _named_columns(expressions, node.rows("aggregateExpressions"))
+    columns = expressions.columns(node.rows("aggregateExpressions"))
     return Relation(columns, children[0].rows | influences(keys, GROUP_BY))
 
 
@@ -183,7 +181,7 @@ def _deduplicate(node: Node, children: list[Relation], expressions: ExpressionRe
 
 
 def _window(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    columns = children[0].columns | _named_columns(expressions, node.rows("windowExpressions"))
+    columns = children[0].columns | expressions.columns(node.rows("windowExpressions"))
     return Relation(columns, children[0].rows)
 
 
@@ -218,8 +216,7 @@ def _generate(node: Node, children: list[Relation], expressions: ExpressionResol
 
 def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    projections = node.members.get("projections")
-    lists = [expressions.resolve_all(rows) for rows in projections] if isinstance(projections, list) else []
+    lists = [expressions.resolve_all(rows) for rows in node.row_lists("projections")]
     return Relation(_by_position(output, lists), children[0].rows)
 
 

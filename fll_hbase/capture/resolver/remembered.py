@@ -28,7 +28,7 @@ class NamedColumn:
 
 @dataclass(frozen=True, slots=True)
 class NamedRows:
-    """What influences all rows of a dataset, and all datasets that it is made of."""
+    """Influences on all rows of a dataset, and the datasets that it is made of."""
 
     inputs: frozenset[NamedIndirect] = frozenset()
     datasets: frozenset[DatasetName] = frozenset()
@@ -73,12 +73,12 @@ class LineageNames:
 
     def column(self, column: ColumnLineage) -> NamedColumn:
         """Return the named lineage of a column."""
-        named = self._columns.get(column)
-        if named is None:
-            named = self._columns[column] = self._named(column)
-        return named
+        result = self._columns.get(column)
+        if result is None:
+            result = self._columns[column] = self._replace(column)
+        return result
 
-    def _named(self, column: ColumnLineage) -> NamedColumn:
+    def _replace(self, column: ColumnLineage) -> NamedColumn:
         direct: set[NamedDirect] = set()
         indirect = set(self.influences(column.indirect))
         for (dataset, field), kind, masked in column.direct:

@@ -155,10 +155,10 @@ class Resolver:
 
 
 def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> Iterator[FieldInput]:
-    named = lineage.column(column)
-    for dataset, field, kind, masked in sorted(named.direct):
+    column_names = lineage.column(column)
+    for dataset, field, kind, masked in sorted(column_names.direct):
         yield FieldInput(dataset, field, "DIRECT", DIRECT_KINDS[kind], text if kind else "", masked)
-    yield from _indirect(named.indirect)
+    yield from _indirect(column_names.indirect)
 
 
 def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:
@@ -173,15 +173,15 @@ def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[Write
     """
     written = [event for event, is_create in events if not is_create]
     created = [event for event, is_create in events if is_create]
-    kept: dict[DatasetName, WriteEvent] = {}
+    unmatched: dict[DatasetName, WriteEvent] = {}
     for create in created:
         match = next((number for number, event in enumerate(written) if _is_same(create, event)), None)
         if match is None:
-            kept.setdefault(create.output, create)
+            unmatched.setdefault(create.output, create)
         elif written[match].output.symlink is None:
-            output = replace(written[match].output, symlink=create.output.symlink)
+            output = written[match].output._replace(symlink=create.output.symlink)
             written[match] = replace(written[match], output=output)
-    return [*written, *kept.values()]
+    return [*written, *unmatched.values()]
 
 
 def _is_same(create: WriteEvent, event: WriteEvent) -> bool:

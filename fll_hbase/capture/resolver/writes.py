@@ -82,7 +82,7 @@ def _columns(
         by_name = dict(reversed(list(zip(names, values, strict=False))))
         yield from ((name, by_name[name]) for name in stored if name in by_name)
         return
-    final = next((known for known in (declared, stored) if len(known) == len(values)), names)
+    final = next((columns for columns in (declared, stored) if len(columns) == len(values)), names)
     yield from zip(final, values, strict=False)
 
 
