@@ -41,6 +41,10 @@ class Listener:
         """Return how many lines did not fit into the plan file, or could not be written."""
         return int(self._listener.dropped())
 
+    def restart(self, recorded: int) -> bool:
+        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+        return bool(self._listener.restart(recorded))
+
     def wait_until_empty(self, seconds: float) -> bool:
         """Wait until the listener has processed every event so far; False after `seconds`."""
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))

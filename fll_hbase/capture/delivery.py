@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from fll_hbase.capture.losses import loss_event
@@ -82,6 +82,26 @@ class PlanDelivery:
             if self._application:
                 self._add([loss_event(self._application, self.plan_file.head.namespace, dropped)])
         self.is_finished = True
+
+    @property
+    def is_half_full(self) -> bool:
+        """Whether the plan file has so many bytes that it should begin anew."""
+        return self._read_until > self.plan_file.head.bytes_max // 2
+
+    def restart(self, empty: Callable[[int], bool]) -> None:
+        """Let the listener empty the plan file, all of which is recorded, by `empty(bytes)`.
+
+        Raises PlanSpoolError.
+        """
+        recorded = self._acknowledged
+        # First: a process that is killed here sends it all again, which stores nothing twice. The other order
+        # would leave out what is written after it.
+        self.plan_file.acknowledge(0)
+        if empty(recorded):
+            self._lines = PlanLines(self.plan_file.path)
+            self._acknowledged = self._read_until = 0
+        else:
+            self.plan_file.acknowledge(recorded)
 
     def complete(self) -> None:
         """Remove the plan file, all of which is recorded. Raises PlanSpoolError."""

@@ -35,6 +35,9 @@ class Listener(Protocol):
     def dropped(self) -> int:
         """Return how many executions are not in the plan file, because it is full or cannot be written."""
 
+    def restart(self, recorded: int) -> bool:
+        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+
     def wait_until_empty(self, seconds: float) -> bool:
         """Return whether all events until now are in the plan file within `seconds`."""
 
@@ -190,6 +193,8 @@ class CaptureWorker:
             return
         if self._delivery.is_finished:
             self._delivery.complete()
+        elif self._delivery.is_half_full and not self._is_stopped:
+            self._delivery.restart(lambda recorded: _call(lambda: self._listener.restart(recorded), False))
         with self._condition:
             self._completed = request.flush
             self._condition.notify_all()

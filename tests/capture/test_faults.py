@@ -123,3 +123,12 @@ def test_secrets_never_reach_the_spool(jobs: JobRunner, server: Lineage) -> None
     assert b"127.0.0.1" in content
     assert not re.search(rb"s3cret|anna|t0ken", content)
     assert not re.search(r"s3cret|t0ken", done.stdout + done.stderr)
+
+
+def test_a_small_share_is_enough_for_a_long_job(jobs: JobRunner, server: Lineage) -> None:
+    """The file begins anew whenever half of its share is recorded."""
+    done = jobs.run("long", 80, "stop", "threads", url=server.url, FLL_CAPTURE_BYTES_MAX="65536")
+    assert done.returncode == 0, done.stderr
+    assert "not recorded" not in done.stderr
+    assert len(server.runs("long")) == 81
+    assert jobs.plans() == []

@@ -36,6 +36,10 @@ class ProcessListener:
     def dropped(self) -> int:
         return self.dropped_count
 
+    def restart(self, recorded: int) -> bool:
+        self.calls.append(f"restart {recorded}")
+        return False
+
     def wait_until_empty(self, seconds: float) -> bool:
         self.calls.append("wait")
         try:

@@ -14,6 +14,7 @@ public final class CaptureListener extends SparkListener {
 
     private final SparkContext context;
     private final PlanFile file;
+    private final String firstLine;
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
     private boolean ended;
@@ -26,7 +27,8 @@ public final class CaptureListener extends SparkListener {
         json.member("id", context.applicationId()).member("name", context.appName());
         json.member("user", context.sparkUser()).member("version", context.version());
         json.key("start").number(context.startTime());
-        file.append(json.close('}').close('}').toString());
+        this.firstLine = json.close('}').close('}').toString();
+        file.append(firstLine);
         context.listenerBus().addToQueue(this, "fll");
     }
 
@@ -49,6 +51,11 @@ public final class CaptureListener extends SparkListener {
     /** Returns the line of a query, for the benchmark. */
     public String dump(QueryExecution query) {
         return new Execution(0, 0).line(query, literals);
+    }
+
+    /** Empties the plan file if all of it is recorded; false if there is more. */
+    public boolean restart(long recorded) throws Exception {
+        return file.restart(recorded, firstLine);
     }
 
     public int dropped() {

@@ -41,6 +41,17 @@ final class PlanFile {
         }
     }
 
+    /** Empties the file and begins it with a line, unless it has more than the bytes that are recorded. */
+    synchronized boolean restart(long recorded, String line) throws IOException {
+        if (closed || broken || stream.getChannel().size() != recorded) {
+            return false;
+        }
+        stream.getChannel().truncate(0);
+        bytes = 0;
+        append(line);
+        return true;
+    }
+
     synchronized int dropped() {
         return dropped;
     }
