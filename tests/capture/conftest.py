@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -28,6 +29,18 @@ class Lineage:
             link = answer.links.get("next")
             path = link["url"].removeprefix(self.url) if link else None
         return found
+
+    def datasets(self, namespace: str, prefix: str) -> list[str]:
+        """The names of datasets that begin with a prefix."""
+        path = f"{self.url}/v3/namespaces/{namespace}/endpoints"
+        answer = requests.get(path, {"prefix": prefix}, timeout=30)
+        return [item["name"] for item in answer.json()["endpoints"]] if answer.ok else []
+
+    def namespaces_of(self, namespace: str, name: str) -> set[str]:
+        """The namespaces of the programs that wrote a dataset."""
+        path = f"{self.url}/v3/namespaces/{namespace}/endpoints/{quote(name, safe='')}/runs"
+        answer = requests.get(path, {"start": "now-1h", "end": "now+1h"}, timeout=30)
+        return {self.run(run["run"])["namespace"] for run in answer.json()["runs"]}
 
     def run(self, run: str) -> dict[str, Any]:
         """All that is recorded of a run."""
