@@ -73,15 +73,20 @@ class PlanDelivery:
             self._acknowledged = self._read_until
         return True
 
-    def finish(self, *, dropped: int = 0) -> None:
-        """Add the events that waited for more lines, and `dropped` executions that are in no line."""
+    def finish(self) -> None:
+        """Add the events that waited for more lines, and that of executions that are in no line."""
         self._add(self._source.finish())
-        if dropped:
-            _log.warning("%d executions of this application are not recorded: the spool was full", dropped)
-            # Without the first line there is nothing that could be told apart.
-            if self._application:
-                self._add([loss_event(self._application, self.plan_file.head.namespace, dropped)])
+        dropped = self.plan_file.dropped()
+        # Without the first line the application is unknown.
+        if dropped and self._application:
+            self._add([loss_event(self._application, self.plan_file.head.namespace, dropped)])
         self.is_finished = True
+
+    def report_dropped(self, count: int) -> None:
+        """Store and log how many executions are in no line, unless that is known. Raises PlanSpoolError."""
+        if count > self.plan_file.dropped():
+            _log.warning("%d executions of this application are not recorded: the spool was full", count)
+            self.plan_file.store_dropped(count)
 
     @property
     def is_half_full(self) -> bool:
@@ -119,7 +124,8 @@ class PlanDelivery:
             if line.startswith(_BEGIN):
                 self._application = decode_line(line).application
             if _END in line[:_END_BYTES]:
-                self.finish(dropped=_dropped(line))
+                self.report_dropped(_dropped(line))
+                self.finish()
         return bool(lines)
 
     def _add(self, events: Iterable[Json]) -> None:

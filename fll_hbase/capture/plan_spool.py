@@ -5,7 +5,7 @@ files and no marker, and in a spool only files whose names have the form below. 
 
     00001763812345678901234-4711-9f3c2a51.plans     lines that the listener in the JVM of Spark appends
     00001763812345678901234-4711-9f3c2a51.head      where they go, as JSON; locked by the process that sends
-    00001763812345678901234-4711-9f3c2a51.ack       how many bytes of the lines are recorded
+    00001763812345678901234-4711-9f3c2a51.ack       how many bytes of the lines are recorded, how many executions are in no line
     00001763812345678901234-4711-9f3c2a51.refused   events that the server refused, one per line
 """
 
@@ -30,6 +30,8 @@ PLANS, HEAD, ACKNOWLEDGED, REFUSED = ".plans", ".head", ".ack", ".refused"
 
 _NAME = re.compile(r"(\d{23}-\d+-[0-9a-f]{8})\.(?:plans|head|ack|refused)")
 _HEAD_BYTES_MAX = 100_000
+_DROPPED_AT = 21
+"""Where the second number of an `.ack` file begins: each has twenty digits and a line feed."""
 
 
 class PlanSpoolError(LineageError):
@@ -74,18 +76,21 @@ class PlanFile:
 
     def acknowledged(self) -> int:
         """Return how many bytes of the plan file are recorded."""
-        text = os.pread(self._acknowledged, 32, 0).strip()
+        text = os.pread(self._acknowledged, _DROPPED_AT, 0).strip()
         return int(text) if text.isdigit() else 0
 
     def acknowledge(self, offset: int) -> None:
         """Store how many bytes of the plan file are recorded. Raises PlanSpoolError."""
-        try:
-            # The same bytes again: a full disk has room for them.
-            os.pwrite(self._acknowledged, b"%020d\n" % offset, 0)
-        except OSError as error:
-            raise PlanSpoolError(
-                f"{self._file(ACKNOWLEDGED)} cannot be written: {os_reason(error)}"
-            ) from error
+        self._overwrite(b"%020d\n" % offset, 0)
+
+    def dropped(self) -> int:
+        """Return how many executions are known to be in no line."""
+        text = os.pread(self._acknowledged, 32, _DROPPED_AT).strip()
+        return int(text) if text.isdigit() else 0
+
+    def store_dropped(self, count: int) -> None:
+        """Store how many executions are in no line. Raises PlanSpoolError."""
+        self._overwrite(b"%020d\n" % count, _DROPPED_AT)
 
     def refuse(self, events: Sequence[bytes]) -> None:
         """Append events that were refused, one per line. Raises PlanSpoolError."""
@@ -114,6 +119,14 @@ class PlanFile:
         finally:
             self.close()
 
+    def _overwrite(self, number: bytes, position: int) -> None:
+        try:
+            # As many bytes as before: a full disk has room for them.
+            os.pwrite(self._acknowledged, number, position)
+        except OSError as error:
+            path = self._file(ACKNOWLEDGED)
+            raise PlanSpoolError(f"{path} cannot be written: {os_reason(error)}") from error
+
     def _file(self, ending: str) -> Path:
         return self._stem.with_name(self._stem.name + ending)
 
@@ -139,6 +152,7 @@ class PlanSpool:
             os.write(descriptor, json.dumps(asdict(head)).encode())
             plan_file = PlanFile(stem, head, descriptor)
             plan_file.acknowledge(0)
+            plan_file.store_dropped(0)
             # Here and not by the JVM, which would let others read it.
             write_durably(plan_file.path, b"")
         except OSError as error:

@@ -169,6 +169,8 @@ class CaptureWorker:
         if request.is_closing:
             _call(self._listener.stop, None)
             self._is_stopped = True
+            # Stored, since a full disk has no room for the last line, and the server may be away.
+            self._delivery.report_dropped(_call(self._listener.dropped, 0))
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
         """Send, unless the server failed before and is to be left alone."""
@@ -188,8 +190,7 @@ class CaptureWorker:
     def _complete(self, request: _Request) -> None:
         """Answer callers, all of the plan file being recorded; remove it if nothing follows."""
         if self._is_stopped and not self._delivery.is_finished:
-            # A full disk has no room for the last line.
-            self._delivery.finish(dropped=_call(self._listener.dropped, 0))
+            self._delivery.finish()
             return
         if self._delivery.is_finished:
             self._delivery.complete()

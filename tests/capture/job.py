@@ -1,7 +1,8 @@
 """A Spark job that knows nothing of capture: `job.py NAME DIR WRITES END [OPTION …]`.
 
 Each write is of rows of a folder. Options: `threads`, ten of them write at once; `again`, half of the writes
-are those of a second SparkContext. END is `stop`, `exit` (with code 7), `raise`, `kill` or `interrupt`.
+are those of a second SparkContext; `wide`, each write has 400 columns. END is `stop`, `exit` (with code 7),
+`raise`, `kill` or `interrupt`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ def main(name: str, home: str, count: str, end: str, *options: str) -> None:
     spark, folder = SparkSession.builder.appName(name).getOrCreate(), Path(home)
     spark.range(500).withColumnRenamed("id", "n").coalesce(1).write.parquet(str(folder / "in"))
     frame = spark.read.parquet(str(folder / "in"))
+    if "wide" in options:
+        frame = frame.where("n = 7").selectExpr("n", *(f"n + {number} AS c{number}" for number in range(400)))
     numbers = range(int(count))
     if "threads" in options:
         with ThreadPoolExecutor(10) as executor:
@@ -35,7 +38,7 @@ def main(name: str, home: str, count: str, end: str, *options: str) -> None:
 
 
 def write(frame: DataFrame, folder: Path, number: int) -> None:
-    frame.selectExpr("n * 2 AS d").where("d > 3").write.parquet(str(folder / f"out{number}"))
+    frame.selectExpr("n * 2 AS d", "*").drop("n").where("d > 3").write.parquet(str(folder / f"out{number}"))
 
 
 def finish(spark: SparkSession, end: str) -> None:

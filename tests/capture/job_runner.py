@@ -34,12 +34,21 @@ class JobRunner:
         return self.home / "spool"
 
     def run(
-        self, name: str, writes: int, end: str, *options: str, url: str = "", **environment: str
+        self,
+        name: str,
+        writes: int,
+        end: str,
+        *options: str,
+        url: str = "",
+        file_kib_max: int = 0,
+        **environment: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Run the job, captured if there is a URL."""
+        """Run the job, captured if there is a URL; files of more than `file_kib_max` cannot be written."""
         arguments = [str(JOB), name, str(self.home / name), str(writes), end, *options]
         capture = [FLL, "capture", "run", "--server", url, "--spool", str(self.spool)]
         command = [*capture, *arguments] if url else [sys.executable, *arguments]
+        if file_kib_max:
+            command = ["bash", "-c", f'ulimit -f {file_kib_max}; exec "$@"', "job", *command]
         return self.execute(command, **environment)
 
     def execute(self, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
