@@ -6,6 +6,7 @@ import argparse
 
 from bench import (
     capture,
+    capture_plans,
     cpu,
     embedded,
     hbase,
@@ -26,8 +27,9 @@ from bench import (
 from bench.core_wakers import cores_awake
 
 ENGINES = {
-    "embedded": embedded.bench,
     "capture": capture.bench,
+    "capture-plans": capture_plans.bench,
+    "embedded": embedded.bench,
     "cpu": cpu.bench,
     "hbase": hbase.bench,
     "monitoring": monitoring.bench,

@@ -45,6 +45,10 @@ class Listener:
         """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
         return bool(self._listener.restart(recorded))
 
+    def dump(self, query_execution: Any) -> str:
+        """Return the line of a query; the benchmark measures it."""
+        return str(self._listener.dump(query_execution))
+
     def wait_until_empty(self, seconds: float) -> bool:
         """Wait until the listener has processed every event so far; False after `seconds`."""
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))

@@ -113,7 +113,8 @@ final class PlanDump {
         for (int i = 0; i < children.length; i++) {
             String name = Members.nameOf(plan, children[i], direct);
             if (name != null) {
-                members.key(name).open('{').key("node").number(number(children[i])).close('}');
+                // The dataset of a command is its "target" already.
+                members.key(name.equals("target") ? "targetPlan" : name).open('{').key("node").number(number(children[i])).close('}');
             }
         }
         json.open('[').value(kind).open('[');

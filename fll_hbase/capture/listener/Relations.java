@@ -50,9 +50,9 @@ final class Relations {
             return false;
         }
         row.key("table").open('{');
-        row.member("name", Reflection.text(table, "identifier.unquotedString"));
+        row.member("name", qualified(Reflection.get(table, "identifier")));
         String location = Reflection.text(table, "storage.locationUri");
-        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.url(location));
+        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.path(location));
         row.member("provider", Reflection.text(table, "provider")).close('}');
         return true;
     }
@@ -103,6 +103,32 @@ final class Relations {
         return location != null ? file(row, location) : table != null || identifier != null;
     }
 
+    /** Writes a name, and location and columns of the table if it exists. */
+    void name(JsonWriter row, Object identifier) {
+        row.member("name", qualified(identifier));
+        try {
+            Object table = catalog.getTableMetadata((TableIdentifier) identifier);
+            row.member("location", Texts.path(Reflection.text(table, "storage.locationUri")));
+            String[] fields = (String[]) Reflection.path(table, "schema.fieldNames");
+            row.key("fields").open('[');
+            for (int i = 0; i < fields.length; i++) {
+                row.value(fields[i]);
+            }
+            row.close(']');
+        } catch (Throwable missing) {
+            // Only a dropped table has no metadata, which Scala throws unchecked.
+            row.member("location", defaultPath(identifier));
+        }
+    }
+
+    private String qualified(Object identifier) {
+        try {
+            return catalog.qualifyIdentifier((TableIdentifier) identifier).unquotedString();
+        } catch (Exception error) {
+            return Reflection.text(identifier, "unquotedString");
+        }
+    }
+
     /** Returns where the session catalog puts a table of this name; null where it cannot tell. */
     String defaultPath(Object identifier) {
         String database = Reflection.text(identifier, "database");
@@ -125,6 +151,9 @@ final class Relations {
 
     static boolean jdbc(JsonWriter row, String url, String table) {
         row.member("kind", "jdbc").member("url", Texts.url(url));
+        if (url.startsWith("jdbc:derby:")) {
+            row.member("home", System.getProperty("derby.system.home", System.getProperty("user.dir")));
+        }
         if (table != null && table.trim().startsWith("(")) {
             row.member("query", Texts.query(table));
         } else {
@@ -137,7 +166,7 @@ final class Relations {
         if (path == null) {
             return false;
         }
-        row.member("kind", "files").key("paths").open('[').value(Texts.url(path)).close(']');
+        row.member("kind", "files").key("paths").open('[').value(Texts.path(path)).close(']');
         return true;
     }
 
@@ -145,7 +174,7 @@ final class Relations {
         Object[] paths = Sequences.array(sequence);
         row.member("kind", "files").key("paths").open('[');
         for (int i = 0; i < paths.length && i < PATHS_MAX; i++) {
-            row.value(String.valueOf(paths[i]));
+            row.value(Texts.path(String.valueOf(paths[i])));
         }
         row.close(']');
         return true;

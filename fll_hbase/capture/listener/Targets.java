@@ -72,8 +72,8 @@ final class Targets {
     }
 
     private void named(JsonWriter row, Object identifier) {
-        row.member("kind", "name").member("name", Reflection.text(identifier, "unquotedString"));
-        row.member("location", relations.defaultPath(identifier));
+        row.member("kind", "name");
+        relations.name(row, identifier);
     }
 
     private static boolean sink(JsonWriter row, Object sink, Object options) {
@@ -85,7 +85,7 @@ final class Targets {
         row.member("kind", "sink").member("class", kind);
         String path = Reflection.option(options, "path");
         if (path != null) {
-            row.member("path", Texts.url(path));
+            row.member("path", Texts.path(path));
         }
         return true;
     }

@@ -36,6 +36,21 @@ final class Texts {
         return database == null ? clean : clean + ";databaseName=" + database;
     }
 
+    /** Removes user and password of a path such as s3a://key:secret@bucket; a container without password stays. */
+    static String path(String path) {
+        if (path == null) {
+            return null;
+        }
+        int start = path.indexOf("://");
+        int end = start < 0 ? -1 : path.indexOf('/', start + 3);
+        String authority = start < 0 ? "" : path.substring(start + 3, end < 0 ? path.length() : end);
+        int at = authority.lastIndexOf('@');
+        if (at < 0 || authority.lastIndexOf(':', at) < 0) {
+            return path;
+        }
+        return path.substring(0, start + 3) + path.substring(start + 3 + at + 1);
+    }
+
     private static String property(String url, String name) {
         String lower = url.toLowerCase();
         int start = lower.indexOf(";" + name.toLowerCase() + "=");

@@ -34,7 +34,7 @@ def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
     """Return the datasets that a row describes: one for each path, none if it has no name."""
     kind = row.get("kind")
     if kind == "jdbc":
-        return _jdbc(str(row.get("url") or ""), row.get("name"), row.get("query"))
+        return _jdbc(row)
     if kind == "kafka":
         return _kafka(row)
     table = row.get("table")
@@ -53,6 +53,12 @@ def renamed_dataset(row: dict[str, Any]) -> DatasetName | None:
     """Return the new name of a dataset that is renamed; None if it has none."""
     names = dataset_names(row["renamed"] if isinstance(row.get("renamed"), dict) else row)
     return names[0] if names else None
+
+
+def renamed_fields(row: dict[str, Any]) -> list[str]:
+    """Return the fields of a renamed dataset, as far as its catalog has them."""
+    renamed = row["renamed"] if isinstance(row.get("renamed"), dict) else row
+    return [str(name) for name in renamed.get("fields") or ()]
 
 
 def path_name(path: str) -> DatasetName:
@@ -107,10 +113,13 @@ def _kafka(row: dict[str, Any]) -> list[DatasetName]:
     return [DatasetName(f"kafka://{server}", name.strip()) for name in names if name.strip()]
 
 
-def _jdbc(url: str, table: str | None, query: str | None) -> list[DatasetName]:
+def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
     """Return the tables of a JDBC relation; those of a query are read from its text without literals."""
-    names = [table] if table else _tables(query or "")
-    namespace, database = _jdbc_namespace(url)
+    names = [row["name"]] if row.get("name") else _tables(row.get("query") or "")
+    namespace, database = _jdbc_namespace(str(row.get("url") or ""))
+    if row.get("home"):
+        # The agent gives every embedded Derby database the name of its metastore.
+        namespace = f"file:{row['home']}/metastore_db"
     return [DatasetName(namespace, f"{database}.{name}" if database else name) for name in names]
 
 
@@ -122,8 +131,7 @@ def _jdbc_namespace(url: str) -> tuple[str, str]:
             host, _, database = location.rpartition("@")[2].lstrip("/").replace("/", ":").partition(":")
             port, _, service = database.partition(":")
             return f"oracle://{host}:{port or 1521}", service
-        # An embedded database such as Derby is named by its path.
-        return (f"file:{location}" if scheme == "derby" and location.startswith("/") else address), ""
+        return address, ""
     parts = urlsplit(location)
     host = parts.netloc.rpartition("@")[2]
     if host and ":" not in host and scheme in _PORTS:

@@ -31,7 +31,7 @@ def columns_of(
     plan: Plan, relations: Sequence[Relation], node: Node
 ) -> tuple[Columns, frozenset[IndirectInput]]:
     """Return the columns that a command leaves in its table, and what influences all of its rows."""
-    target, source = node.plan("target"), node.plan("source")
+    target, source = node.plan("targetPlan"), node.plan("source")
     columns = {
         number: column
         for child in (source, target)

@@ -41,7 +41,7 @@ class FieldInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteEvent:
-    """All of one write. `fields` is None where its lineage is unknown."""
+    """All of one write. `fields` is None where its lineage is unknown; `fields_listed` then names them."""
 
     application: Application
     execution: Execution
@@ -51,6 +51,7 @@ class WriteEvent:
     rows: tuple[FieldInput, ...] = ()
     lifecycle: str = ""
     previous: DatasetName | None = None
+    fields_listed: tuple[str, ...] = ()
     is_stream: bool = False
 
 
@@ -83,7 +84,7 @@ def to_json(event: WriteEvent, namespace: str) -> Json:
             },
         },
         "inputs": [_dataset(name, sorted(used.get(name, ()))) for name in event.inputs],
-        "outputs": [_dataset(event.output, event.fields or (), _output_facets(event))],
+        "outputs": [_dataset(event.output, event.fields or event.fields_listed, _output_facets(event))],
     }
 
 

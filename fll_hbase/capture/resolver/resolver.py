@@ -9,7 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.capture.resolver import dump
-from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names, renamed_dataset
+from fll_hbase.capture.resolver.dataset_names import (
+    DatasetName,
+    dataset_names,
+    renamed_dataset,
+    renamed_fields,
+)
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
 from fll_hbase.capture.resolver.lineage import ColumnLineage
@@ -88,8 +93,9 @@ class Resolver:
         )
         events: list[tuple[WriteEvent, bool]] = []
         for line in ordered:
+            is_parent = line is ordered[0] and len(ordered) > 1
             try:
-                events.extend(self._line_events(line))
+                events.extend((event, is_create or is_parent) for event, is_create in self._line_events(line))
             except Exception as error:  # noqa: BLE001 (one execution must not stop the others)
                 _log.warning("capture: lineage of an execution is not recorded: %s", error)
         return [to_json(event, self._settings.namespace) for event in _without_duplicates(events)]
@@ -107,6 +113,7 @@ class Resolver:
                 if write.renamed is not None or "renamed" in line.datasets[write.target]:
                     row = line.datasets[write.target if write.renamed is None else write.renamed]
                     event = replace(event, output=renamed_dataset(row) or output, previous=output)
+                    event = replace(event, fields_listed=tuple(renamed_fields(row)))
                 yield event, write.is_create
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
@@ -169,7 +176,7 @@ def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[Write
     """Remove what a command repeats of the executions that it started.
 
     CREATE TABLE AS SELECT starts an execution that writes the files; that one has the location of the table,
-    the command has its name.
+    the command has its name. The flag of an event is set if its command starts others.
     """
     written = [event for event, is_create in events if not is_create]
     created = [event for event, is_create in events if is_create]

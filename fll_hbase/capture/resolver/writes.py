@@ -9,7 +9,7 @@ from fll_hbase.capture.resolver import delta
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan
 from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
 
-_TABLES = ("originalTable", "table", "logicalRelation", "relation", "name", "target", "child")
+_TABLES = ("originalTable", "table", "logicalRelation", "relation", "name", "targetPlan", "child")
 _BY_NAME = frozenset({"ReplaceData", "WriteDelta"})
 """Commands whose query has more columns than the table, so that they are matched by name."""
 
@@ -67,7 +67,12 @@ def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterato
     elif query is not None:
         relation = relations[query]
         columns = tuple(_columns(plan, node, relation, query, table))
-        yield Write(target, columns, relation.rows, is_create="AsSelect" in node.kind)
+        yield Write(
+            target,
+            columns,
+            relation.rows,
+            is_create="AsSelect" in node.kind or node.kind.startswith("SaveAs"),
+        )
 
 
 def _columns(

@@ -1,0 +1,99 @@
+"""Names of datasets by the naming rules of OpenLineage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fll_hbase.capture.resolver.dataset_names import dataset_names, path_name
+
+PATHS = {
+    "/data/orders": ("file", "/data/orders"),
+    "file:/data/orders/": ("file", "/data/orders"),
+    "file:///data/c s v ü": ("file", "/data/c s v ü"),
+    "file:/data/c%20s": ("file", "/data/c s"),
+    "/data/orders/day=1/hour=2": ("file", "/data/orders"),
+    "/data/orders/day=1/part.parquet": ("file", "/data/orders/day=1/part.parquet"),
+    "/": ("file", "/"),
+    "hdfs://nn:8020/data/orders": ("hdfs://nn:8020", "/data/orders"),
+    "s3a://bucket/data/orders/": ("s3://bucket", "data/orders"),
+    "s3n://bucket/": ("s3://bucket", "/"),
+    "gs://bucket/data/day=1": ("gs://bucket", "data"),
+    "wasbs://box@account.blob.core.windows.net/data": (
+        "wasbs://box@account.blob.core.windows.net",
+        "data",
+    ),
+    "abfss://box@account.dfs.core.windows.net/data": (
+        "abfss://box@account.dfs.core.windows.net",
+        "/data",
+    ),
+    "dbfs:/mnt/orders": ("dbfs", "/mnt/orders"),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths(path: str) -> None:
+    assert path_name(path)[:2] == PATHS[path]
+
+
+URLS = {
+    "jdbc:postgresql://db/shop": ("postgres://db:5432", "shop.t"),
+    "jdbc:postgresql://db:6000/shop": ("postgres://db:6000", "shop.t"),
+    "jdbc:mysql://db:3306/shop": ("mysql://db:3306", "shop.t"),
+    "jdbc:sqlserver://db:1433;databaseName=shop": ("sqlserver://db:1433", "shop.t"),
+    "jdbc:oracle:thin:@db:1521:shop": ("oracle://db:1521", "shop.t"),
+    "jdbc:oracle:thin:@//db:1521/shop": ("oracle://db:1521", "shop.t"),
+    "jdbc:sqlite:/data/shop.db": ("sqlite:/data/shop.db", "t"),
+}
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_databases(url: str) -> None:
+    (name,) = dataset_names({"kind": "jdbc", "url": url, "name": "t"})
+    assert name[:2] == URLS[url]
+
+
+QUERIES: dict[str, list[str]] = {
+    "(SELECT * FROM a JOIN s.b ON a.x = b.x WHERE a.y = '') SPARK_GEN_SUBQ_0": ["a", "s.b"],
+    "(WITH c AS (SELECT 0 FROM a) SELECT * FROM c) q": ["a"],
+    "(this is no query": [],
+    "": [],
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_tables_of_a_database_query(query: str) -> None:
+    names = dataset_names({"kind": "jdbc", "url": "jdbc:mysql://db/", "query": query})
+    assert [name.name for name in names] == QUERIES[query]
+
+
+ROWS: list[tuple[dict[str, Any], list[tuple[str, str, Any]]]] = [
+    (
+        {"kind": "kafka", "topic": "a, b", "servers": "k1:9092,k2:9092"},
+        [("kafka://k1:9092", "a", None), ("kafka://k1:9092", "b", None)],
+    ),
+    ({"kind": "kafka", "topic": '{"a":[0,1]}', "servers": "k:1"}, [("kafka://k:1", "a", None)]),
+    ({"kind": "kafka", "servers": "k:1"}, []),
+    (
+        {"kind": "files", "paths": ["file:/in/a.json", "file:/in/b.json"], "stream": True},
+        [("file", "/in", None)],
+    ),
+    (
+        {"table": {"name": "spark_catalog.sales.t", "location": "file:/wh/sales.db/t"}},
+        [("file", "/wh/sales.db/t", ("file:/wh", "sales.t"))],
+    ),
+    (
+        {"table": {"name": "t", "location": "s3a://b/wh/t"}},
+        [("s3://b", "wh/t", ("s3://b/wh", "t"))],
+    ),
+    ({"identifier": "db.t", "catalog": "ice"}, [("ice", "db.t", None)]),
+    ({"kind": "sink", "class": "ConsoleTable"}, []),
+    ({"kind": "rdd", "ids": [1]}, []),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize(("row", "names"), ROWS)
+def test_rows(row: dict[str, Any], names: list[tuple[str, str, Any]]) -> None:
+    assert dataset_names(row) == names
