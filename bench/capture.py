@@ -35,7 +35,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one job cost in seconds: of the JVM and of Python, and from start to end."""
+    """Cost of one job in seconds: of the JVM and of Python, and from start to end."""
 
     cpu: float
     wall: float
@@ -53,8 +53,8 @@ def bench(sizes: Sequence[int]) -> None:
     print_figure("the job without capture, wall", median(cost.wall for cost in costs["off"]), "s")
     for kind, target in (("capture", "at most 1.03"), ("agent", "")):
         pairs = list(zip(costs[kind], costs["off"], strict=True))
-        _print_ratios(f"{kind} / off, CPU", [one.cpu / off.cpu for one, off in pairs], target)
-        _print_ratios(f"{kind} / off, wall", [one.wall / off.wall for one, off in pairs], target)
+        _print_ratios(f"{kind} / off, CPU", [cost.cpu / off.cpu for cost, off in pairs], target)
+        _print_ratios(f"{kind} / off, wall", [cost.wall / off.wall for cost, off in pairs], target)
 
 
 def _measure(folder: Path, url: str) -> dict[str, list[Cost]]:
@@ -111,9 +111,9 @@ def _run(home: Path, settings: Mapping[str, str], environment: Mapping[str, str]
         "PYSPARK_PYTHON": sys.executable,
         **environment,
     }
-    before, began = _children_seconds(), time.monotonic()
+    cpu_before, began = _children_seconds(), time.monotonic()
     subprocess.run(command, env=variables, cwd=home, check=True, capture_output=True)
-    return Cost(_children_seconds() - before, time.monotonic() - began)
+    return Cost(_children_seconds() - cpu_before, time.monotonic() - began)
 
 
 def _children_seconds() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from fll_hbase.capture.losses import loss_event
@@ -122,7 +123,9 @@ class PlanDelivery:
             if end > self._acknowledged:
                 self._add(events)
             if line.startswith(_BEGIN):
-                self._application = decode_line(line).application
+                # A damaged line is logged by the resolver.
+                with suppress(ValueError):
+                    self._application = decode_line(line).application
             if _END in line[:_END_BYTES]:
                 self.report_dropped(_dropped(line))
                 self.finish()
@@ -150,8 +153,11 @@ class PlanDelivery:
 
 
 def _dropped(line: bytes) -> int:
-    """Return how many executions the last line of a plan file says are in no line."""
-    count = json.loads(line)["applicationEnd"].get("dropped", 0)
+    """Return how many executions the last line says are in no line; 0 if it is damaged."""
+    try:
+        count = json.loads(line)["applicationEnd"]["dropped"]
+    except (ValueError, KeyError, TypeError):
+        return 0
     return count if isinstance(count, int) else 0
 
 

@@ -5,7 +5,7 @@ files and no marker, and in a spool only files whose names have the form below. 
 
     00001763812345678901234-4711-9f3c2a51.plans     lines that the listener in the JVM of Spark appends
     00001763812345678901234-4711-9f3c2a51.head      where they go, as JSON; locked by the process that sends
-    00001763812345678901234-4711-9f3c2a51.ack       how many bytes are recorded, and how many executions are in no line
+    00001763812345678901234-4711-9f3c2a51.ack       bytes that are recorded, executions that are in no line
     00001763812345678901234-4711-9f3c2a51.refused   events that the server refused, one per line
 """
 

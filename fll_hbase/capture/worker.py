@@ -55,7 +55,7 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What callers wait for: the number of the latest flush, the end of capture, until `deadline`."""
+    """Requests of callers: the number of the latest flush, the end of capture, until `deadline`."""
 
     flush: int
     is_urgent: bool

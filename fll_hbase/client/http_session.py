@@ -107,9 +107,9 @@ class HttpSession:
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
         if busy:
             raise Unanswered(f"{self._displayed_url()} is busy: {busy[0]['reason']}")
-        found = {item["index"]: errors.error_from_problem(item["problem"]) for item in failed}
-        stopped = [index for index, error in found.items() if isinstance(error, BatchStopped)]
-        return found, min(stopped, default=len(events))
+        refused = {item["index"]: errors.error_from_problem(item["problem"]) for item in failed}
+        stopped = [index for index, error in refused.items() if isinstance(error, BatchStopped)]
+        return refused, min(stopped, default=len(events))
 
     def _post_json(
         self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None

@@ -20,15 +20,15 @@ class Lineage:
 
     def runs(self, application: str) -> list[str]:
         """The ids of the runs of an application: a run that was recorded twice would be twice in it."""
-        found: list[str] = []
+        listed: list[str] = []
         path: str | None = "/v3/runs?start=0&end=now%2B1000d&limit=1000"
         while path:
             answer = requests.get(f"{self.url}{path}", timeout=30)
             assert answer.status_code == 200, answer.text
-            found += [run["run"] for run in answer.json()["runs"] if run["application"] == application]
+            listed += [run["run"] for run in answer.json()["runs"] if run["application"] == application]
             link = answer.links.get("next")
             path = link["url"].removeprefix(self.url) if link else None
-        return found
+        return listed
 
     def datasets(self, namespace: str, prefix: str) -> list[str]:
         """The names of datasets that begin with a prefix."""

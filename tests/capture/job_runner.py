@@ -71,11 +71,15 @@ class JobRunner:
             check=False,
         )
 
+    def fll(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of `fll` in a process of its own."""
+        return self.execute([FLL, *arguments])
+
     def send(self) -> subprocess.CompletedProcess[str]:
         """Run `fll capture send`, after the time in which a JVM may still write."""
         for path in self.spool.glob("*.plans"):
             os.utime(path, (0, 0))
-        return self.execute([FLL, "capture", "send", str(self.spool)])
+        return self.fll("capture", "send", str(self.spool))
 
     def plans(self) -> list[Path]:
         """The plan files that wait."""

@@ -14,7 +14,7 @@ import requests
 
 @dataclass
 class Gate:
-    """What happens to requests: each waits `delay_seconds`; the first `busy` ones are 503."""
+    """Rules for requests: each waits `delay_seconds`; the first `busy` ones are 503."""
 
     url: str
     delay_seconds: float = 0.0

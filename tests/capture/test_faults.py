@@ -26,7 +26,7 @@ def jobs(tmp_path: Path) -> JobRunner:
 
 
 def own_output(stderr: str) -> str:
-    """What the job itself says, without the log of Spark."""
+    """The output of the job itself, without the log of Spark."""
     return LOG_LINE.sub("", stderr)
 
 
