@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from fll_hbase.capture.resolver import Resolver, ResolverSettings
 
-FOLDER = Path(__file__).parents[1] / "golden" / "capture"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "golden" / "capture"
+CASES = ROOT / "tests" / "cases" / "spark_sql.json"
 
 Json = dict[str, Any]
 
 
-def recorded(name: str) -> dict[str, list[bytes]]:
-    """Lines by name of the case or job, in the order in which they were recorded."""
+def record(kind: str, target: Path, jars: str = "") -> None:
+    """Record dumps in a Spark of their own; other tests may have a session in this process."""
+    command = [sys.executable, "-m", "tests.capture.spark_jobs", kind, str(target), jars]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def recorded(name: str | Path) -> dict[str, list[bytes]]:
+    """Lines by name of the case or job, in the order of their recording; `name` may be a path."""
     entries = [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
     return {entry["name"]: [_line(line) for line in entry["lines"]] for entry in entries}
 

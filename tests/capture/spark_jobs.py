@@ -5,6 +5,7 @@
 
 record the dumps of tests/golden/capture, on the PySpark that is installed. JARS are those of tests/lake, with
 Iceberg for `cases` and Delta for `jobs`, on Spark 3.5. Paths of the machine are replaced by /data.
+With the jar of tests/spark_agent, the agent writes its events to FILE.agent.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ _ICEBERG = {
     "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.ice.type": "hadoop",
 }
+_AGENT = {
+    "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+    "spark.openlineage.namespace": "shop",
+    "spark.openlineage.transport.type": "file",
+}
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -46,16 +52,23 @@ def open_session(home: Path, jars: str = "", **settings: str) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("jobs")
     options = _SETTINGS | {"spark.sql.warehouse.dir": f"{home}/warehouse"} | settings
     options["spark.driver.extraJavaOptions"] = f"{_JAVA_OPTIONS}{home}"
-    if jars:
-        options["spark.jars"] = jars
-        options |= (
-            _ICEBERG | {"spark.sql.catalog.ice.warehouse": f"{home}/ice"} if "iceberg" in jars else _DELTA
-        )
+    options |= _settings_of(jars, home)
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _settings_of(jars: str, home: Path) -> dict[str, str]:
+    if not jars:
+        return {}
+    settings = {"spark.jars": jars}
+    if "iceberg" in jars:
+        return settings | _ICEBERG | {"spark.sql.catalog.ice.warehouse": f"{home}/ice"}
+    if "openlineage" in jars:
+        return settings | _AGENT | {"spark.openlineage.transport.location": f"{home}/agent.ndjson"}
+    return settings | _DELTA
 
 
 class Recorder:
@@ -300,6 +313,9 @@ def main(kind: str, target: str, jars: str = "") -> None:
             json.dump({"name": name, "lines": members}, file, separators=(",", ":"), ensure_ascii=False)
             file.write("\n")
     recorder.spark.stop()
+    if "openlineage" in jars:
+        events = (home / "agent.ndjson").read_text(encoding="utf-8")
+        Path(f"{target}.agent").write_text(events.replace(str(home), "/data"), encoding="utf-8")
 
 
 if __name__ == "__main__":

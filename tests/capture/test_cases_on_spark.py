@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +15,7 @@ from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
 from .expected_cases import differences
-from .golden_dumps import recorded, resolve, resolver
+from .golden_dumps import CASES, record, recorded, resolve, resolver
 
 pytestmark = pytest.mark.java
 
@@ -26,27 +25,13 @@ EXACT = 85
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, list[Any]]]:
     """Each case with its events: those of Iceberg, which has no release for this Spark, are recorded ones."""
-    from .spark_jobs import CASES, Recorder, open_session, run_cases
-
-    home = tmp_path_factory.mktemp("cases")
-    recorder = Recorder(open_session(home), home)
+    target = tmp_path_factory.mktemp("cases") / "cases.ndjson"
+    record("cases", target)
     resolving = resolver()
-    resolve(recorder.lines(), by=resolving)
-    cases = {
-        case["id"]: (case, resolve(lines, by=resolving)) for case, lines in run_cases(recorder, iceberg=False)
-    }
-    recorder.listener.stop()
-    recorder.spark.stop()
+    captured = {name: resolve(lines, by=resolving) for name, lines in recorded(target).items()}
     old = recorded("cases-3.5.ndjson")
-    for case in json_cases(CASES):
-        if case["id"] not in cases:
-            cases[case["id"]] = (case, resolve(old[case["id"]]))
-    return cases
-
-
-def json_cases(path: Path) -> list[dict[str, Any]]:
-    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return cases
+    cases = json.loads(CASES.read_text(encoding="utf-8"))
+    return {case["id"]: (case, captured.get(case["id"]) or resolve(old[case["id"]])) for case in cases}
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +71,7 @@ def answered_edges(client: FlaskClient, output: dict[str, Any]) -> set[tuple[str
     return {
         (entry["source"]["name"], pair["from"], pair["to"])
         for entry in answer.get_json()
+        if entry.get("source")
         for pair in entry["fieldmap"]
     }
 
