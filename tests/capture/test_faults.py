@@ -52,9 +52,9 @@ def test_an_interrupted_job_is_recorded(jobs: JobRunner, server: Lineage) -> Non
 
 def test_threads_and_a_slow_server(jobs: JobRunner, server: Lineage) -> None:
     with gated(server.url, delay_seconds=0.1) as gate:
-        done = jobs.run("threads", 60, "exit", "threads", url=gate.url)
+        done = jobs.run("threads", 30, "exit", "threads", url=gate.url)
     assert done.returncode == 7, done.stderr
-    assert len(server.runs("threads")) == 61
+    assert len(server.runs("threads")) == 31
     assert jobs.plans() == []
 
 

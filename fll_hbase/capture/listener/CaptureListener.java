@@ -80,8 +80,7 @@ public final class CaptureListener extends SparkListener {
     private synchronized void end(long time) {
         if (!ended) {
             ended = true;
-            file.append("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
-            file.close();
+            file.end("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
         }
     }
 

@@ -56,7 +56,11 @@ final class PlanFile {
         return dropped;
     }
 
-    synchronized void close() {
+    /** Appends the last line, which is no execution and not counted, and closes the file. */
+    synchronized void end(String line) {
+        int executions = dropped;
+        append(line);
+        dropped = executions;
         closed = true;
         try {
             stream.close();
