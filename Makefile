@@ -8,6 +8,7 @@ RUNS ?= 1000000
 HBASE := docker/hbase/bin/hbase-local
 AGENT := tests/spark_agent/target/fetched
 KAFKA := tests/kafka/target/fetched
+GENERATOR := tests/openapi_generator/target/fetched
 # The oldest Spark that the jobs support, in an environment of its own.
 SPARK35 := .venv-spark35
 LAKE := tests/lake/target/fetched
@@ -130,7 +131,7 @@ tests-python: setup
 	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
 	$(PYTEST) -m 'not java' $(UNCOVERED)
 
-tests-java: system-java setup $(AGENT) $(KAFKA) spark35
+tests-java: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) spark35
 	$(HBASE) build
 	$(PYTEST) -m java
 
@@ -156,15 +157,7 @@ $(SPARK35)/installed: requirements-spark35.lock
 capture-matrix: system-java setup
 	$(BIN)/python tools/capture_matrix.py
 
-$(AGENT): tests/spark_agent/pom.xml
-	mvn -q -B -f $< package
-	@touch $@
-
-$(LAKE): tests/lake/pom.xml
-	mvn -q -B -f $< package
-	@touch $@
-
-$(KAFKA): tests/kafka/pom.xml
+$(AGENT) $(KAFKA) $(LAKE) $(GENERATOR): %/target/fetched: %/pom.xml
 	mvn -q -B -f $< package
 	@touch $@
 

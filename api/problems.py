@@ -20,6 +20,7 @@ from fll_hbase.errors import (
     InvalidLineage,
     InvalidQuery,
     LineageError,
+    RequestCancelled,
     RunIdConflict,
     TooLarge,
     UnreadableDocument,
@@ -85,7 +86,8 @@ def error_response(error: Exception, *, request_id: str, retry_after_seconds: in
     report_refused([error])
     # Errors of the client are in its answer; those of the server concern its operator.
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log.error("request %s: %s: %s", request_id, type(error).__name__, error)
+        level = logging.INFO if isinstance(error, RequestCancelled) else logging.ERROR
+        _log.log(level, "request %s: %s: %s", request_id, type(error).__name__, error)
     response = _response(problem_body(error))
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(retry_after_seconds)

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fll_hbase.errors import DeadlineExceeded, StoreUnavailable
+from fll_hbase.errors import DeadlineExceeded, RequestCancelled, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def is_over(*, in_seconds: float = 0.0) -> bool:
 def check() -> None:
     """Raise DeadlineExceeded if the deadline has passed or the request is cancelled."""
     if is_over():
-        raise DeadlineExceeded(_reason())
+        raise _exceeded()
 
 
 def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
@@ -125,7 +125,7 @@ def until_over(items: Iterable[T], *, truncated_by: set[str]) -> Iterator[T]:
 def unavailable(reason: str) -> StoreUnavailable:
     """Return the error of a wait that ended without success: DeadlineExceeded if the deadline ended it."""
     over = is_over(in_seconds=_ROUNDING_SECONDS)
-    return DeadlineExceeded(f"{_reason()} ({reason})") if over else StoreUnavailable(reason)
+    return _exceeded(f" ({reason})") if over else StoreUnavailable(reason)
 
 
 def limit() -> str:
@@ -134,9 +134,11 @@ def limit() -> str:
     return f"request_seconds={budget.seconds:g}" if budget else "request_seconds"
 
 
-def _reason() -> str:
+def _exceeded(cause: str = "") -> DeadlineExceeded:
     budget = _current.get()
     if budget is not None and budget.is_cancelled():
-        return "the client closed the connection"
+        return RequestCancelled(f"the client closed the connection{cause}")
     seconds = f"{budget.seconds:g} s" if budget else "time"
-    return f"the {seconds} of this request are over; the outcome of a write is unknown, try again"
+    return DeadlineExceeded(
+        f"the {seconds} of this request are over; the outcome of a write is unknown, try again{cause}"
+    )

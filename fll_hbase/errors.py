@@ -195,6 +195,10 @@ class DeadlineExceeded(StoreUnavailable):
     """The time of the request is over, or its client left: the outcome of a write is unknown."""
 
 
+class RequestCancelled(DeadlineExceeded):
+    """The client of the request left: nobody reads its answer."""
+
+
 class Overloaded(LineageError):
     """More requests wait than can be answered in time: nothing was done, send the request again later."""
 

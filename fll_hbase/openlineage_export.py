@@ -19,7 +19,7 @@ from fll_hbase.model.checksum import operation_to_dict
 from fll_hbase.model.dataset_lineage import DatasetLineage
 from fll_hbase.model.datasets import Dataset, DatasetMetadata
 from fll_hbase.model.field_relations import dataset_relations
-from fll_hbase.model.masking import is_hidden, is_hidden_operation
+from fll_hbase.model.masking import HIDDEN, is_hidden, is_hidden_operation
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
@@ -53,14 +53,17 @@ class _ContentParts(NamedTuple):
     operations: list[Json]
     inputs: list[Json]
     outputs: list[Json]
+    has_hidden: bool
 
 
 def _content_parts(content: Content, aliases: Aliases) -> _ContentParts:
     field_map = content.field_map
+    has_hidden = any(map(is_hidden, (*field_map.sources, *field_map.destinations)))
     return _ContentParts(
         _operations(content),
         [_dataset(source, content, aliases) for source in field_map.sources if not is_hidden(source)],
         [_output(item, content, aliases) for item in field_map.destinations if not is_hidden(item)],
+        has_hidden,
     )
 
 
@@ -73,7 +76,7 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
         "eventTime": _time(run.start_ms),
         "producer": PRODUCER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, parts.operations))},
+        "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, parts))},
         "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
         "inputs": parts.inputs,
         "outputs": parts.outputs,
@@ -119,12 +122,14 @@ def datasets_of_runs(runs: Iterable[tuple[RunDetails, Content]]) -> set[Dataset]
     return {dataset for dataset in datasets if not is_hidden(dataset)}
 
 
-def _run_facets(details: RunDetails, operations: list[Json]) -> Iterator[tuple[str, Json]]:
+def _run_facets(details: RunDetails, parts: _ContentParts) -> Iterator[tuple[str, Json]]:
     run = details.committed.run
     yield (
         EXPORTED_RUN,
-        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=operations),
+        _facet(_RUN_FACET, namespace=run.namespace, run=_run(run), operations=parts.operations),
     )
+    if parts.has_hidden:
+        yield "fll_truncated", _facet(_RUN_FACET, truncatedBy=[HIDDEN])
     for name, schema, facets in (
         ("parent", "1-2-0/ParentRunFacet", [_parent(facts.parent, facts.root) for facts in details.facts]),
         ("nominalTime", "1-0-1/NominalTimeRunFacet", [_nominal(facts) for facts in details.facts]),
@@ -166,7 +171,7 @@ def _run(run: ProgramRun) -> Json:
 
 
 def _operations(content: Content) -> list[Json]:
-    # Of hidden datasets nothing: the standard has no place for their numbers.
+    # Of hidden datasets nothing but that there are any: the standard has no place for their numbers.
     shown = (item for item in content.operations if not is_hidden_operation(item.name))
     return [operation_to_dict(_without_hidden_inputs(operation)) for operation in shown]
 

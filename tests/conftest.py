@@ -21,7 +21,7 @@ collect_ignore = ["spark35"]
 """Needs another Spark: `make spark35` runs it, without this file."""
 
 JAVA_FIXTURES = frozenset({"hbase", "spark"})
-JAVA_FOLDERS = frozenset({"spark", "spark_agent"})
+JAVA_FOLDERS = frozenset({"openapi_generator", "spark", "spark_agent"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -125,10 +125,19 @@ _HEADERS = {
     "Retry-After": "Seconds to wait before the request is sent again",
 }
 
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "What `fll token create` prints, or a JSON Web Token; for servers that ask for one",
+}
+
 
 def complete(document: Json) -> Json:
     """Add to a document what all routes have in common; return it."""
     document["info"]["description"] = INTRODUCTION
+    document["components"]["securitySchemes"] = {"token": _TOKEN}
+    # Without a token as well: not every server asks for one.
+    document["security"] = [{}, {"token": []}]
     document["tags"] = sorted(document["tags"], key=_tag_rank)
     for path, item in document["paths"].items():
         for parameter in item.get("parameters", ()):

@@ -9,6 +9,7 @@ newline; a line without its newline is unfinished.
   failure. Without a plan, the line only ends a group of executions; with `fault` instead of a plan, the plan
   could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
 - `{"fault": {"error"}}` is an event that could not be processed.
+- `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is one at most.
 - `{"applicationEnd": {"time", "dropped"}}` is the last line after a clean stop; `dropped` counts the lines
   that did not fit into the file.
 """

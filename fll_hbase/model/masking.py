@@ -30,6 +30,9 @@ from fll_hbase.model.unique_names import UniqueNames
 HIDDEN_NAMESPACE = ""
 """The namespace of hidden datasets and programs: documents cannot name it, since no name may be empty."""
 
+HIDDEN = "hidden"
+"""The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
+
 # New in each process: a label is replaced by a number before anything is shown.
 _KEY = secrets.token_bytes(16)
 

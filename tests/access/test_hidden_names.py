@@ -37,6 +37,16 @@ def test_a_shorter_window_shows_no_more_of_what_is_hidden() -> None:
     assert "window" in truncation_hint(["hidden", "pairs_max=1"])
 
 
+def test_an_export_says_that_datasets_were_left_out() -> None:
+    client = _client(FIRST, SPECS)
+    target = "/v3/openlineage?start=0&end=2100-01-01"
+    events = _ask(client, target, READER, "application/json").json
+    facets = [event["run"]["facets"]["fll_truncated"]["truncatedBy"] for event in events]
+    assert facets
+    assert set(map(tuple, facets)) == {("hidden",)}
+    assert "fll_truncated" not in client.get(target).text
+
+
 def _hidden(body: Any) -> list[Any]:
     """Return all objects of hidden things in an answer."""
     if isinstance(body, dict):

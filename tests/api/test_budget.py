@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -122,10 +123,13 @@ class TestClientsThatLeft:
 
     LEFT = {CLIENT_LEFT: lambda: True}
 
-    def test_a_question(self, client: FlaskClient) -> None:
+    def test_a_question(self, client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
         record_new(client, worked())
-        problem = assert_problem(client.get("/v3/namespaces", environ_base=self.LEFT), 503)
+        with caplog.at_level(logging.INFO, "api.problems"):
+            problem = assert_problem(client.get("/v3/namespaces", environ_base=self.LEFT), 503)
         assert "the client closed the connection" in problem["detail"]
+        # Of no concern to the operator: readers of pages click on.
+        assert [record.levelname for record in caplog.records if record.name == "api.problems"] == ["INFO"]
 
     def test_a_document(self, client: FlaskClient) -> None:
         target = path("ns1", "lineage")

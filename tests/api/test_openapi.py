@@ -321,3 +321,10 @@ def test_whatever_is_asked_the_answer_is_as_documented(tried: Any, mode: Generat
     seen = {status for answers in statuses.values() for status in answers}
     assert {400} <= seen
     assert mode is GenerationMode.NEGATIVE or {200, 404} <= seen
+
+
+def test_a_token_is_declared_and_optional(client: FlaskClient) -> None:
+    document = client.get("/openapi.json").get_json()
+    assert document["security"] == [{}, {"token": []}]
+    token = document["components"]["securitySchemes"]["token"]
+    assert (token["type"], token["scheme"]) == ("http", "bearer")

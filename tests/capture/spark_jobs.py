@@ -230,6 +230,11 @@ def _rdd(spark: SparkSession, home: str) -> None:
     rows.toDF(["z"]).write.parquet(f"{home}/rdd")
 
 
+def _rdd_files(spark: SparkSession, home: str) -> None:
+    for number in range(2):
+        spark.sparkContext.parallelize(["a"]).saveAsTextFile(f"{home}/text_{number}")
+
+
 def _view(spark: SparkSession, home: str) -> None:
     spark.sql("CREATE VIEW doubled AS SELECT id, v * 4711 dv FROM t1 WHERE v > 1")
     spark.sql("SELECT SUM(dv) x FROM doubled").write.parquet(f"{home}/from_view")
@@ -290,6 +295,7 @@ JOBS: list[Job] = [
     _for_each_batch,
     _exploded,
     _rdd,
+    _rdd_files,
     _view,
     _life_cycle,
     _failing,

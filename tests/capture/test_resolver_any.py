@@ -58,6 +58,12 @@ def test_an_unknown_plan_is_recorded_without_lineage(caplog: pytest.LogCaptureFi
     assert "lineage of a plan is unknown" in caplog.text
 
 
+def test_rdds_that_are_written_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    lines = recorded("jobs-4.3.ndjson")["_rdd_files"]
+    assert resolve(lines) == []
+    assert caplog.text.count("RDDs that the application writes have no plan") == 1
+
+
 def chain(length: int) -> bytes:
     """A plan of `length` projections, each of which adds to the column of the one before."""
     expressions: list[Any] = [["AttributeReference", [], 0, "n"]]

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import requests
 import yaml
@@ -34,6 +35,8 @@ MANIFESTS = {
     manifest["kind"]: manifest
     for manifest in yaml.safe_load_all((DOCKER / "kubernetes" / "lineage.yaml").read_text())
 }
+KUBERNETES_VERSIONS = ("1.29", "1.34")
+"""Versions whose schemas the manifests are checked against, as docs/deploy.md says."""
 SETTINGS = {PREFIX + field.name.upper() for field in fields(Settings)}
 LABELS_OF_PROMETHEUS = {"instance", "job", "le"}
 
@@ -64,6 +67,16 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrape]:
             assert requests.get(question, timeout=20).status_code == 200
             assert requests.get(url, headers={"Host": "evil.example"}, timeout=20).status_code == 421
             yield scrape(server.port)
+
+
+@pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
+@pytest.mark.parametrize(
+    "path", ["docker/kubernetes/lineage.yaml", "examples/kubernetes/lineage-nightly.yaml"]
+)
+def test_manifests_are_those_of_the_schemas_of_kubernetes(path: str, version: str) -> None:
+    """`strict` refuses members that Kubernetes would ignore, such as mistyped ones."""
+    for manifest in yaml.safe_load_all((ROOT / path).read_text()):
+        kubernetes_validate.validate(manifest, version, strict=True)
 
 
 class TestMetrics:

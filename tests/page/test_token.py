@@ -19,11 +19,12 @@ DOCUMENT = {
     "run": {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1_793_000_000_000},
     "operations": [
         {"type": "READ", "name": "r", "source": {"name": "."}, "outputs": ["x"]},
+        {"type": "READ", "name": "s", "source": {"namespace": "ns2", "name": "salaries"}, "outputs": ["x"]},
         {
             "type": "WRITE",
             "name": "w",
             "destination": {"name": "b"},
-            "inputs": [{"origin": "r", "name": "x"}],
+            "inputs": [{"origin": "r", "name": "x"}, {"origin": "s", "name": "x"}],
         },
     ],
 }
@@ -99,3 +100,17 @@ def test_a_report_is_saved_with_it(site: Site, token: str, visit: Visit) -> None
     with page.expect_download() as started:
         page.get_by_role("button", name="Page of the server").click()
     assert "<html" in started.value.path().read_text()
+
+
+def test_what_a_reader_may_not_see_is_no_limit(site: Site, token: str, visit: Visit) -> None:
+    table = open_table(site.store)
+    reader = AccessStore(table).create_token("reader", [Grant(Role.READER, "ns1")])[1].text()
+    table.close()
+    graph = {"view": "graph", "ns": "ns1", "name": "b", "field": "x", "direction": "backward"}
+    page = visit.open(site.link(**graph, start="2026-01-01", end="2027-01-01"))
+    give(page, reader)
+    visit.settle()
+    expect(page.get_by_role("note")).to_contain_text("datasets that you may not read")
+    expect(page.get_by_role("main")).to_contain_text("hidden 1")
+    assert "shorter window" not in visit.text()
+    assert "salaries" not in page.content()

@@ -4,6 +4,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 /** Appends one line to the plan file for every execution that writes, on a queue of its own. */
 public final class CaptureListener extends SparkListener {
     private static final int EXECUTIONS_MAX = 100000;
+    private static final String EXECUTION = "spark.sql.execution.id";
 
     private final SparkContext context;
     private final PlanFile file;
@@ -18,6 +20,7 @@ public final class CaptureListener extends SparkListener {
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
     private boolean ended;
+    private boolean reported;
 
     public CaptureListener(SparkContext context, String path, long bytesMax, boolean literals) throws Exception {
         this.context = context;
@@ -41,6 +44,21 @@ public final class CaptureListener extends SparkListener {
             }
         } catch (Throwable error) {
             fault(error);
+        }
+    }
+
+    /** Reports the first job that writes an RDD to files: it has no plan. */
+    public void onJobStart(SparkListenerJobStart event) {
+        if (reported || event.properties() == null || event.properties().getProperty(EXECUTION) != null) {
+            return;
+        }
+        Object[] stages = Sequences.array(event.stageInfos());
+        for (int i = 0; i < stages.length && !reported; i++) {
+            String name = String.valueOf(Reflection.get(stages[i], "name"));
+            if (name.indexOf("SparkHadoopWriter") >= 0 || name.startsWith("saveAs")) {
+                reported = true;
+                file.append("{\"unseen\":{\"job\":" + event.jobId() + "}}");
+            }
         }
     }
 

@@ -13,6 +13,7 @@ a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -36,7 +37,7 @@ def expand(rows: object) -> Rows:
     return expanded
 
 
-class Node(msgspec.Struct, array_like=True, frozen=True):
+class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One node of a plan."""
 
     kind: str
@@ -67,11 +68,11 @@ class Node(msgspec.Struct, array_like=True, frozen=True):
         return None
 
 
-class Expression(msgspec.Struct, array_like=True, frozen=True):
+class Expression(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One expression of a plan."""
 
     kind: str
-    operands: list[int]
+    operands: tuple[int, ...]
     id: int | None = None
     name: str | None = None
     details: Json = {}
@@ -113,6 +114,7 @@ class Line(msgspec.Struct, frozen=True, rename={"application_end": "applicationE
     datasets: list[Json] = []
     plan: msgspec.Raw = msgspec.Raw(b"")
     fault: Any = None
+    unseen: Json | None = None
     application_end: Json | None = None
 
 
@@ -135,6 +137,6 @@ def decode_plan(body: bytes) -> Plan:
     return plan
 
 
-def _check(references: list[int], count: int) -> None:
+def _check(references: Sequence[int], count: int) -> None:
     if any(not 0 <= reference < count for reference in references):
         raise ValueError(f"row {count} refers to {references}, but only earlier rows are allowed")

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
@@ -143,15 +144,21 @@ def _output_facets(event: WriteEvent) -> Json:
 
 def _inputs(inputs: Iterable[FieldInput]) -> list[Json]:
     """Group the inputs by field, in order."""
-    grouped: dict[tuple[DatasetName, str], list[Json]] = {}
+    grouped: dict[tuple[DatasetName, str], tuple[Json, ...]] = {}
     for item in inputs:
-        transformation: Json = {"type": item.type, "subtype": item.kind, "description": item.description}
-        transformation["masking"] = item.masked
-        grouped.setdefault((item.dataset, item.field), []).append(transformation)
+        key = item.dataset, item.field
+        transformation = _transformation(item.type, item.kind, item.description, masked=item.masked)
+        grouped[key] = (*grouped[key], transformation) if key in grouped else (transformation,)
     return [
         {"namespace": dataset.namespace, "name": dataset.name, "field": name, "transformations": items}
         for (dataset, name), items in grouped.items()
     ]
+
+
+# Equal members of the fields of a wide table are one object: most of the time was that of collecting garbage.
+@lru_cache(maxsize=1_000)
+def _transformation(type_: str, kind: str, description: str, *, masked: bool) -> Json:
+    return {"type": type_, "subtype": kind, "description": description, "masking": masked}
 
 
 def _used_fields(event: WriteEvent) -> dict[DatasetName, set[str]]:

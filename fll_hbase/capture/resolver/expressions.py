@@ -106,7 +106,7 @@ class ExpressionResolver:
     def operands(self, row: int, *, kind: str = "") -> list[int]:
         """Return the operands of an expression; none if it is not of the given kind."""
         expression = self._expressions[row]
-        return expression.operands if kind in ("", expression.kind) else []
+        return list(expression.operands) if kind in ("", expression.kind) else []
 
     def outputs(self, row: int) -> list[list[int]]:
         """Return the lists of columns of an instruction of MERGE."""
@@ -160,7 +160,7 @@ class ExpressionResolver:
             return ColumnLineage(value.direct, value.indirect, value.parts, expression.operands[0])
         return value
 
-    def _is_described(self, operands: list[int]) -> bool:
+    def _is_described(self, operands: Sequence[int]) -> bool:
         """Return whether an alias names more than another column."""
         inner = self._expressions[operands[0]] if operands else None
         return inner is not None and inner.kind not in ("AttributeReference", "Literal")

@@ -78,6 +78,14 @@ class LineageNames:
             result = self._columns[column] = self._replace(column)
         return result
 
+    def single(self, column: ColumnLineage) -> NamedDirect | None:
+        """Return the only input of a column that has one; most columns of wide tables have."""
+        if len(column.direct) != 1 or column.indirect:
+            return None
+        (((dataset, field), kind, masked),) = column.direct
+        names = self._names[dataset]
+        return (names[0], field, kind, masked) if len(names) == 1 else None
+
     def _replace(self, column: ColumnLineage) -> NamedColumn:
         direct: set[NamedDirect] = set()
         indirect = set(self.influences(column.indirect))

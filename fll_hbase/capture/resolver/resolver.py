@@ -19,7 +19,7 @@ from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
 from fll_hbase.capture.resolver.lineage import ColumnLineage
 from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
-from fll_hbase.capture.resolver.remembered import LineageNames, NamedIndirect, RddMemory
+from fll_hbase.capture.resolver.remembered import LineageNames, NamedColumn, NamedIndirect, RddMemory
 from fll_hbase.capture.resolver.writes import Write
 from fll_hbase.json_types import Json
 
@@ -72,6 +72,10 @@ class Resolver:
             self._application = line.application
         if line.fault is not None:
             _log.warning("capture: an execution could not be read by the listener: %s", line.fault)
+        if line.unseen is not None:
+            _log.warning(
+                "capture: RDDs that the application writes have no plan; their lineage is not recorded"
+            )
         if line.application_end is not None:
             return self.finish()
         if line.execution is None:
@@ -162,10 +166,11 @@ class Resolver:
 
 
 def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> Iterator[FieldInput]:
-    column_names = lineage.column(column)
-    for dataset, field, kind, masked in sorted(column_names.direct):
+    single = lineage.single(column)
+    inputs = lineage.column(column) if single is None else NamedColumn()
+    for dataset, field, kind, masked in [single] if single is not None else sorted(inputs.direct):
         yield FieldInput(dataset, field, "DIRECT", DIRECT_KINDS[kind], text if kind else "", masked)
-    yield from _indirect(column_names.indirect)
+    yield from _indirect(inputs.indirect)
 
 
 def _indirect(inputs: frozenset[NamedIndirect]) -> Iterator[FieldInput]:

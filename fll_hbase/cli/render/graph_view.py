@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fll_hbase import name_json
 from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
@@ -136,7 +137,4 @@ def _origin(node: str) -> str:
 
 def dataset_name(dataset: Json) -> str:
     """Return `namespace/name`, control characters escaped."""
-    names = (
-        f"hidden {dataset['hidden']}" if "hidden" in dataset else f"{dataset['namespace']}/{dataset['name']}"
-    )
-    return escape_control(names)
+    return escape_control(name_json.text({name: dataset[name] for name in dataset if name != "field"}))

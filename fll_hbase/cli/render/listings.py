@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fll_hbase import name_json
 from fll_hbase.cli.render.tables import TextTable, empty_message
 from fll_hbase.cli.render.times import describe_window, format_minute, format_with_zone
 from fll_hbase.client import WindowText
@@ -15,6 +16,7 @@ from fll_hbase.escape import escape_control
 from fll_hbase.json_types import Json
 
 _RUN_MEMBERS = ("namespace", "application", "version", "program", "type", "state", "checksum", "errorMessage")
+_PROGRAM_MEMBERS = ("namespace", "application", "program")
 _VERBS = {"forward": "reads", "backward": "writes", "both": "reads and writes"}
 
 
@@ -25,7 +27,7 @@ def consumers_page(body: Any, subject: str, window: WindowText, note: str) -> Re
     heading = f"Programs that read {escape_control(subject)}, {describe_window(window)}"
     rows = [
         [
-            f"{program['namespace']}/{program['application']}/{program['program']}",
+            _program(program),
             str(program["runs"]),
             str(program["failed"]),
             format_minute(program["firstStart"], window.zone),
@@ -36,6 +38,11 @@ def consumers_page(body: Any, subject: str, window: WindowText, note: str) -> Re
     # Without the last run, which CSV and JSON have: the table has to fit into a terminal.
     columns = ("program", "runs", "failed", f"first ({window.zone})", f"last ({window.zone})")
     return Group(Text(heading, style="bold"), TextTable(columns, rows))
+
+
+def _program(program: Json) -> str:
+    is_hidden = "hidden" in program
+    return name_json.text(program) if is_hidden else "/".join(program[name] for name in _PROGRAM_MEMBERS)
 
 
 def names_table(answer: TableAnswer[Any]) -> RenderableType:
@@ -62,9 +69,7 @@ def run_page(body: Any, zone: str) -> RenderableType:
     """Render a run: its members, its datasets, and its operations with their inputs and outputs."""
     members = [["run", body["run"]], ["started", format_with_zone(body["startTime"], zone)]]
     members += [[name, str(body[name])] for name in _RUN_MEMBERS if body.get(name)]
-    members += [
-        [_VERBS[item["direction"]], f"{item['namespace']}/{item['name']}"] for item in body["endpoints"]
-    ]
+    members += [[_VERBS[item["direction"]], name_json.text(item)] for item in body["endpoints"]]
     operations = [
         [item["type"], item["name"], _inputs(item), _outputs(item), item.get("description", "")]
         for item in body["operations"]
@@ -75,13 +80,13 @@ def run_page(body: Any, zone: str) -> RenderableType:
 
 def _inputs(operation: Json) -> str:
     if "source" in operation:
-        return f"{operation['source']['namespace']}/{operation['source']['name']}"
+        return name_json.text(operation["source"])
     return ", ".join(f"{item['origin']}.{item['name']}" for item in operation.get("inputs", ()))
 
 
 def _outputs(operation: Json) -> str:
     if "destination" in operation:
-        return f"{operation['destination']['namespace']}/{operation['destination']['name']}"
+        return name_json.text(operation["destination"])
     return ", ".join(item["name"] for item in operation.get("outputs", ()))
 
 

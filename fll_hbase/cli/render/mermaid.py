@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fll_hbase.client.shapes import DatasetName, FieldLineage, LineageEntry
+from fll_hbase import name_json
+from fll_hbase.client.shapes import FieldLineage, LineageEntry
 
 _HEADER = "flowchart LR"
 
@@ -43,7 +44,7 @@ def field_lines(body: FieldLineage) -> Iterator[str]:
     yield _HEADER
     for node in body["nodes"]:
         dataset = node.get("sourceEndPoint") or node.get("destinationEndPoint")
-        labels[node["id"]] = f"{_name(dataset)}.{node['label']}" if dataset else node["label"]
+        labels[node["id"]] = f"{name_json.text(dataset)}.{node['label']}" if dataset else node["label"]
         yield f"  {nodes.node(node['id'], labels[node['id']])}"
     for connection in body["connections"]:
         source, destination = (nodes.node(connection[end], "") for end in ("from", "to"))
@@ -52,8 +53,8 @@ def field_lines(body: FieldLineage) -> Iterator[str]:
 
 
 def _pairs(entry: LineageEntry) -> Iterator[tuple[str, str, bool]]:
-    source = _name(entry["source"]) if entry["source"] else "(generated)"
-    destination = _name(entry["destination"]) if entry["destination"] else "(dropped)"
+    source = name_json.text(entry["source"]) if entry["source"] else "(generated)"
+    destination = name_json.text(entry["destination"]) if entry["destination"] else "(dropped)"
     if entry.get("unknown"):
         yield source, destination, False
     for pair in entry["fieldmap"]:
@@ -65,10 +66,6 @@ def _pairs(entry: LineageEntry) -> Iterator[tuple[str, str, bool]]:
 def _edge(source: str, destination: str, *, indirect: bool, label: str = "") -> str:
     arrow = "-.->" if indirect else "-->"
     return f"  {source} {arrow}" + (f'|"{label}"|' if label else "") + f" {destination}"
-
-
-def _name(dataset: DatasetName) -> str:
-    return f"{dataset['namespace']}/{dataset['name']}"
 
 
 def _escape(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fll_hbase import name_json
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.tables import TextTable, empty_message
 from fll_hbase.client import FieldReachQuery
@@ -34,7 +35,7 @@ def _part(body: Json, direction: str) -> Json:
 
 
 def _direction_table(body: Json, query: FieldReachQuery, direction: str) -> RenderableType:
-    hops = {_name(node): node["hops"] for node in body["nodes"]}
+    hops = {name_json.text(node): node["hops"] for node in body["nodes"]}
     rows = sorted(_row(edge, hops) for edge in body["edges"])
     title = _TITLES[direction].format(field=f"{query.field.dataset}.{query.field.name}")
     parts: list[RenderableType] = [Text(f"{escape_control(title)}, {query.window}", style="bold")]
@@ -47,16 +48,12 @@ def _direction_table(body: Json, query: FieldReachQuery, direction: str) -> Rend
 
 
 def _row(edge: Json, hops: dict[str, int]) -> tuple[int, str, str, str, str, str]:
-    ends = _name(edge["from"]), _name(edge["to"])
+    ends = name_json.text(edge["from"]), name_json.text(edge["to"])
     influence = "" if edge["influence"] == "direct" else "indirect"
     last = format_time(edge["lastStart"]) if "lastStart" in edge else ""
     return max(hops[end] for end in ends), *ends, influence, str(edge.get("runs", "")), last
 
 
 def _unknown(relation: Json) -> Text:
-    ends = (f"{relation[end]['namespace']}/{relation[end]['name']}" for end in ("source", "destination"))
+    ends = (name_json.text(relation[end]) for end in ("source", "destination"))
     return Text(escape_control("{} leads to {}: fields not known".format(*ends)))
-
-
-def _name(end: Json) -> str:
-    return f"{end['namespace']}/{end['name']}.{end['field']}"

@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from fll_hbase import name_json
 from fll_hbase.cli.render.console import format_time
 from fll_hbase.cli.render.times import describe_window
 from fll_hbase.client import LineageQuery, WindowText
@@ -161,4 +162,4 @@ def _field_pairs(entry: Json) -> Iterator[tuple[str, str, str]]:
 
 
 def _dataset_name(dataset: Json | None, *, missing: str) -> str:
-    return f"{dataset['namespace']}/{dataset['name']}" if dataset else missing
+    return name_json.text(dataset) if dataset else missing

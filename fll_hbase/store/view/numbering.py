@@ -43,6 +43,8 @@ _COMPOSED = (
 )
 """Results whose members are compared one by one: their order may depend on labels."""
 
+_COLLECTIONS = frozenset({tuple, list, set, frozenset})
+
 _LABELS_MAX = 50
 """Labels of one part that it distinguishes."""
 
@@ -80,6 +82,8 @@ class _Contexts:
         """The numbers of the parts that have the label."""
         self._parts: list[object] = []
         self._label_counts: list[int] = []
+        self._single_label_texts: dict[int, str] = {}
+        """What the parts with one label show of it, which no rank changes."""
 
     def add(self, value: object) -> None:
         """Add the parts of a value: the members of its collections, or the value itself."""
@@ -121,11 +125,15 @@ class _Contexts:
     def _signature(self, number: int, label: str, ranks: Mapping[str, int], common: dict[int, str]) -> str:
         """Return what a part shows of a label; of a part with very many labels the same for all of them."""
         part = self._parts[number]
+        if self._label_counts[number] == 1:
+            if number not in self._single_label_texts:
+                self._single_label_texts[number] = repr(_normal(part, label, ranks)[0])
+            return self._single_label_texts[number]
         if self._label_counts[number] <= _LABELS_MAX:
-            return repr(_normal(part, label, ranks))
+            return repr(_normal(part, label, ranks)[0])
         # A text for each label would cost the square of their number.
         if number not in common:
-            common[number] = repr(_normal(part, "", ranks))
+            common[number] = repr(_normal(part, "", ranks)[0])
         return common[number]
 
 
@@ -147,10 +155,15 @@ def _parts(value: object) -> Iterator[object]:
     if isinstance(value, Content):
         # Not its field map, whose order is that of the labels; the operations say the same.
         yield from value.operations
+    elif isinstance(value, OperationGraph) and value.operations and not value.truncated:
+        # Nodes and connections follow from the operations, unless a limit left some of them out.
+        members: tuple[object, ...] = (value.operations, value.paths, value.failed)
+        for member in members:
+            yield from _parts(member)
     elif isinstance(value, _COMPOSED):
         for member in _members(value) or ():
             yield from _parts(member)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, (list, set, frozenset)) or type(value) is tuple:
         for member in value:
@@ -165,14 +178,9 @@ def _parts(value: object) -> Iterator[object]:
 def _members(value: object) -> Sequence[object] | None:
     """Return the members of a value that has any: of a dataclass, a struct or a collection."""
     kind: Any = type(value)
-    if kind in (str, int, bool, type(None), bytes, float):
-        return None
-    if kind in (tuple, list, set, frozenset):
+    if kind in _COLLECTIONS:
         return tuple(value)  # type: ignore[arg-type]
-    if isinstance(value, DatasetLineage):
-        # Its pairs are names of visible fields, or not shown.
-        return value.source, value.destination
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return [*value.keys(), *value.values()]
     names = _names_of_members(kind)
     return None if names is None else [getattr(value, name) for name in names]
@@ -181,8 +189,11 @@ def _members(value: object) -> Sequence[object] | None:
 @cache
 def _names_of_members(kind: Any) -> tuple[str, ...] | None:
     """Return the names of the members of a class of values, in the order of its constructor."""
-    if issubclass(kind, Enum):
+    if issubclass(kind, (Enum, str)):
         return None
+    if kind is DatasetLineage:
+        # Its pairs are names of visible fields, or not shown.
+        return "source", "destination"
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     return getattr(kind, "__struct_fields__", getattr(kind, "_fields", None))
@@ -200,29 +211,36 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(member)
 
 
-def _normal(value: object, label: str, ranks: Mapping[str, int]) -> object:
-    """Return a value with labels replaced by ranks, and in an order that does not depend on labels.
+def _normal(value: object, label: str, ranks: Mapping[str, int]) -> tuple[object, bool]:
+    """Return a value with labels replaced by ranks, and whether it has any.
 
     The members of sets and mappings are sorted, and those members of a sequence that have labels stand behind
     the others, sorted: they may be in the order of their labels.
     """
     if type(value) is str:
-        return _LABEL.sub(lambda match: "self" if match[0] == label else f"other {ranks[match[0]]}", value)
+        return (_with_ranks(value, label, ranks), True) if MARK in value else (value, False)
     members = _members(value)
     if members is None:
-        return value
-    normal = [_normal(member, label, ranks) for member in members]
-    if isinstance(value, Mapping):
+        return value, False
+    pairs = [_normal(member, label, ranks) for member in members]
+    has_label = any(is_labelled for _, is_labelled in pairs)
+    normal = [item for item, _ in pairs]
+    if isinstance(value, dict):
         half = len(normal) // 2
-        return sorted(zip(normal[:half], normal[half:], strict=True), key=repr)
+        return sorted(zip(normal[:half], normal[half:], strict=True), key=repr), has_label
     if isinstance(value, (set, frozenset)):
-        return sorted(normal, key=repr)
+        return sorted(normal, key=repr), has_label
     if type(value) in (tuple, list):
-        labelled = [any(MARK in text for text in _texts(member)) for member in members]
-        plain = [item for item, is_labelled in zip(normal, labelled, strict=True) if not is_labelled]
-        others = [item for item, is_labelled in zip(normal, labelled, strict=True) if is_labelled]
-        return *plain, *sorted(others, key=repr)
-    return type(value).__name__, *normal
+        if not has_label:
+            return tuple(normal), False
+        plain = [item for item, is_labelled in pairs if not is_labelled]
+        others = [item for item, is_labelled in pairs if is_labelled]
+        return (*plain, *sorted(others, key=repr)), True
+    return (type(value).__name__, *normal), has_label
+
+
+def _with_ranks(text: str, label: str, ranks: Mapping[str, int]) -> str:
+    return _LABEL.sub(lambda match: "self" if match[0] == label else f"other {ranks[match[0]]}", text)
 
 
 def _replaced(value: Any, names: Mapping[str, str]) -> Any:
@@ -233,7 +251,7 @@ def _replaced(value: Any, names: Mapping[str, str]) -> Any:
         return _replaced_lineage(value, names)
     if isinstance(value, Enum):
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {_replaced(key, names): _replaced(item, names) for key, item in value.items()}
     members = _members(value)
     if members is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from fll_hbase.config import Settings
@@ -16,6 +16,7 @@ from fll_hbase.errors import LineageError, NotFound, RunIdConflict
 from fll_hbase.keys import layout
 from fll_hbase.model.access import Principal, Role
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata
+from fll_hbase.model.masking import HIDDEN, HIDDEN_NAMESPACE
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.model.window import Window
 from fll_hbase.store.lineage_store import LineageStore
@@ -50,8 +51,8 @@ from fll_hbase.store.write.pending_run import CommitResult
 
 T = TypeVar("T")
 
-HIDDEN = "hidden"
-"""The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
+_DECISIONS_MAX = 10_000
+"""Namespaces of which it is cached whether the principal may read them."""
 
 
 class StoreView(LineageStore):
@@ -61,7 +62,7 @@ class StoreView(LineageStore):
         self._base = base
         self._events_of_base = EventMerger(base.table)
         self._rights = RecordingRights(principal)
-        may_read = partial(principal.may, Role.READER)
+        may_read = lru_cache(_DECISIONS_MAX)(partial(principal.may, Role.READER))
         self._visible = VisibleTable(
             base.table, may_read=may_read, may_change=partial(_may_change, principal)
         )
@@ -218,9 +219,15 @@ class StoreView(LineageStore):
         return numbered, ((HIDDEN,) if numbered is not result else ())
 
     def _numbered_page(self, page: RunsPage) -> RunsPage:
-        checksums = self._visible.public_checksums(listed.checksum for listed in page.runs)
+        checksums = self._visible.public_checksums({listed.checksum for listed in page.runs})
+        # Nothing but the program of a listed run may be hidden.
+        has_hidden = any(listed.run.namespace == HIDDEN_NAMESPACE for listed in page.runs)
+        numbered = number_hidden(page.runs) if has_hidden else page.runs
         runs = (
-            replace(listed, checksum=checksums[listed.checksum]) for listed in self._numbered(page.runs)[0]
+            listed
+            if checksums[listed.checksum] == listed.checksum
+            else replace(listed, checksum=checksums[listed.checksum])
+            for listed in numbered
         )
         return replace(page, runs=tuple(runs))
 

@@ -43,8 +43,11 @@ class VisibleRuns(EventMerger):
         """Decode the committed state of run rows by run id, as it is shown."""
         committed = super().committed_runs(rows)
         seen = self._visibility({run.checksum for run in committed.values()})
+        may_read = {name: self._may_read(name) for name in {run.run.namespace for run in committed.values()}}
         return {
-            run_id: CommittedRun(run.checksum, self._shown(run.run, sees_all=seen[run.checksum][1]))
+            run_id: run
+            if may_read[run.run.namespace] and (seen[run.checksum][1] or not run.run.details)
+            else CommittedRun(run.checksum, self._masked(run.run, is_hidden=not may_read[run.run.namespace]))
             for run_id, run in committed.items()
         }
 
@@ -63,15 +66,16 @@ class VisibleRuns(EventMerger):
                 )
         return shown
 
-    def _shown(self, run: ProgramRun, *, sees_all: bool) -> ProgramRun:
-        if not self._may_read(run.namespace):
-            self.has_hidden = True
-            label = masking.hide_name("program", *run.program_id)
-            hidden = masking.HIDDEN_NAMESPACE
-            return ProgramRun(
-                hidden, "", "", "", label, run.run, run.start_ms, run.state, _state_details(run)
-            )
-        return run if sees_all else replace(run, details=_state_details(run))
+    def _masked(self, run: ProgramRun, *, is_hidden: bool) -> ProgramRun:
+        """Return a run without its details, and without its program where that is hidden."""
+        details = _state_details(run)
+        if not is_hidden:
+            return replace(run, details=details)
+        self.has_hidden = True
+        label = masking.hide_name("program", *run.program_id)
+        return ProgramRun(
+            masking.HIDDEN_NAMESPACE, "", "", "", label, run.run, run.start_ms, run.state, details
+        )
 
     def _decode_facts(self, body: bytes) -> EventRunFacts:
         """Decode the facts of an event, without jobs of hidden namespaces, whose names runs may have."""

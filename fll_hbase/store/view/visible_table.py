@@ -32,6 +32,9 @@ _UNMASKED_MAX = 100_000
 _SHOWN_AS_THEY_ARE = {layout.RUNS, layout.EVENT_BODIES, layout.PROPERTIES}
 """Kinds of rows of no namespace, of which VisibleRuns shows what may be seen."""
 
+_MASKED = {layout.CONTENTS, layout.ALIASES, layout.POLICIES}
+"""Kinds of rows of which a visible row is not shown as it is."""
+
 _STEWARDED = (layout.TAGS, layout.TAG_INDEX, layout.POLICIES)
 _ENDPOINTS = (layout.SOURCES, layout.DESTINATIONS)
 
@@ -75,12 +78,15 @@ class VisibleTable:
 
     def rows(self, keys: Sequence[bytes], *, columns: Columns = ()) -> dict[bytes, Row]:
         """Return the visible cells of several rows."""
-        if {key[:2] for key in keys} <= _SHOWN_AS_THEY_ARE:
+        kinds = {key[:2] for key in keys}
+        if kinds <= _SHOWN_AS_THEY_ARE:
             return self._table.rows(keys, columns=columns)
         visible = [key for key in keys if self._is_visible(key)]
         if not visible:
             return {}
-        has_contents = any(key.startswith(layout.CONTENTS) for key in visible)
+        if not kinds & _MASKED:
+            return self._table.rows(visible, columns=columns)
+        has_contents = layout.CONTENTS in kinds
         rows = self._table.rows(visible, columns=_with_endpoints(columns) if has_contents else columns)
         return dict(self._shown(rows.items(), columns))
 
@@ -287,7 +293,7 @@ def _selected(row: Mapping[bytes, Cell], columns: Columns) -> Row:
 
 def _is_plain(start: bytes, stop: bytes) -> bool:
     """Return whether all keys of a range are of one namespace, and rows of a kind that is shown as it is."""
-    if start[:2] in (layout.CONTENTS, layout.ALIASES, layout.POLICIES):
+    if start[:2] in _MASKED:
         return False
     if start[:2] in _SHOWN_AS_THEY_ARE:
         return stop <= ranges.prefix_end(start[:2])

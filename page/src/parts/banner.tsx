@@ -5,6 +5,9 @@ import { formatTime, zoneName } from "../window";
 import { Icon } from "./button";
 import { useZone } from "./time";
 
+/** What the server names among the limits where rights, and no limit, left something out. */
+const HIDDEN = "hidden";
+
 /** Say which limits cut the answers, and from when on all runs are there. Each note stands once. */
 export function Banners({ answers }: { answers: readonly (Answer<unknown> | undefined)[] }) {
   const zone = useZone();
@@ -12,11 +15,15 @@ export function Banners({ answers }: { answers: readonly (Answer<unknown> | unde
   const horizon = Math.max(...answers.map((answer) => answer?.retainedFrom ?? -1));
   return (
     <>
-      {limits.map((limit) => (
-        <Banner key={limit}>
-          This answer is not complete: the limit <code>{limit}</code> cut it. A shorter window may give all of it.
-        </Banner>
-      ))}
+      {limits.map((limit) =>
+        limit === HIDDEN ? (
+          <Banner key={limit}>This answer has datasets that you may not read: each is shown as “hidden” and a number.</Banner>
+        ) : (
+          <Banner key={limit}>
+            This answer is not complete: the limit <code>{limit}</code> cut it. A shorter window may give all of it.
+          </Banner>
+        ),
+      )}
       {horizon >= 0 && (
         <Banner>
           Runs that started before {formatTime(horizon, zone)} {zoneName(horizon, zone)} may have been deleted by retention.
@@ -36,5 +43,5 @@ export function Banner({ children }: { children: preact.ComponentChildren }) {
 }
 
 function unique(texts: readonly (string | undefined)[]): string[] {
-  return [...new Set(texts.filter((text) => text !== undefined))];
+  return [...new Set(texts.flatMap((text) => text?.split(", ") ?? []))];
 }

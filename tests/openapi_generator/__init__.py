@@ -1,0 +1,1 @@
+"""A client made by openapi-generator, of which the jar is fetched."""
