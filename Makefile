@@ -29,7 +29,7 @@ NPM := npm --prefix page
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop test format lint types imports house \
 	tests tests-python tests-java tests-page tests-servers spark35 system-java system-node system-page system-servers \
-	faults bench lock clean
+	capture-matrix faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -41,6 +41,7 @@ help:
 	@echo 'make tests-page    the page: types, units, that the build is committed, and the tests in a browser'
 	@echo 'make tests-servers what docker/ has for Prometheus, nginx and systemd, tried with these'
 	@echo 'make spark35       the jobs on Spark 3.5, in $(SPARK35)'
+	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
 	@echo 'make house         the house rules in numbers'
 	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
@@ -153,6 +154,9 @@ $(SPARK35)/installed: requirements-spark35.lock
 	$(SPARK35)/bin/pip install --require-hashes -r requirements-spark35.lock
 	@touch $@
 
+capture-matrix: system-java setup
+	$(BIN)/python tools/capture_matrix.py
+
 $(AGENT) $(KAFKA) $(LAKE) $(GENERATOR): %/target/fetched: %/pom.xml
 	mvn -q -B -f $< package
 	@touch $@
@@ -161,7 +165,7 @@ faults: system-java setup
 	$(HBASE) build
 	$(BIN)/python -m pytest tests/faults
 
-bench: system-java setup
+bench: system-java setup $(AGENT)
 	$(HBASE) build
 	$(BIN)/python -m bench --runs $(RUNS)
 
@@ -174,4 +178,4 @@ lock:
 	$(COMPILE) --extra hbase --output-file requirements-spark35.lock setup.cfg requirements-spark35.in
 
 clean:
-	rm -rf $(VENV) $(SPARK35) build page/node_modules *.egg-info
+	rm -rf $(VENV) $(SPARK35) .venv-capture-* build page/node_modules *.egg-info

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench import (
+    capture,
     capture_plans,
     cpu,
     embedded,
@@ -26,6 +27,7 @@ from bench import (
 from bench.core_wakers import cores_awake
 
 ENGINES = {
+    "capture": capture.bench,
     "capture-plans": capture_plans.bench,
     "embedded": embedded.bench,
     "cpu": cpu.bench,

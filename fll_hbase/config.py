@@ -83,6 +83,12 @@ class Settings:
     # Files, too: a directory of very many is slow to list.
     spool_files_max: int = 10_000
     spool_bytes_max: int = 256 * 2**20
+    # Capture of Spark jobs; `spark.fll.capture.*` of a job override them (docs/capture.md).
+    capture_url: str = ""
+    capture_namespace: str = "default"
+    capture_spool: str = ""
+    capture_literals: int = 0
+    capture_bytes_max: int = 256 * 2**20
 
     @property
     def address(self) -> str:
@@ -100,6 +106,8 @@ _BOUNDS = {
     "threads": (1, None),
     "store_connections_max": (1, None),
     "allow_unauthenticated": (0, 1),
+    "capture_literals": (0, 1),
+    "capture_bytes_max": (2**16, None),
     "proxies": (0, 10),
 }
 """The smallest and greatest accepted value of settings for which 0 is not one."""
@@ -118,10 +126,11 @@ def from_environment(environment: Mapping[str, str] = os.environ, **overrides: s
         name: environment[variable] for name, variable in variables.items() if variable in environment
     }
     values |= {name: value for name, value in overrides.items() if value is not None}
-    return Settings(**{name: _convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+    return Settings(**{name: convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
-def _convert(name: str, value: str | int) -> str | int:
+def convert(name: str, value: str | int) -> str | int:
+    """Return the value of one setting. Raises ConfigurationError with the name of its variable."""
     # By the type of the default: annotations are texts at run time.
     if type(getattr(DEFAULTS, name)) is str:
         return _convert_text(name, str(value))

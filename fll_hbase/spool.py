@@ -24,10 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fll_hbase.errors import ConfigurationError, LineageError
+from fll_hbase.marked_directory import Marker, check_marker, flush_directory, os_reason, write_durably
 
 MARKER = "fll-spool"
 FORMAT = "fll-hbase spool 1\n"
 """The content of the marker. A release that changes the form of the files changes the number."""
+
+MARKED = Marker(MARKER, FORMAT, "a spool")
 
 DOCUMENT, REFUSED, UNFINISHED = ".json", ".refused", ".tmp"
 UNFINISHED_SECONDS_MAX = 3600.0
@@ -78,14 +81,14 @@ class Spool:
                 self._reserve(len(document))
                 return self._write(document)
             except OSError as error:
-                raise SpoolError(f"the spool {self.path} cannot be written: {_reason(error)}") from error
+                raise SpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
 
     def documents(self) -> list[Path]:
         """Return the files of complete documents in the order of writing. Raises SpoolError."""
         try:
             names = sorted(name for name in os.listdir(self.path) if _is_document(name))
         except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be read: {_reason(error)}") from error
+            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
         return [self.path / name for name in names]
 
     def remove(self, *documents: Path) -> None:
@@ -94,10 +97,10 @@ class Spool:
             for document in documents:
                 document.unlink(missing_ok=True)
             # One that is back after a power failure would replace what its run recorded since.
-            _flush_directory(self.path)
+            flush_directory(self.path)
         except OSError as error:
             raise SpoolError(
-                f"documents of {self.path} are recorded, but cannot be removed: {_reason(error)}"
+                f"documents of {self.path} are recorded, but cannot be removed: {os_reason(error)}"
             ) from error
 
     def set_aside(self, document: Path) -> Path:
@@ -106,7 +109,7 @@ class Spool:
         try:
             document.rename(refused)
         except OSError as error:
-            raise SpoolError(f"{document} is refused, but cannot be renamed: {_reason(error)}") from error
+            raise SpoolError(f"{document} is refused, but cannot be renamed: {os_reason(error)}") from error
         return refused
 
     def remove_unfinished(self) -> None:
@@ -117,7 +120,7 @@ class Spool:
                 if entry.name.endswith(UNFINISHED) and age > UNFINISHED_SECONDS_MAX:
                     Path(entry.path).unlink(missing_ok=True)
         except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be cleaned: {_reason(error)}") from error
+            raise SpoolError(f"the spool {self.path} cannot be cleaned: {os_reason(error)}") from error
 
     @contextmanager
     def sending(self) -> Iterator[None]:
@@ -129,7 +132,7 @@ class Spool:
         try:
             descriptor = os.open(self.path / MARKER, os.O_RDWR)
         except OSError as error:
-            raise SpoolError(f"the spool {self.path} cannot be read: {_reason(error)}") from error
+            raise SpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
         try:
             _lock(descriptor, self.path)
             yield
@@ -170,10 +173,10 @@ class Spool:
     def _write(self, document: bytes) -> Path:
         unfinished = self.path / f"{self._new_stem()}{UNFINISHED}"
         try:
-            _write_durably(unfinished, document)
+            write_durably(unfinished, document)
             complete = unfinished.with_suffix(DOCUMENT)
             unfinished.rename(complete)
-            _flush_directory(self.path)
+            flush_directory(self.path)
         except OSError:
             # What a full disk took of it; what is reported as lost must not be replayed, either.
             unfinished.unlink(missing_ok=True)
@@ -199,12 +202,12 @@ def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) ->
         if create:
             # Lineage reveals the names of tables and fields: for the user alone, as far as it is new.
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_marker(directory, create)
+        check_marker(directory, MARKED, create=create)
         if not os.access(directory, os.W_OK | os.X_OK):
             raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
     except OSError as error:
         advice = "name a directory that can be written"
-        raise ConfigurationError(f"{directory} cannot be a spool: {_reason(error)}; {advice}") from error
+        raise ConfigurationError(f"{directory} cannot be a spool: {os_reason(error)}; {advice}") from error
     return Spool(directory, limits)
 
 
@@ -215,57 +218,8 @@ def _lock(descriptor: int, directory: Path) -> None:
     except BlockingIOError as error:
         raise SpoolError(f"another process sends the spool {directory}; wait until it ends") from error
     except OSError as error:
-        raise SpoolError(f"the spool {directory} cannot be locked: {_reason(error)}") from error
-
-
-def _check_marker(directory: Path, create: bool) -> None:
-    """Raise ConfigurationError or OSError unless a directory is marked, or is new and could be."""
-    marker = directory / MARKER
-    if create and not marker.exists() and _is_empty(directory):
-        # Renamed, so that no other process sees an incomplete marker; two that do it write the same.
-        unfinished = directory / f"{MARKER}.{os.getpid()}-{secrets.token_hex(4)}"
-        _write_durably(unfinished, FORMAT.encode())
-        unfinished.rename(marker)
-        _flush_directory(directory)
-    if not directory.exists():
-        raise ConfigurationError(f"there is no directory {directory}; name a spool")
-    if not marker.is_file():
-        raise ConfigurationError(
-            f"{directory} is not a spool: there is no file {MARKER} in it; name a spool"
-            + (", or a directory that is empty or absent" if create else "")
-        )
-    content = marker.read_text(errors="replace")
-    if content != FORMAT:
-        raise ConfigurationError(f"{marker} is {content[:80]!r}, not {FORMAT!r}: a spool of another release")
-
-
-def _is_empty(directory: Path) -> bool:
-    """Return whether there is nothing but the markers that other processes are writing."""
-    with os.scandir(directory) as entries:
-        return all(entry.name.startswith(f"{MARKER}.") for entry in entries)
+        raise SpoolError(f"the spool {directory} cannot be locked: {os_reason(error)}") from error
 
 
 def _is_document(name: str) -> bool:
     return name.endswith(DOCUMENT) and _NAME.fullmatch(name) is not None
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    """Create a file and return when it is on the disk. Raises OSError."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush_directory(path: Path) -> None:
-    """Return when the names in a directory are on the disk. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -1,1 +1,26 @@
-"""Capture: field lineage of PySpark jobs, read from the analysed plans of what they execute."""
+"""Capture: field lineage of PySpark jobs, read from the analysed plans of what they execute.
+
+from fll_hbase import capture
+
+capture.install(spark, "http://lineage:8080", namespace="shop")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fll_hbase.capture.session import flush as flush
+    from fll_hbase.capture.session import install as install
+    from fll_hbase.capture.session import uninstall as uninstall
+
+__all__ = ["flush", "install", "uninstall"]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: every Python process of an environment with the hook imports this package when it starts.
+    if name in __all__:
+        from fll_hbase.capture import session
+
+        return getattr(session, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -42,6 +42,10 @@ class Listener:
         """Return how many lines did not fit into the plan file, or could not be written."""
         return int(self._listener.dropped())
 
+    def restart(self, recorded: int) -> bool:
+        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+        return bool(self._listener.restart(recorded))
+
     def dump(self, query_execution: Any) -> str:
         """Return the line of a query; the benchmark measures it."""
         return str(self._listener.dump(query_execution))

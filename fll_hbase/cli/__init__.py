@@ -22,6 +22,7 @@ from fll_hbase.cli.commands import (
     tags,
     watch,
 )
+from fll_hbase.cli.commands.capture import capture
 from fll_hbase.cli.commands.spark import spark
 from fll_hbase.cli.errors import CliGroup
 
@@ -68,6 +69,7 @@ for _command in (
     sample.sample,
     retention.retention,
     spark,
+    capture,
     store.store,
     hbase.table,
 ):

@@ -47,6 +47,8 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 }
 """Path and query of the formats whose route is that of their own clients and names no namespace."""
 
+_EVENT_BATCH = ("api", "v1", "lineage", "batch")
+
 
 class HttpClient(HttpTagClient, Connection):
     """Client of a server, whose clock is the `now` of windows; `timeout_seconds` limits retries.
@@ -67,6 +69,16 @@ class HttpClient(HttpTagClient, Connection):
         """Send documents of the batch format in one request for each namespace, all others one by one."""
         with self._session.limit(wait_seconds):
             return self._record(documents, {"replace": "true"} if take_over else {})
+
+    def record_events(
+        self, events: Sequence[bytes], *, wait_seconds: float | None = None
+    ) -> dict[int, LineageError]:
+        """Send OpenLineage events in one request; return the errors of those that were refused, by position.
+
+        Raises LineageError if the fault is not that of single events: then any of them may be recorded.
+        """
+        with self._session.limit(wait_seconds):
+            return self._session.post_events(*_EVENT_BATCH, events=events)
 
     def _record(
         self, documents: Sequence[LocatedDocument], params: Mapping[str, str]

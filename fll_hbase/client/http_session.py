@@ -20,7 +20,7 @@ from fll_hbase import tracing
 from fll_hbase.client import errors
 from fll_hbase.client.bounded_call import call_bounded
 from fll_hbase.client.errors import Unanswered
-from fll_hbase.errors import BatchStopped, ConfigurationError, StoreUnavailable
+from fll_hbase.errors import BatchStopped, ConfigurationError, LineageError, StoreUnavailable
 from fll_hbase.retry import RetryPolicy
 
 CONNECT_SECONDS = 5.0
@@ -74,12 +74,48 @@ class HttpSession:
 
     def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Send a JSON document; return the acknowledgement. Raises LineageError."""
-        headers = {"Content-Type": "application/json"}
-        response = self._request("POST", segments, params=params, data=body, headers=headers)
+        response = self._post_json(segments, body, params)
         answer = errors.json_body(response)
         if not isinstance(answer, dict) or answer.keys().isdisjoint(_ACKNOWLEDGEMENT_MEMBERS):
             raise errors.unexpected_response(response)
         return answer
+
+    def post_events(self, *segments: str, events: Sequence[bytes]) -> dict[int, LineageError]:
+        """Send an array of OpenLineage events; return the error of each that was refused, by its position.
+
+        What a server leaves unread after too many errors is sent again. Raises LineageError if the request
+        as a whole fails, Unanswered if the store was unavailable for any event: then any may be recorded.
+        """
+        refused: dict[int, LineageError] = {}
+        start = 0
+        # An empty array is sent, too: it shows whether the server accepts events.
+        while True:
+            failed, stop = self._post_events(segments, events[start:])
+            refused |= {start + index: error for index, error in failed.items() if index < stop}
+            start += stop
+            if start == len(events):
+                return refused
+            if stop == 0:
+                raise failed[0]
+
+    def _post_events(
+        self, segments: Sequence[str], events: Sequence[bytes]
+    ) -> tuple[dict[int, LineageError], int]:
+        """Send events once; return the errors by position, and how many of the events were read."""
+        response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
+        failed = errors.json_body(response, "failed_events", "summary")["failed_events"]
+        busy = [item for item in failed if item["problem"]["status"] in BUSY]
+        if busy:
+            raise Unanswered(f"{self._displayed_url()} is busy: {busy[0]['reason']}")
+        refused = {item["index"]: errors.error_from_problem(item["problem"]) for item in failed}
+        stopped = [index for index, error in refused.items() if isinstance(error, BatchStopped)]
+        return refused, min(stopped, default=len(events))
+
+    def _post_json(
+        self, segments: Sequence[str], body: bytes, params: Mapping[str, str] | None
+    ) -> requests.Response:
+        headers = {"Content-Type": "application/json"}
+        return self._request("POST", segments, params=params, data=body, headers=headers)
 
     def send_json(self, method: str, *segments: str, body: Mapping[str, Any]) -> requests.Response:
         """Send a JSON object. Raises LineageError."""

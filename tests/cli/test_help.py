@@ -16,6 +16,7 @@ COMMANDS = sorted(main.commands)
 
 def test_the_commands_are_these() -> None:
     assert COMMANDS == [
+        "capture",
         "consumers",
         "dataset",
         "diff",

@@ -38,7 +38,7 @@ class StandaloneCluster:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._environment = {
+        self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
             "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "PYSPARK_PYTHON": BARE_PYTHON,
@@ -69,17 +69,20 @@ class StandaloneCluster:
         self, script: Path, arguments: Sequence[str], *options: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a job as `spark-submit` does, with a driver of the Python that runs this."""
-        bound = [f"spark.driver.{name}=127.0.0.1" for name in ("host", "bindAddress")]
-        confs = [word for conf in (*bound, "spark.ui.enabled=false") for word in ("--conf", conf)]
-        small = ["--executor-memory", "600m", "--driver-memory", "600m"]
         return subprocess.run(
-            [SPARK / "bin/spark-submit", "--master", self.url, *small, *confs, *options, script, *arguments],
+            [SPARK / "bin/spark-submit", *self.options(), *options, script, *arguments],
             capture_output=True,
             text=True,
-            env={**self._environment, "PYSPARK_DRIVER_PYTHON": sys.executable},
+            env={**self.environment, "PYSPARK_DRIVER_PYTHON": sys.executable},
             check=False,
             timeout=SECONDS_MAX,
         )
+
+    def options(self) -> list[str]:
+        """Options of `spark-submit` for a job of this cluster."""
+        bound = [f"spark.driver.{name}=127.0.0.1" for name in ("host", "bindAddress")]
+        confs = [word for conf in (*bound, "spark.ui.enabled=false") for word in ("--conf", conf)]
+        return ["--master", self.url, "--executor-memory", "600m", "--driver-memory", "600m", *confs]
 
     def executors(self) -> int:
         """The number of workers that ran an executor."""
@@ -93,7 +96,7 @@ class StandaloneCluster:
                     [SPARK / "bin/spark-class", kind, "--host", "127.0.0.1", *arguments],
                     stdout=out,
                     stderr=out,
-                    env=self._environment,
+                    env=self.environment,
                     start_new_session=True,
                 )
             )

@@ -16,6 +16,7 @@ public final class CaptureListener extends SparkListener {
 
     private final SparkContext context;
     private final PlanFile file;
+    private final String firstLine;
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
     private boolean ended;
@@ -29,7 +30,8 @@ public final class CaptureListener extends SparkListener {
         json.member("id", context.applicationId()).member("name", context.appName());
         json.member("user", context.sparkUser()).member("version", context.version());
         json.key("start").number(context.startTime());
-        file.append(json.close('}').close('}').toString());
+        this.firstLine = json.close('}').close('}').toString();
+        file.append(firstLine);
         context.listenerBus().addToQueue(this, "fll");
     }
 
@@ -69,6 +71,11 @@ public final class CaptureListener extends SparkListener {
         return new Execution(0, 0).line(query, literals);
     }
 
+    /** Empties the plan file if all of it is recorded; false if there is more. */
+    public boolean restart(long recorded) throws Exception {
+        return file.restart(recorded, firstLine);
+    }
+
     public int dropped() {
         return file.dropped();
     }
@@ -91,8 +98,7 @@ public final class CaptureListener extends SparkListener {
     private synchronized void end(long time) {
         if (!ended) {
             ended = true;
-            file.append("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
-            file.close();
+            file.end("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
         }
     }
 

@@ -41,11 +41,26 @@ final class PlanFile {
         }
     }
 
+    /** Empties the file and begins it with a line, unless it has more than the bytes that are recorded. */
+    synchronized boolean restart(long recorded, String line) throws IOException {
+        if (closed || broken || stream.getChannel().size() != recorded) {
+            return false;
+        }
+        stream.getChannel().truncate(0);
+        bytes = 0;
+        append(line);
+        return true;
+    }
+
     synchronized int dropped() {
         return dropped;
     }
 
-    synchronized void close() {
+    /** Appends the last line, which is no execution and not counted, and closes the file. */
+    synchronized void end(String line) {
+        int executions = dropped;
+        append(line);
+        dropped = executions;
         closed = true;
         try {
             stream.close();

@@ -1,0 +1,93 @@
+"""Hook that captures every session of Spark in this process, without a change of its program.
+
+Importing this module is cheap and imports no Spark: the hook waits until the program does.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from functools import wraps
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+_MODULES = ("pyspark.sql.session", "pyspark.sql.connect.session")
+"""The modules with a class `SparkSession`: sessions with a JVM, and those of Spark Connect."""
+
+
+def activate() -> None:
+    """Capture sessions that are created from now on; calling it again does nothing."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    for name in _MODULES:
+        if name in sys.modules:
+            _wrap_session(sys.modules[name])
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    """Finds the module of sessions as without the hook, and wraps its loader."""
+
+    def __init__(self) -> None:
+        self._is_searching = False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _MODULES or self._is_searching:
+            return None
+        self._is_searching = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._is_searching = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    """Loads the module of sessions, and wraps their constructor."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _wrap_session(module)
+
+    def __getattr__(self, name: str) -> Any:
+        # Other members, such as `get_source` for tracebacks.
+        return getattr(self._loader, name)
+
+
+def _wrap_session(module: ModuleType) -> None:
+    """Make the constructor of sessions install capture: all ways to a session lead through it."""
+    session = getattr(module, "SparkSession", None)
+    if session is None or hasattr(session.__init__, "__wrapped__"):
+        return
+    original = session.__init__
+
+    @wraps(original)
+    def initialise(self: Any, *args: Any, **members: Any) -> None:
+        original(self, *args, **members)
+        _install(self)
+
+    session.__init__ = initialise
+
+
+def _install(session: Any) -> None:
+    """Install capture, or log why it cannot even be imported: the job goes on."""
+    try:
+        from fll_hbase.capture.session import install_once
+
+        install_once(session)
+    except ImportError as error:
+        logging.getLogger("fll_hbase.capture").warning("capture is off: %s", error)

@@ -1,0 +1,41 @@
+"""Plans that applications left in a spool: they ended before all of it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from fll_hbase.capture.delivery import EventSource, PlanDelivery
+from fll_hbase.capture.plan_spool import PlanHead, PlanSpool
+from fll_hbase.client import HttpClient
+
+IDLE_SECONDS_MIN = 30.0
+"""Age from which a file without an end has no more lines: a JVM survives its driver for less."""
+
+
+def send_left(
+    spool: PlanSpool,
+    client: HttpClient,
+    make_source: Callable[[PlanHead], EventSource],
+    *,
+    destination: str | None,
+) -> Iterator[PlanDelivery]:
+    """Send the plans for a destination, None for all; yield the delivery of a file after each request.
+
+    A file is removed when all of it is recorded. One that may still be written to stays, since the JVM of an
+    application outlives its driver for some seconds. Raises LineageError when the server does not answer.
+    """
+    for plan_file in spool.left(destination):
+        delivery = PlanDelivery(plan_file, make_source(plan_file.head))
+        try:
+            while delivery.step(client):
+                yield delivery
+            if not delivery.is_finished and plan_file.idle_seconds() > IDLE_SECONDS_MIN:
+                delivery.finish()
+                while delivery.step(client):
+                    yield delivery
+            if delivery.is_finished:
+                delivery.complete()
+            yield delivery
+        finally:
+            if not delivery.is_complete:
+                plan_file.close()

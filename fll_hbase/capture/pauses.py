@@ -1,0 +1,53 @@
+"""Pauses between attempts to reach a server that does not answer, and what is logged about them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from fll_hbase.errors import LineageError
+
+_log = logging.getLogger("fll_hbase.capture")
+
+PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 1.0, 60.0
+"""The pause doubles with each attempt that fails."""
+
+URGENT_SECONDS = 0.5
+"""The pause while a caller waits."""
+
+RETRY_AFTER_SECONDS_MAX = 600.0
+
+
+class Pauses:
+    """When the next attempt may be made. Not safe for threads."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._pause_seconds = 0.0
+        self._failed_at = 0.0
+        self._retry_after_seconds = 0.0
+        self._reported: type[LineageError] | None = None
+
+    def blocked_seconds(self, *, is_urgent: bool) -> float:
+        """Return how long no attempt may be made; less for an urgent one, but what the server demanded."""
+        if not self._pause_seconds:
+            return 0.0
+        pause = min(self._pause_seconds, URGENT_SECONDS) if is_urgent else self._pause_seconds
+        return self._failed_at + max(pause, self._retry_after_seconds) - time.monotonic()
+
+    def add_failure(self, error: LineageError) -> None:
+        """Count an attempt that failed; log it unless the last one failed in the same way."""
+        self._failed_at = time.monotonic()
+        self._retry_after_seconds = min(getattr(error, "retry_after_seconds", 0.0), RETRY_AFTER_SECONDS_MAX)
+        self._pause_seconds = min(max(2 * self._pause_seconds, PAUSE_SECONDS_FIRST), PAUSE_SECONDS_MAX)
+        if self._reported is not type(error):
+            _log.warning("lineage waits in %s, and is sent later: %s", self._spool, error)
+            self._reported = type(error)
+
+    def add_success(self) -> None:
+        """End the pauses."""
+        self._pause_seconds = self._retry_after_seconds = 0.0
+        if self._reported:
+            _log.info("the server accepts lineage again")
+            self._reported = None

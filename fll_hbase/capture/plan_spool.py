@@ -1,0 +1,273 @@
+"""Spool of plans: a directory in which the plans of applications wait until their lineage is recorded.
+
+The directory has the marker file `fll-capture`; nothing is created, changed or deleted in one that has other
+files and no marker, and in a spool only files whose names have the form below. Of each application:
+
+    00001763812345678901234-4711-9f3c2a51.plans     lines that the listener in the JVM of Spark appends
+    00001763812345678901234-4711-9f3c2a51.head      where they go, as JSON; locked by the process that sends
+    00001763812345678901234-4711-9f3c2a51.ack       bytes that are recorded, executions that are in no line
+    00001763812345678901234-4711-9f3c2a51.refused   events that the server refused, one per line
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fll_hbase.errors import ConfigurationError, LineageError
+from fll_hbase.marked_directory import Marker, check_marker, os_reason, write_durably
+
+MARKED = Marker("fll-capture", "fll-hbase capture spool 1\n", "a spool of capture")
+
+PLANS, HEAD, ACKNOWLEDGED, REFUSED = ".plans", ".head", ".ack", ".refused"
+
+_NAME = re.compile(r"(\d{23}-\d+-[0-9a-f]{8})\.(?:plans|head|ack|refused)")
+_HEAD_BYTES_MAX = 100_000
+_DROPPED_AT = 21
+"""Where the second number of an `.ack` file begins: each has twenty digits and a line feed."""
+
+
+class PlanSpoolError(LineageError):
+    """A spool of plans that cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanHead:
+    """Where the lineage of one plan file goes, without any credentials.
+
+    `bytes_max` are the bytes that its application may use, plans and refused events included.
+    """
+
+    destination: str
+    namespace: str
+    literals: bool
+    bytes_max: int
+
+
+class PlanFile:
+    """The files of one application, locked by this process until `close`."""
+
+    def __init__(self, stem: Path, head: PlanHead, descriptor: int) -> None:
+        self.path = stem.with_name(stem.name + PLANS)
+        self.head = head
+        self._stem = stem
+        self._lock = descriptor
+        self._acknowledged = os.open(self._file(ACKNOWLEDGED), os.O_RDWR | os.O_CREAT, 0o600)
+
+    @property
+    def refused_path(self) -> Path:
+        """The file of events that the server refused; absent without any."""
+        return self._file(REFUSED)
+
+    def size(self) -> int:
+        """Return the bytes of the plan file, 0 if it is absent."""
+        return _size(self.path)
+
+    def idle_seconds(self) -> float:
+        """Return how long ago the plan file was changed."""
+        return time.time() - self.path.stat().st_mtime
+
+    def acknowledged(self) -> int:
+        """Return how many bytes of the plan file are recorded."""
+        text = os.pread(self._acknowledged, _DROPPED_AT, 0).strip()
+        return int(text) if text.isdigit() else 0
+
+    def acknowledge(self, offset: int) -> None:
+        """Store how many bytes of the plan file are recorded. Raises PlanSpoolError."""
+        self._overwrite(b"%020d\n" % offset, 0)
+
+    def dropped(self) -> int:
+        """Return how many executions are known to be in no line."""
+        text = os.pread(self._acknowledged, 32, _DROPPED_AT).strip()
+        return int(text) if text.isdigit() else 0
+
+    def store_dropped(self, count: int) -> None:
+        """Store how many executions are in no line. Raises PlanSpoolError."""
+        self._overwrite(b"%020d\n" % count, _DROPPED_AT)
+
+    def refuse(self, events: Sequence[bytes]) -> None:
+        """Append events that were refused, one per line. Raises PlanSpoolError."""
+        try:
+            descriptor = os.open(self.refused_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(b"".join(event + b"\n" for event in events))
+        except OSError as error:
+            raise PlanSpoolError(f"{self.refused_path} cannot be written: {os_reason(error)}") from error
+
+    def close(self) -> None:
+        """Unlock the files; they stay for the next process that sends."""
+        os.close(self._acknowledged)
+        os.close(self._lock)
+
+    def remove(self) -> None:
+        """Remove what is recorded, and unlock it; refused events stay. Raises PlanSpoolError."""
+        try:
+            # The head last: without it the others would never be found again.
+            for ending in (PLANS, ACKNOWLEDGED, HEAD):
+                self._file(ending).unlink(missing_ok=True)
+        except OSError as error:
+            raise PlanSpoolError(
+                f"{self.path} is recorded, but cannot be removed: {os_reason(error)}"
+            ) from error
+        finally:
+            self.close()
+
+    def _overwrite(self, number: bytes, position: int) -> None:
+        try:
+            # As many bytes as before: a full disk has room for them.
+            os.pwrite(self._acknowledged, number, position)
+        except OSError as error:
+            path = self._file(ACKNOWLEDGED)
+            raise PlanSpoolError(f"{path} cannot be written: {os_reason(error)}") from error
+
+    def _file(self, ending: str) -> Path:
+        return self._stem.with_name(self._stem.name + ending)
+
+
+class PlanSpool:
+    """A directory of plan files; any number of processes may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def create(self, destination: str, namespace: str, *, literals: bool, bytes_max: int) -> PlanFile:
+        """Create the files of one application, locked. Raises PlanSpoolError.
+
+        It gets half of what all applications that are in the spool leave of `bytes_max`.
+        """
+        stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            share = max(bytes_max - self._used_bytes(), 0) // 2
+            head = PlanHead(destination, namespace, literals, share)
+            unlocked = stem.with_name(stem.name + HEAD)
+            descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(descriptor, json.dumps(asdict(head)).encode())
+            plan_file = PlanFile(stem, head, descriptor)
+            plan_file.acknowledge(0)
+            plan_file.store_dropped(0)
+            # Here and not by the JVM, which would let others read it.
+            write_durably(plan_file.path, b"")
+        except OSError as error:
+            raise PlanSpoolError(f"the spool {self.path} cannot be written: {os_reason(error)}") from error
+        return plan_file
+
+    def left(self, destination: str | None) -> Iterator[PlanFile]:
+        """Yield the files that no process sends, locked, oldest first; None is any destination.
+
+        The caller closes or removes each. Raises PlanSpoolError.
+        """
+        for stem in self._stems():
+            plan_file = _lock_left(stem, destination)
+            if plan_file is not None:
+                yield plan_file
+
+    def destinations(self) -> list[str]:
+        """Return where the files of the spool go, those of applications that run included."""
+        heads = (_read_head(stem.with_name(stem.name + HEAD)) for stem in self._stems())
+        return sorted({head.destination for head in heads if head})
+
+    def refused(self) -> list[Path]:
+        """Return the files of refused events."""
+        return sorted(self.path / name for name in self._names() if name.endswith(REFUSED))
+
+    def _stems(self) -> list[Path]:
+        return sorted({self.path / name.removesuffix(HEAD) for name in self._names() if name.endswith(HEAD)})
+
+    def _names(self) -> list[str]:
+        try:
+            return [name for name in os.listdir(self.path) if _NAME.fullmatch(name)]
+        except OSError as error:
+            raise PlanSpoolError(f"the spool {self.path} cannot be read: {os_reason(error)}") from error
+
+    def _used_bytes(self) -> int:
+        """Return the bytes that are used or may be: of an application that runs, all that it may use."""
+        used: dict[str, int] = {}
+        for name in self._names():
+            stem, ending = os.path.splitext(name)
+            used[stem] = used.get(stem, 0) + _size(self.path / name)
+            if ending == HEAD and _is_locked(self.path / name):
+                head = _read_head(self.path / name)
+                used[stem] = max(used[stem], head.bytes_max if head else 0)
+        return sum(used.values())
+
+
+def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
+    """Open the spool at `path`; with `create`, make the directory, or mark an empty one.
+
+    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
+    or that cannot be written.
+    """
+    directory = path.expanduser().absolute()
+    try:
+        if create:
+            # Plans reveal the names of tables and fields: for the user alone, as far as it is new.
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_marker(directory, MARKED, create=create)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{directory} cannot be a spool: {os_reason(error)}; name a directory that can be written"
+        ) from error
+    return PlanSpool(directory)
+
+
+def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
+    """Return the files of an application that ended, locked; None if they are others' or gone."""
+    try:
+        descriptor = os.open(stem.with_name(stem.name + HEAD), os.O_RDWR)
+    except OSError:
+        return None
+    head = None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Without a link it was removed between the two calls by the process that sent it.
+        if os.fstat(descriptor).st_nlink:
+            head = _read_head(stem.with_name(stem.name + HEAD))
+        if head is not None and destination in (None, head.destination):
+            return PlanFile(stem, head, descriptor)
+    except OSError:
+        head = None
+    os.close(descriptor)
+    return None
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _read_head(path: Path) -> PlanHead | None:
+    """Return the head of a plan file; None if it is incomplete, since its writer was killed."""
+    try:
+        with path.open("rb") as file:
+            members = json.loads(file.read(_HEAD_BYTES_MAX))
+        return PlanHead(
+            str(members["destination"]),
+            str(members["namespace"]),
+            bool(members["literals"]),
+            int(members["bytes_max"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

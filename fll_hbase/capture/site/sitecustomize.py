@@ -1,0 +1,46 @@
+"""Start of Python under `fll capture run`: the hook, then the module of this name that it hides.
+
+Python imports `sitecustomize` when it starts; this directory is first in the PYTHONPATH that `run` sets.
+"""
+
+import os
+import sys
+
+_directory = os.path.dirname(os.path.abspath(__file__))
+
+
+def _remove_directory() -> None:
+    """Leave the paths as they are without capture, also for processes that this one starts."""
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _directory]
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    left = [entry for entry in entries if entry and os.path.abspath(entry) != _directory]
+    os.environ.pop("PYTHONPATH", None)
+    if left:
+        os.environ["PYTHONPATH"] = os.pathsep.join(left)
+
+
+def _import_original() -> None:
+    """Import the module that this one hides, if there is one."""
+    module = sys.modules.pop(__name__)
+    try:
+        import sitecustomize  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != __name__:
+            raise
+        # Whoever imports this module looks for it there.
+        sys.modules[__name__] = module
+
+
+def _activate() -> None:
+    try:
+        from fll_hbase.capture import hook
+    except ImportError as error:
+        # Another Python than the one of `fll`: its job runs, uncaptured.
+        sys.stderr.write(f"capture is off: {sys.executable}: {error}\n")
+    else:
+        hook.activate()
+
+
+_remove_directory()
+_activate()
+_import_original()

@@ -1,0 +1,233 @@
+"""The thread of one captured application: follows its plan file, and sends what is in it to the server."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from fll_hbase.capture.delivery import EventSource, PlanDelivery
+from fll_hbase.capture.left_plans import send_left
+from fll_hbase.capture.pauses import Pauses
+from fll_hbase.capture.plan_spool import PlanFile, PlanHead, PlanSpool
+from fll_hbase.client import HttpClient
+from fll_hbase.errors import LineageError
+
+_log = logging.getLogger("fll_hbase.capture")
+
+POLL_SECONDS = 0.5
+
+LEFT_POLL_SECONDS = 60.0
+"""How often files of applications that ended are looked for."""
+
+ATTEMPT_SECONDS_MIN = 0.1
+
+T = TypeVar("T")
+
+
+class Listener(Protocol):
+    """The listener in the JVM; any method may raise once the JVM has ended."""
+
+    def dropped(self) -> int:
+        """Return how many executions are not in the plan file, because it is full or cannot be written."""
+
+    def restart(self, recorded: int) -> bool:
+        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+
+    def wait_until_empty(self, seconds: float) -> bool:
+        """Return whether all events until now are in the plan file within `seconds`."""
+
+    def stop(self) -> None:
+        """End the plan file."""
+
+
+class Progress(Enum):
+    """The outcome of an attempt to send."""
+
+    SENT = "sent"
+    IDLE = "idle"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Requests of callers: the number of the latest flush, the end of capture, until `deadline`."""
+
+    flush: int
+    is_urgent: bool
+    is_closing: bool
+    deadline: float
+
+    def seconds_left(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.0)
+
+
+class CaptureWorker:
+    """Delivers the plans of one application, and those that ended ones left for the same server.
+
+    All calls to the JVM and to the server are made by a daemon thread, so that callers wait for no longer
+    than they want.
+    """
+
+    def __init__(
+        self,
+        spool: PlanSpool,
+        plan_file: PlanFile,
+        listener: Listener,
+        client: HttpClient,
+        make_source: Callable[[PlanHead], EventSource],
+    ) -> None:
+        self._delivery = PlanDelivery(plan_file, make_source(plan_file.head))
+        self._listener = listener
+        self._client = client
+        self._spool = spool
+        self._make_source = make_source
+        self._pauses = Pauses(spool.path)
+        self._left: Iterator[PlanDelivery] = iter(())
+        self._left_next = 0.0
+        self._is_stopped = False
+        # Shared with callers, under the condition.
+        self._condition = threading.Condition()
+        self._requested = self._completed = 0
+        self._deadline = 0.0
+        self._is_closing = self._is_done = False
+        threading.Thread(target=self._run, name="fll-capture", daemon=True).start()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the application ended and all of it is recorded, or capture was closed."""
+        return self._is_done
+
+    def flush(self, seconds: float) -> bool:
+        """Return whether all that Spark executed until now is recorded within `seconds`."""
+        with self._condition:
+            self._requested += 1
+            number = self._requested
+            self._deadline = max(self._deadline, time.monotonic() + seconds)
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self._completed >= number or self._is_done, seconds)
+            return self._completed >= number or self._delivery.is_complete
+
+    def close(self, seconds: float) -> bool:
+        """End capture of the application; return whether all of it is recorded within `seconds`.
+
+        What is not is sent by the next application with the same spool.
+        """
+        with self._condition:
+            self._is_closing = True
+            self._deadline = time.monotonic() + seconds
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self._is_done, seconds)
+            return self._delivery.is_complete
+
+    def _run(self) -> None:
+        try:
+            while self._cycle():
+                pass
+        except LineageError as error:
+            _log.warning("capture ended: %s", error)
+        except Exception:  # noqa: BLE001 (a bug of capture must not reach the job)
+            # The traceback of a thread would look like a fault of the job.
+            _log.exception("capture ended; plans stay in %s", self._spool.path)
+        finally:
+            self._left = iter(())
+            if not self._delivery.is_complete:
+                self._delivery.plan_file.close()
+            self._client.close()
+            with self._condition:
+                self._is_done = True
+                self._condition.notify_all()
+
+    def _cycle(self) -> bool:
+        """Send what there is, then wait unless there is more; return whether to go on."""
+        request = self._latest_request()
+        if request.is_urgent and not self._is_stopped:
+            self._drain_listener(request)
+        progress = self._attempt(self._send_own, request)
+        if progress is Progress.IDLE:
+            self._complete(request)
+        if self._delivery.is_complete or (request.is_closing and not request.seconds_left()):
+            return False
+        if progress is not Progress.SENT and not request.is_urgent:
+            progress = self._attempt(self._send_left, request)
+        if progress is not Progress.SENT:
+            self._wait(request)
+        return True
+
+    def _latest_request(self) -> _Request:
+        with self._condition:
+            is_urgent = self._is_closing or self._requested > self._completed
+            return _Request(self._requested, is_urgent, self._is_closing, self._deadline)
+
+    def _drain_listener(self, request: _Request) -> None:
+        """Let the JVM write what it has; end the file if capture is closed."""
+        _call(lambda: self._listener.wait_until_empty(request.seconds_left()), False)
+        if request.is_closing:
+            _call(self._listener.stop, None)
+            self._is_stopped = True
+            # Stored, since a full disk has no room for the last line, and the server may be away.
+            self._delivery.report_dropped(_call(self._listener.dropped, 0))
+
+    def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
+        """Send, unless the server failed before and is to be left alone."""
+        if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
+            return Progress.FAILED
+        seconds = max(request.seconds_left(), ATTEMPT_SECONDS_MIN) if request.is_closing else None
+        try:
+            is_sent = send(seconds)
+        except LineageError as error:
+            self._pauses.add_failure(error)
+            return Progress.FAILED
+        if not is_sent:
+            return Progress.IDLE
+        self._pauses.add_success()
+        return Progress.SENT
+
+    def _complete(self, request: _Request) -> None:
+        """Answer callers, all of the plan file being recorded; remove it if nothing follows."""
+        if self._is_stopped and not self._delivery.is_finished:
+            self._delivery.finish()
+            return
+        if self._delivery.is_finished:
+            self._delivery.complete()
+        elif self._delivery.is_half_full and not self._is_stopped:
+            self._delivery.restart(lambda recorded: _call(lambda: self._listener.restart(recorded), False))
+        with self._condition:
+            self._completed = request.flush
+            self._condition.notify_all()
+
+    def _send_own(self, wait_seconds: float | None) -> bool:
+        return self._delivery.step(self._client, wait_seconds=wait_seconds)
+
+    def _send_left(self, _: float | None) -> bool:
+        """Take one step with the files of applications that ended; return whether there were any."""
+        if next(self._left, None) is not None:
+            return True
+        if time.monotonic() < self._left_next:
+            return False
+        # After an error, too: the iterator that raised it has ended.
+        self._left_next = time.monotonic() + LEFT_POLL_SECONDS
+        destination = self._delivery.plan_file.head.destination
+        self._left = send_left(self._spool, self._client, self._make_source, destination=destination)
+        return next(self._left, None) is not None
+
+    def _wait(self, request: _Request) -> None:
+        """Wait until more may be in the file, or a caller waits."""
+        seconds = POLL_SECONDS / 5 if request.is_urgent else POLL_SECONDS
+        with self._condition:
+            is_new = self._requested > request.flush or self._is_closing > request.is_closing
+            if not is_new:
+                self._condition.wait(seconds)
+
+
+def _call(method: Callable[[], T], default: T) -> T:
+    """Return what a method of the listener returns, or a default if the JVM has ended."""
+    try:
+        return method()
+    except Exception as error:  # noqa: BLE001 (py4j raises several, none of which concerns the job)
+        _log.debug("the JVM does not answer: %s", error)
+        return default

@@ -1,0 +1,27 @@
+"""Commands that capture Spark jobs."""
+
+from __future__ import annotations
+
+import click
+
+from fll_hbase.cli.commands.capture import check, hook, run, send
+
+
+@click.group(
+    name="capture",
+    epilog="""\b
+Examples:
+  fll capture run --server http://lineage:8080 --namespace shop job.py 2026-11-01
+  fll capture run --server http://lineage:8080 spark-submit --master spark://host:7077 job.py
+  fll capture check --server http://lineage:8080
+""",
+)
+def capture() -> None:
+    """Record the field lineage of PySpark jobs, without a change of their code.
+
+    Needs PySpark, which is the extra `spark`, in the Python of the jobs. See docs/capture.md.
+    """
+
+
+for _command in (run.run, send.send, check.check, hook.hook):
+    capture.add_command(_command)

@@ -1,0 +1,51 @@
+"""`fll capture run`: a program whose Spark sessions are captured."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from fll_hbase.capture import launch
+from fll_hbase.cli.options import NAMESPACE
+from fll_hbase.errors import ConfigurationError
+
+SERVER_HELP = "URL of the server (default: FLL_CAPTURE_URL, else FLL_SERVER)."
+SPOOL_HELP = "Directory of plans that wait to be sent (default: FLL_CAPTURE_SPOOL)."
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  fll capture run --server http://lineage:8080 job.py 2026-11-01
+  fll capture run --server http://lineage:8080 -m package.job
+  fll capture run spark-submit --master spark://host:7077 job.py
+""",
+)
+@click.option("--server", metavar="URL", help=SERVER_HELP)
+@click.option("--namespace", type=NAMESPACE, help="Namespace of the jobs (default: FLL_CAPTURE_NAMESPACE).")
+@click.option("--spool", metavar="DIR", type=click.Path(path_type=Path), help=SPOOL_HELP)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(*, server: str | None, namespace: str | None, spool: Path | None, command: tuple[str, ...]) -> None:
+    """Run COMMAND, a Python program or any other that starts one, and capture its Spark sessions.
+
+    This process becomes that of COMMAND, whose output, signals and exit code are its own. In spark-submit it
+    works in client mode, where the driver runs on this machine.
+    """
+    settings = {
+        "FLL_CAPTURE_URL": server or os.environ.get("FLL_CAPTURE_URL") or os.environ.get("FLL_SERVER"),
+        "FLL_CAPTURE_NAMESPACE": namespace,
+        "FLL_CAPTURE_SPOOL": str(spool.absolute()) if spool else None,
+    }
+    if not settings["FLL_CAPTURE_URL"]:
+        raise click.UsageError("no server: give --server, or set FLL_CAPTURE_URL.")
+    arguments = launch.command_line(command)
+    environment = launch.captured_environment(os.environ, settings)
+    sys.stdout.flush()
+    try:
+        os.execvpe(arguments[0], arguments, environment)  # noqa: S606 (the command of the user)
+    except OSError as error:
+        raise ConfigurationError(f"{arguments[0]} cannot be run: {error.strerror}") from error

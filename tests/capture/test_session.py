@@ -1,0 +1,125 @@
+"""Capture of one session: installed, installed again, with faulty settings, waited for and ended."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from capture.conftest import Lineage
+from fll_hbase import capture
+from fll_hbase.capture.session import install_once
+from fll_hbase.spark.session import session
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    spark = session("captured", master="local[1]", settings={"spark.ui.showConsoleProgress": "false"})
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture(autouse=True)
+def uninstalled() -> Iterator[None]:
+    yield
+    capture.uninstall()
+
+
+def write(spark: SparkSession, path: Path) -> None:
+    spark.range(3).withColumnRenamed("id", "n").write.parquet(str(path))
+
+
+def outputs(server: Lineage, folder: Path) -> int:
+    """How many datasets of a folder are recorded."""
+    return len(server.datasets("file", str(folder)))
+
+
+def test_only_what_is_written_while_it_is_installed_is_recorded(
+    spark: SparkSession, server: Lineage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "fll_hbase.capture")
+    write(spark, tmp_path / "before")
+    assert capture.install(spark, server.url, spool=tmp_path / "spool")
+    assert capture.install(spark, server.url, spool=tmp_path / "spool")
+    write(spark, tmp_path / "while")
+    assert capture.flush(30)
+    assert outputs(server, tmp_path) == 1
+    assert capture.uninstall(30)
+    write(spark, tmp_path / "after")
+    assert capture.flush(30)
+    assert outputs(server, tmp_path) == 1
+    assert [record.message for record in caplog.records] == [
+        f"lineage of this application goes to {server.url}"
+    ]
+    assert [path.name for path in (tmp_path / "spool").iterdir()] == ["fll-capture"]
+
+
+def test_other_settings_replace_those_before(spark: SparkSession, server: Lineage, tmp_path: Path) -> None:
+    assert capture.install(spark, server.url, spool=tmp_path / "one", namespace="one")
+    write(spark, tmp_path / "first")
+    assert capture.install(spark, server.url, spool=tmp_path / "two", namespace="two")
+    write(spark, tmp_path / "second")
+    assert capture.flush(30)
+    assert [server.namespaces_of("file", str(tmp_path / name)) for name in ("first", "second")] == [
+        {"one"},
+        {"two"},
+    ]
+
+
+def test_every_fault_is_in_one_warning_and_the_job_goes_on(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "photo").write_text("mine")
+    assert not capture.install(spark, "lineage:8080", namespace="", spool=tmp_path)
+    assert not capture.install(spark, "http://lineage", spool=tmp_path)
+    assert not capture.install(spark, "http://lineage", spool=tmp_path / "photo")
+    first, second, third = (record.message for record in caplog.records)
+    assert "'lineage:8080'" in first
+    assert "namespace" in first
+    assert "is not a spool of capture" in second
+    assert "cannot be a spool" in third
+    write(spark, tmp_path / "written")
+    assert capture.flush(1)
+
+
+def test_a_session_without_a_jvm_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    class RemoteSession:
+        """As a session of Spark Connect: no context."""
+
+    assert not capture.install(RemoteSession())  # no URL: nothing to warn about
+    assert caplog.records == []
+    assert not capture.install(RemoteSession(), "http://lineage")
+    (record,) = caplog.records
+    assert "Spark Connect" in record.message
+
+
+def test_a_context_is_tried_once_by_the_hook(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLL_CAPTURE_URL", "nothing")
+    install_once(spark)
+    install_once(spark.newSession())
+    assert len(caplog.records) == 1
+
+
+def test_threads_install_and_flush_at_once(spark: SparkSession, server: Lineage, tmp_path: Path) -> None:
+    results: list[bool] = []
+
+    def use(number: int) -> None:
+        results.append(capture.install(spark, server.url, spool=tmp_path / "spool"))
+        write(spark, tmp_path / f"out{number}")
+        results.append(capture.flush(60))
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 10
+    assert outputs(server, tmp_path) == 5

@@ -1,0 +1,193 @@
+"""The thread of an application records every line once, whatever the server does meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from capture import recorded_plans
+from capture.conftest import Lineage
+from capture.slow_server import gated
+from fll_hbase.capture.left_plans import send_left
+from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
+from fll_hbase.capture.session import make_resolver
+from fll_hbase.capture.worker import CaptureWorker
+from fll_hbase.client import HttpClient
+
+SECONDS = 20.0
+
+
+@dataclass
+class ProcessListener:
+    """A listener whose lines are appended by a process."""
+
+    process: subprocess.Popen[bytes]
+    dropped_count: int = 0
+    calls: list[str] = field(default_factory=list)
+
+    def dropped(self) -> int:
+        return self.dropped_count
+
+    def restart(self, recorded: int) -> bool:
+        self.calls.append(f"restart {recorded}")
+        return False
+
+    def wait_until_empty(self, seconds: float) -> bool:
+        self.calls.append("wait")
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> PlanSpool:
+    return open_plan_spool(tmp_path / "spool")
+
+
+def start(
+    spool: PlanSpool, url: str, content: bytes, *, pause_seconds: float = 0.0, dropped: int = 0
+) -> tuple[CaptureWorker, ProcessListener]:
+    plan_file = spool.create(url, "shop", literals=False, bytes_max=10**8)
+    process = recorded_plans.append(plan_file.path, content, pause_seconds=pause_seconds)
+    listener = ProcessListener(process, dropped)
+    client = HttpClient(url, timeout_seconds=0.0)
+    return CaptureWorker(spool, plan_file, listener, client, make_resolver), listener
+
+
+def names(spool: PlanSpool) -> set[str]:
+    return {path.suffix for path in spool.path.iterdir()} - {""}
+
+
+def lines(application: str, count: int, *, is_ended: bool = True) -> bytes:
+    content = b"".join(recorded_plans.lines(count, is_ended=is_ended))
+    return content.replace(b"job one", application.encode()).replace(
+        b"local-1795447613671", application.encode()
+    )
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_lines_are_recorded_as_they_come(spool: PlanSpool, server: Lineage) -> None:
+    worker, _ = start(spool, server.url, lines("come", 60), pause_seconds=0.002)
+    assert worker.flush(SECONDS)
+    assert worker.close(SECONDS)
+    assert len(server.runs("come")) == 60
+    assert names(spool) == set()
+
+
+def test_an_end_without_a_last_line_records_everything(spool: PlanSpool, server: Lineage) -> None:
+    worker, listener = start(spool, server.url, lines("noend", 3, is_ended=False))
+    assert worker.close(SECONDS)
+    assert listener.calls == ["wait", "stop"]
+    assert len(server.runs("noend")) == 3
+    assert names(spool) == set()
+
+
+@pytest.mark.parametrize("delay_seconds", [0.1, 5.0])
+def test_a_slow_server_gets_everything(spool: PlanSpool, server: Lineage, delay_seconds: float) -> None:
+    application = f"slow{delay_seconds}"
+    with gated(server.url, delay_seconds=delay_seconds) as gate:
+        worker, _ = start(spool, gate.url, lines(application, 300), pause_seconds=0.002)
+        assert worker.flush(SECONDS)
+        assert worker.close(SECONDS)
+    assert len(server.runs(application)) == 300
+
+
+def test_a_busy_server_is_left_alone_for_as_long_as_it_wants(spool: PlanSpool, server: Lineage) -> None:
+    with gated(server.url, busy=2) as gate:
+        worker, _ = start(spool, gate.url, lines("busy", 20))
+        assert worker.close(SECONDS)
+    first, second, third = gate.times
+    assert second - first >= 1.0
+    assert third - second >= 1.0
+    assert len(server.runs("busy")) == 20
+
+
+def test_a_server_that_is_away_does_not_hold_up_the_end(
+    spool: PlanSpool, server: Lineage, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    worker, _ = start(spool, f"http://127.0.0.1:{port}", lines("away", 50))
+    assert not worker.flush(0.3)
+    assert not worker.close(1.0)
+    assert len([record for record in caplog.records if "lineage waits in" in record.message]) == 1
+    assert names(spool) == {".plans", ".head", ".ack"}
+    wait_until(lambda: worker.is_done)
+    with gated(server.url, port=port) as gate:
+        following, _ = start(spool, gate.url, lines("following", 1, is_ended=False))
+        wait_until(lambda: len(list(spool.path.glob("*.plans"))) == 1)
+        assert following.close(SECONDS)
+    assert len(server.runs("away")) == 50
+    assert len(server.runs("following")) == 1
+
+
+def test_what_was_acknowledged_is_not_sent_again(spool: PlanSpool, server: Lineage) -> None:
+    content = recorded_plans.lines(10)
+    plan_file = spool.create(server.url, "shop", literals=False, bytes_max=10**8)
+    plan_file.path.write_bytes(b"".join(content))
+    plan_file.acknowledge(sum(map(len, content[:8])))
+    plan_file.close()
+    with HttpClient(server.url) as client:
+        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+    assert (delivery.sent, delivery.is_complete) == (3, True)
+    assert len(server.runs("job one")) == 3
+
+
+def test_a_file_that_may_still_be_written_to_stays(spool: PlanSpool, server: Lineage) -> None:
+    plan_file = spool.create(server.url, "shop", literals=False, bytes_max=10**8)
+    plan_file.path.write_bytes(lines("young", 4, is_ended=False) + b'{"unfinished')
+    plan_file.close()
+    with HttpClient(server.url) as client:
+        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+        assert (delivery.sent, delivery.is_complete) == (4, False)
+        os.utime(plan_file.path, (0, 0))
+        (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
+    assert delivery.is_complete
+    assert names(spool) == set()
+    assert len(server.runs("young")) == 4
+
+
+def test_executions_that_are_in_no_line_are_reported(
+    spool: PlanSpool, server: Lineage, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker, _ = start(spool, server.url, lines("full", 2, is_ended=False), dropped=7)
+    assert worker.close(SECONDS)
+    assert "7 executions of this application are not recorded" in caplog.text
+    reports = [server.run(run).get("errorMessage") for run in server.runs("full")]
+    assert "capture lost 7 executions of this application: its spool was full" in reports
+
+
+def test_a_refused_event_is_set_aside_and_the_others_are_recorded(
+    spool: PlanSpool, server: Lineage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A dataset with a name that is too long for the server."""
+    long = recorded_plans.execution(1, target="/data/" + "x" * 5_000)
+    content = lines("long", 1, is_ended=False) + json.dumps(long).encode() + b"\n"
+    worker, _ = start(spool, server.url, content + lines("long", 0).splitlines()[-1] + b"\n")
+    assert worker.close(SECONDS)
+    assert len(server.runs("long")) == 1
+    (refused,) = spool.refused()
+    (event,) = refused.read_bytes().splitlines()
+    assert json.loads(event)["outputs"][0]["name"].endswith("xxx")
+    assert "the server refused lineage" in caplog.text
+    assert str(refused) in caplog.text
