@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +118,6 @@ def test_what_is_wrong_is_reported_and_fails_no_program(
     wrong: list[tuple[Any, Any, type[Exception]]] = [
         (CONFIG, [StageContext("gone"), StageContext("lost")], UnreadableDocument),
         ({"stages": [], "connections": []}, [], InvalidLineage),
-        (CONFIG, [mutating(FieldMutation("rename", inputs="a"))], UnreadableDocument),
-        (CONFIG, [mutating(FieldMutation(None))], UnreadableDocument),  # type: ignore[arg-type]
-        (CONFIG, [doing(FieldOperation("x", inputs=[Source("a", "b"), "c"]))], UnreadableDocument),
         (7, [], AttributeError),
     ]
     for config, contexts, kind in wrong:
@@ -130,6 +127,24 @@ def test_what_is_wrong_is_reported_and_fails_no_program(
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * len(wrong)
     assert "contexts.gone" in caplog.text
     assert "contexts.lost" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("context", "member"),
+    [
+        (lambda: mutating(FieldMutation("rename", inputs="a")), "fieldMutations.0"),
+        (lambda: mutating(FieldMutation(None)), "fieldMutations.0.mutation"),  # type: ignore[arg-type]
+        (lambda: doing(FieldOperation("x", inputs=[Source("a", "b"), "c"])), "operations.0"),
+    ],
+)
+def test_a_broken_part_is_left_out_and_named(
+    store: LineageStore, context: Callable[[], StageContext], member: str
+) -> None:
+    recorder = LineageRecorder(store, namespace="myns")
+    outcome = recorder.record_pipeline(CONFIG, [context()], run=seed.run(), arguments=TO)
+    assert isinstance(outcome, Recorded)
+    paths = [warning.path for warning in outcome.warnings]
+    assert any(path.startswith(f"config.stages.1.{member}") for path in paths), paths
 
 
 def mutating(mutation: FieldMutation) -> StageContext:
