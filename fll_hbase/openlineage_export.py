@@ -23,12 +23,13 @@ from fll_hbase.model.masking import HIDDEN, is_hidden, is_hidden_operation
 from fll_hbase.model.operations import Influence, Operation, Read, Transform, Write, outputs_of
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
-from fll_hbase.sources.openlineage.facets import EXPORTED_RUN
+from fll_hbase.model.tags import FieldTag
+from fll_hbase.sources.openlineage.facets import EXPORTED_RUN, EXPORTER
 from fll_hbase.store.read.catalogue import Catalogue, CatalogueField
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
+from fll_hbase.store.tags import TagStore
 
-PRODUCER = "https://github.com/fll-hbase"
 _SPEC = "https://openlineage.io/spec/"
 EVENT_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent"
 DATASET_SCHEMA = f"{_SPEC}2-0-2/OpenLineage.json#/$defs/DatasetEvent"
@@ -75,7 +76,7 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
     return {
         "eventType": run.state.value,
         "eventTime": _time(run.start_ms),
-        "producer": PRODUCER,
+        "producer": EXPORTER,
         "schemaURL": EVENT_SCHEMA,
         "run": {"runId": _run_id(run.run), "facets": dict(_run_facets(details, parts))},
         "job": {"namespace": run.namespace, "name": run.program, "facets": dict(_job_facets(details))},
@@ -84,31 +85,54 @@ def _event(details: RunDetails, parts: _ContentParts) -> Json:
     }
 
 
-def export_runs(catalogue: Catalogue, runs: Sequence[tuple[RunDetails, Content]]) -> list[Json]:
-    """Return one event for each run, in the order given, with what the catalogue has of their datasets.
+def export_runs(
+    catalogue: Catalogue, tags: TagStore, runs: Sequence[tuple[RunDetails, Content]]
+) -> list[Json]:
+    """Return one event for each run, in the order given, with what is known of their datasets.
 
-    The first event of a dataset has in its schema also the fields that no run of it uses, and types that the
-    run does not have: all events of it would be very large.
+    The first event of a dataset has the tags of its fields, and in its schema also the fields that no run of
+    it uses, and types that the run does not have: all events of it would be very large.
     """
     datasets = datasets_of_runs(runs)
     events = run_events(runs, catalogue.aliases(datasets))
     fields = catalogue.field_lists(datasets)
+    # Mostly there are no tags at all, which one read shows.
+    has_tags = next(tags.tags(), None) is not None
+    facets = {dataset: _with_tags(tags.dataset_tags(dataset)) if has_tags else {} for dataset in fields}
     for event in events:
         for member in ("inputs", "outputs"):
             # Copies: events of one content share these lists.
-            event[member] = [_with_fields(dataset, fields) for dataset in event[member]]
+            event[member] = [_with_catalogue(dataset, fields, facets) for dataset in event[member]]
     return events
 
 
-def _with_fields(dataset: Json, fields: dict[Dataset, list[CatalogueField]]) -> Json:
+def _with_catalogue(
+    dataset: Json, fields: dict[Dataset, list[CatalogueField]], facets: Mapping[Dataset, Json]
+) -> Json:
     """Return a dataset of an event with its fields in the catalogue, which are taken out of `fields`."""
-    listed = fields.pop(Dataset(dataset["namespace"], dataset["name"]), None)
+    name = Dataset(dataset["namespace"], dataset["name"])
+    listed = fields.pop(name, None)
     if listed is None:
         return dataset
     schema = dataset["facets"].get("schema", {"fields": []})
     types = {field["name"]: field.get("type", "") for field in schema["fields"]}
     merged = {field.name: types.get(field.name) or field.type for field in listed}
-    return {**dataset, "facets": {**dataset["facets"], "schema": _schema(sorted((types | merged).items()))}}
+    complete = {"schema": _schema(sorted((types | merged).items())), **facets[name]}
+    return {**dataset, "facets": {**dataset["facets"], **complete}}
+
+
+def _with_tags(tags: Iterable[FieldTag]) -> Json:
+    """Return the facet of the tags of fields, nothing without any; `source` is who put a tag."""
+    listed = [_tag(tag) for tag in tags]
+    return {"tags": _standard("1-0-0/TagsDatasetFacet", tags=listed)} if listed else {}
+
+
+def _tag(tag: FieldTag) -> Json:
+    key, separator, value = tag.tag.rpartition("=")
+    # A value that a reader would leave out stays a part of the name.
+    if not separator or not key or value in ("", "true"):
+        key, value = tag.tag, "true"
+    return {"key": key, "value": value, "source": tag.note.by, "field": tag.field.name}
 
 
 def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> list[Json]:
@@ -137,7 +161,7 @@ def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
     dataset = metadata.dataset
     return {
         "eventTime": _time(time_ms),
-        "producer": PRODUCER,
+        "producer": EXPORTER,
         "schemaURL": DATASET_SCHEMA,
         "dataset": {"namespace": dataset.namespace, "name": dataset.name, "facets": facets},
     }
@@ -346,7 +370,7 @@ def _standard(schema: str, **members: Any) -> Json:
 
 
 def _facet(schema: str, **members: Any) -> Json:
-    return {"_producer": PRODUCER, "_schemaURL": schema, **members}
+    return {"_producer": EXPORTER, "_schemaURL": schema, **members}
 
 
 def _run_id(run: str) -> str:

@@ -78,7 +78,7 @@ def _runs_response(query: dict[str, Any], namespace: str) -> Response:
 def _openlineage_response(query: dict[str, Any], namespace: str) -> Response:
     page = _read_page(query, namespace)
     details = store().run_details(page)
-    events = openlineage_export.export_runs(store().catalogue, details)
+    events = openlineage_export.export_runs(store().catalogue, store().tags, details)
     response = page_response(events, page, query)
     if page.truncated_by:
         # The body is a bare array, so truncation is in headers (decision 8).

@@ -89,7 +89,7 @@ def openlineage(query: dict[str, Any], namespace: str, name: str) -> Response:
     """
     page = _read_page(query, namespace, name)
     details = store().run_details(page)
-    body = openlineage_export.export_runs(store().catalogue, details)
+    body = openlineage_export.export_runs(store().catalogue, store().tags, details)
     return page_response(body, page, query, Dataset(namespace, name))
 
 

@@ -254,7 +254,7 @@ class LocalClient(LocalTagClient, Connection):
         while True:
             page = self._store.runs(dataset, bounds, limit=PAGE_RUNS, start_after=next_after)
             runs = self._store.run_details(page)
-            yield from openlineage_export.export_runs(self._store.catalogue, runs)
+            yield from openlineage_export.export_runs(self._store.catalogue, self._store.tags, runs)
             next_after = page.next_after
             if not next_after:
                 return

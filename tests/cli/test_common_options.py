@@ -47,9 +47,9 @@ def test_an_option_has_the_same_help_in_every_command() -> None:
 
 def test_every_question_has_its_formats() -> None:
     questions = {name: command for name, command in ALL_COMMANDS.items() if _options(command) & {"as_json"}}
-    # A sample is printed as documents, not as an answer.
+    # A sample is printed as documents, and what is watched goes on: neither is an answer.
     formats = {name for name, command in questions.items() if "output_format" not in _options(command)}
-    assert formats == {"sample"}
+    assert formats == {"sample", "watch"}
     assert len(questions) >= 20
 
 

@@ -37,7 +37,7 @@ def empty() -> LineageStore:
 
 def exported(store: LineageStore, end_point: Dataset) -> list[dict[str, Any]]:
     details = store.run_details(store.runs(end_point, ALWAYS, limit=10_000))
-    return openlineage_export.export_runs(store.catalogue, details)
+    return openlineage_export.export_runs(store.catalogue, store.tags, details)
 
 
 def entered(events: Sequence[dict[str, Any]]) -> LineageStore:
@@ -114,6 +114,37 @@ def test_column_lineage_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     again = entered([event])
     for dataset in (source, destination):
         assert all_answers(again, dataset) == all_answers(store, dataset)
+
+
+def test_tags_come_back_with_who_put_them() -> None:
+    first, second = (create_app(empty()).test_client() for _ in range(2))
+    document = {
+        "run": {"application": "a", "type": "t", "program": "p", "run": "r", "startTime": 1_700_000_000_000},
+        "operations": [
+            {"type": "READ", "name": "r", "source": {"name": "a"}, "outputs": ["x", "y"]},
+            {
+                "type": "WRITE",
+                "name": "w",
+                "destination": {"name": "b"},
+                "inputs": [{"origin": "r", "name": "x"}],
+            },
+        ],
+    }
+    assert first.post("/v3/namespaces/ns/lineage", json=document).status_code == 201
+    fields = "/v3/namespaces/ns/endpoints/{}/fields/{}/tags"
+    for dataset, field, tag in (("a", "x", "PII"), ("a", "y", "level=high"), ("b", "x", "odd=true")):
+        path = f"{fields.format(dataset, field)}/{quote(tag, safe='')}"
+        assert first.put(path, json={"by": f"anna {tag}"}).status_code in (200, 201)
+    window = "start=0&end=2100-01-01"
+    events = first.get(f"/v3/namespaces/ns/endpoints/b/openlineage?{window}").json
+    assert second.post("/api/v1/lineage/batch", json=events).status_code == 200
+    for dataset, field in (("a", "x"), ("a", "y"), ("b", "x")):
+        expected, actual = (
+            [{**tag, "at": 0} for tag in client.get(fields.format(dataset, field)).json["tags"]]
+            for client in (first, second)
+        )
+        assert actual == expected
+        assert len(actual) == 1
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
+from fll_hbase.sources.openlineage.facets import EXPORTER
 from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
@@ -294,7 +295,9 @@ class DatasetCollector:
             label = key if value in ("", "true") else f"{key}={value}"
             label = self._validator.name(label, item_path, bytes_max=ID_BYTES_MAX)
             if not self._validator.leave_out(item_path, errors_before=errors_before):
-                yield DeclaredTag(name, label, producer[:PRODUCER_MAX])
+                # An export of a store like this one names who put each tag.
+                by = text(self._validator, tag, "source", item_path) if producer == EXPORTER else producer
+                yield DeclaredTag(name, label, by[:PRODUCER_MAX])
 
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""

@@ -18,6 +18,9 @@ from fll_hbase.sources.openlineage.json_access import facet, list_items, members
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
 RUN, JOB = "run.facets", "job.facets"
+EXPORTER = "https://github.com/fll-hbase"
+"""The producer of events that a store like this one exports."""
+
 EXPORTED_RUN = "fll_run"
 """Facet of this project's exports: the run with its operations, so that an import loses no information."""
 
