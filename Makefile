@@ -131,9 +131,11 @@ tests-python: setup
 	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
 	$(PYTEST) -m 'not java' $(UNCOVERED)
 
+# Capture starts and stops sessions of its own, and a process has one JVM.
 tests-java: system-java setup $(AGENT) $(KAFKA) $(GENERATOR) spark35
 	$(HBASE) build
-	$(PYTEST) -m java
+	$(PYTEST) -m java --ignore tests/capture
+	$(PYTEST) -m java tests/capture
 
 # What is served must be what the sources build: a difference, or a new file, is a forgotten `make page`.
 tests-page: system-page setup page

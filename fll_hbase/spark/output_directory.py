@@ -232,6 +232,8 @@ class OutputDirectory:
     def _read_manifest(self, path: str) -> _Manifest:
         """Parse a manifest. Raises ConfigurationError."""
         try:
+            if self._directory.status(path) is None:
+                raise ValueError("a directory")
             members = json.loads(self._directory.read(path))
             files = tuple(FileStatus(*file) for file in members["files"])
             return _Manifest(files, tuple(members["replaces"]))

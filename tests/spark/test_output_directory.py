@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -262,6 +262,7 @@ def add(folder: Path, files: dict[str, bytes]) -> dict[str, bytes]:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(beside=FILES, earlier=FILES, between=FILES, during=FILES)
+@example(beside={}, earlier={}, between={}, during={f"{MANIFEST}0/x": b"mine"})
 def test_no_file_of_anybody_is_ever_deleted_or_moved(
     beside: dict[str, bytes],
     earlier: dict[str, bytes],
