@@ -78,14 +78,14 @@ def test_the_examples_run(spark: SparkSession, home: Path) -> None:
     assert {field for field, *_ in leaks} == {"phone"}
     store = LineageStore(open_table(f"sqlite:///{home}/lineage.db"))
     report = store.lineage(
-        Dataset("bank", "CustomersReport"),
+        Dataset("bank", "customers_report"),
         Window(0, START_LIMIT_MS),
         directions=[Direction.BACKWARD],
         level=2,
     )
     ends = {(entry.relation.source, entry.relation.destination) for entry in report.entries}
     assert {(source.name, destination.name) for source, destination in ends if source and destination} == {
-        ("CustomersCopy", "CustomersReport"),
+        ("CustomersCopy", "customers_report"),
         ("Customers", "CustomersCopy"),
     }
     assert store.run("nightly-1").committed.run.program == "copier"
