@@ -148,7 +148,7 @@ def _encode(entry: Entry) -> bytes:
         length //= 2
         names = {name: getattr(entry, name)[:length] for name in _SHORTENED}
         texts = tuple(text[:length] for text in entry.texts)
-        # A namespace decides who sees an entry: one that does not fit is nobody's.
+        # A namespace decides who sees an entry: one that does not fit is shown to no other.
         namespace = entry.namespace if len(entry.namespace) <= length else ""
         encoded = msgspec.json.encode(
             msgspec.structs.replace(entry, texts=texts, namespace=namespace, **names)

@@ -203,7 +203,7 @@ class DeadlineExceeded(StoreUnavailable):
 
 
 class RequestCancelled(DeadlineExceeded):
-    """The client of the request left: nobody reads its answer."""
+    """The client of the request left: no one reads its answer."""
 
 
 class Overloaded(LineageError):

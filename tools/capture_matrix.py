@@ -110,7 +110,7 @@ def _environment(release: str) -> Path:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)  # noqa: S603
         packages = ["-r", str(_requirements()), spark, "pandas<3", "pyarrow", "setuptools"]
         command = [str(python), "-m", "pip", "install", "--quiet", *packages]
-        subprocess.run(command, check=True)  # noqa: S603 (likewise)
+        subprocess.run(command, check=True)  # noqa: S603 (the same)
         (folder / "installed").touch()
     return python
 

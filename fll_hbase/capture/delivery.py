@@ -91,7 +91,7 @@ class PlanDelivery:
 
     @property
     def is_half_full(self) -> bool:
-        """Whether the plan file has so many bytes that it should begin anew."""
+        """Whether the plan file has so many bytes that it should start again."""
         return self._read_until > self.plan_file.head.bytes_max // 2
 
     def restart(self, empty: Callable[[int], bool]) -> None:

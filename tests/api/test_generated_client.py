@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from importlib import import_module  # noqa: TID251 (of modules that the test makes)
 from pathlib import Path
@@ -15,13 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from documents import copying, run
-from werkzeug.serving import make_server
+from threaded_server import serving_in_thread
 
-from api import create_app
 from api.openapi.completion import OPERATION_IDS
 from fll_hbase.config import Settings
-from fll_hbase.store.lineage_store import LineageStore
-from fll_hbase.tables import open_table
 
 PACKAGE = "generated_lineage_client"
 
@@ -29,15 +25,8 @@ PACKAGE = "generated_lineage_client"
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """A server whose answers have at most two pairs."""
-    store = LineageStore(open_table("sqlite:///:memory:"), Settings(pairs_max=2))
-    server = make_server("127.0.0.1", 0, create_app(store), threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-    store.close()
+    with serving_in_thread(Settings(pairs_max=2)) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ Json = dict[str, Any]
 Kinds = dict[str, dict[str, set[str]]]
 """Kinds by column and source; the column `*` is all rows."""
 
-# Two things may be told either way, as the notes of the cases have it: arguments of COALESCE may count as
+# Two things may be reported either way, as the notes of the cases have it: arguments of COALESCE may count as
 # conditions, and so may the key of a pivot.
 CONDITIONS = {"j06_full_outer_using", "d06_fillna", "x01_pivot"}
 

@@ -144,7 +144,7 @@ def test_secrets_never_reach_the_spool(jobs: JobRunner, server: Lineage) -> None
 
 
 def test_a_small_share_is_enough_for_a_long_job(jobs: JobRunner, server: Lineage) -> None:
-    """The file begins anew whenever half of its share is recorded."""
+    """The file starts again whenever half of its share is recorded."""
     done = jobs.run("long", 80, "stop", "threads", url=server.url, FLL_CAPTURE_BYTES_MAX="65536")
     assert done.returncode == 0, done.stderr
     assert "not recorded" not in done.stderr

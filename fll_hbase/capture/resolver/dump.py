@@ -6,7 +6,7 @@ numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (n
 `null`.
 
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
-expression row, or lists of them, in which -n stands for the n rows after the one before it; `{"node": n}` for
+expression row, or lists of them, in which -n means the n rows after the one before it; `{"node": n}` for
 a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
 `fll_hbase.capture.resolver.dataset_names` describes.
 """
@@ -27,7 +27,7 @@ QUERIES = ("query", "data", "plan")
 
 
 def expand(rows: object) -> Rows:
-    """Expand a list in which -n stands for the n rows that follow the one before it."""
+    """Expand a list in which -n means the n rows that follow the one before it."""
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, int) and row < 0 and expanded:
