@@ -19,7 +19,27 @@ class Marker:
     title: str
 
 
-def check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
+def open_marked(path: Path, marked: Marker, *, create: bool) -> Path:
+    """Return the absolute path of a spool; with `create`, make the directory, or mark an empty one.
+
+    Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
+    or that cannot be written.
+    """
+    directory = path.expanduser().absolute()
+    try:
+        if create:
+            # Lineage reveals the names of tables and fields: for the user alone, as far as it is new.
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_marker(directory, marked, create=create)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
+    except OSError as error:
+        advice = "name a directory that can be written"
+        raise ConfigurationError(f"{directory} cannot be a spool: {os_reason(error)}; {advice}") from error
+    return directory
+
+
+def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
     """Raise ConfigurationError or OSError unless a directory is marked, or is new and could be."""
     marker = directory / marked.name
     if create and not marker.exists() and _is_empty(directory, marked):

@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fll_hbase.errors import ConfigurationError, LineageError
-from fll_hbase.marked_directory import Marker, check_marker, flush_directory, os_reason, write_durably
+from fll_hbase.errors import LineageError
+from fll_hbase.marked_directory import Marker, flush_directory, open_marked, os_reason, write_durably
 
 MARKER = "fll-spool"
 FORMAT = "fll-hbase spool 1\n"
@@ -197,18 +197,7 @@ def open_spool(path: str | Path, limits: SpoolLimits, *, create: bool = True) ->
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
     """
-    directory = Path(path).expanduser().absolute()
-    try:
-        if create:
-            # Lineage reveals the names of tables and fields: for the user alone, as far as it is new.
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        check_marker(directory, MARKED, create=create)
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
-    except OSError as error:
-        advice = "name a directory that can be written"
-        raise ConfigurationError(f"{directory} cannot be a spool: {os_reason(error)}; {advice}") from error
-    return Spool(directory, limits)
+    return Spool(open_marked(Path(path), MARKED, create=create), limits)
 
 
 def _lock(descriptor: int, directory: Path) -> None:

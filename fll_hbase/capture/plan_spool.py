@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fll_hbase.errors import ConfigurationError, LineageError
-from fll_hbase.marked_directory import Marker, check_marker, os_reason, write_durably
+from fll_hbase.errors import LineageError
+from fll_hbase.marked_directory import Marker, open_marked, os_reason, write_durably
 
 MARKED = Marker("fll-capture", "fll-hbase capture spool 1\n", "a spool of capture")
 
@@ -205,19 +205,7 @@ def open_plan_spool(path: Path, *, create: bool = True) -> PlanSpool:
     Raises ConfigurationError for a directory that has other files and no marker, that another release wrote,
     or that cannot be written.
     """
-    directory = path.expanduser().absolute()
-    try:
-        if create:
-            # Plans reveal the names of tables and fields: for the user alone, as far as it is new.
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        check_marker(directory, MARKED, create=create)
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise ConfigurationError(f"the spool {directory} is read-only: make it writable, or name another")
-    except OSError as error:
-        raise ConfigurationError(
-            f"{directory} cannot be a spool: {os_reason(error)}; name a directory that can be written"
-        ) from error
-    return PlanSpool(directory)
+    return PlanSpool(open_marked(path, MARKED, create=create))
 
 
 def _lock_left(stem: Path, destination: str | None) -> PlanFile | None:
