@@ -1,7 +1,7 @@
 """The newest entries of a process in a file of fixed size, which the other processes of the server read.
 
 A slot has the CRC-32 and the length of its entry, then its bytes. A reader may see a slot that is being
-written: its checksum does not fit, and the slot is left out. docs/decisions/0062.
+written: its checksum does not fit, and the slot is left out. docs/decisions/0063.
 """
 
 from __future__ import annotations

@@ -70,6 +70,8 @@ def _measure(folder: Path, url: str) -> dict[str, list[Cost]]:
             home = folder / f"{kind}{number}"
             home.mkdir()
             costs[kind].append(_run(home, settings, environment))
+        # Minutes pass in a round.
+        print(f"round {number + 1} of {ROUNDS} is done", file=sys.stderr, flush=True)
     return costs
 
 
