@@ -10,16 +10,21 @@ newline; a line without its newline is unfinished.
   could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
 - `{"fault": {"error"}}` is an event that could not be processed.
 - `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is one at most.
-- `{"applicationEnd": {"time", "dropped"}}` is the last line after a clean stop; `dropped` counts the lines
-  that did not fit into the file.
+- `{"applicationEnd": {"time", "dropped", "missed"}}` is the last line after a clean stop; `dropped` counts
+  the lines that did not fit into the file, `missed` the executions whose events Spark dropped.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
+from fll_hbase.capture import class_cache
 from fll_hbase.capture.errors import CaptureUnavailable
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ _PACKAGE = "fll.capture"
 _CLASS = f"{_PACKAGE}.CaptureListener"
 _COMPILER = "org.codehaus.janino.SimpleCompiler"
 _CACHE = "_fll_capture_class"
+_log = logging.getLogger("fll_hbase.capture")
 _IMPORT = re.compile(r"^import [\w.]+;\n", re.MULTILINE)
 
 
@@ -41,6 +47,10 @@ class Listener:
     def dropped(self) -> int:
         """Return how many lines did not fit into the plan file, or could not be written."""
         return int(self._listener.dropped())
+
+    def missed(self) -> int:
+        """Return how many executions of any kind ended without an event: Spark dropped it."""
+        return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
         """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
@@ -99,19 +109,66 @@ def _listener_class(gateway: Any, context: Any) -> Any:
     # A missing attribute of a gateway is a Java package, so only its dictionary shows what is there.
     if _CACHE not in gateway.__dict__:
         loader = context.getClass().getClassLoader()
-        compiler = _create(gateway, loader.loadClass(_COMPILER), ())
-        compiler.setParentClassLoader(loader)
-        compiler.cook(source())
-        gateway.__dict__[_CACHE] = compiler.getClassLoader().loadClass(_CLASS)
+        code = source()
+        jar = _jar_path(gateway, context, code)
+        compiled = _load(gateway, loader, jar) if jar and class_cache.is_usable(jar) else None
+        gateway.__dict__[_CACHE] = compiled or _compile(gateway, loader, code, jar)
     return gateway.__dict__[_CACHE]
+
+
+def _jar_path(gateway: Any, context: Any, code: str) -> Path | None:
+    """Return the jar for this source, build of Spark and Java; None if these are not known."""
+    try:
+        location = str(context.getClass().getProtectionDomain().getCodeSource().getLocation())
+        java = str(gateway.jvm.System.getProperty("java.version"))
+    except Exception as error:  # noqa: BLE001 (some platforms refuse such calls: nothing is cached there)
+        _log.debug("the classes of the listener are not cached: %s", error)
+        return None
+    try:
+        status = os.stat(unquote(urlsplit(location).path))
+        file = f"{status.st_size} {status.st_mtime_ns}"
+    except OSError:
+        file = ""
+    return class_cache.jar_path([code, str(context.version()), java, location, file])
+
+
+def _load(gateway: Any, loader: Any, jar: Path) -> Any | None:
+    """Return the class from a jar, or None if the JVM does not accept it."""
+    try:
+        url = _create(gateway, loader.loadClass("java.net.URL"), (jar.as_uri(),))
+        urls = _array(gateway, "java.net.URL", (url,))
+        classes = _create(gateway, loader.loadClass("java.net.URLClassLoader"), (urls, loader))
+        return classes.loadClass(_CLASS)
+    except Exception as error:  # noqa: BLE001 (py4j raises several; the source is compiled then)
+        _log.debug("%s is not used: %s", jar, error)
+        return None
+
+
+def _compile(gateway: Any, loader: Any, code: str, jar: Path | None) -> Any:
+    compiler = _create(gateway, loader.loadClass(_COMPILER), ())
+    compiler.setParentClassLoader(loader)
+    compiler.cook(code)
+    if jar is not None:
+        class_cache.write(
+            jar, {str(name): bytes(content) for name, content in compiler.getBytecodes().items()}
+        )
+    return compiler.getClassLoader().loadClass(_CLASS)
 
 
 def _create(gateway: Any, java_class: Any, arguments: tuple[Any, ...]) -> Any:
     """Call the constructor of a class that has this number of parameters."""
     for constructor in java_class.getConstructors():
         if constructor.getParameterCount() == len(arguments):
-            values = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
-            for position, argument in enumerate(arguments):
-                values[position] = argument
-            return constructor.newInstance(values)
+            return constructor.newInstance(_array(gateway, "java.lang.Object", arguments))
     raise TypeError(f"{java_class.getName()} has no constructor with {len(arguments)} parameters")
+
+
+def _array(gateway: Any, class_name: str, items: tuple[Any, ...]) -> Any:
+    # Spark brings py4j; what only sends events has neither.
+    from py4j.java_gateway import JavaClass
+
+    # Not by gateway.jvm, which looks up each part of the name in all jars of Spark.
+    values = gateway.new_array(JavaClass(class_name, gateway._gateway_client), len(items))
+    for position, item in enumerate(items):
+        values[position] = item
+    return values

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from fll_hbase.capture.losses import loss_event
+from fll_hbase.batches import split_batches
+from fll_hbase.capture.losses import describe, loss_event
 from fll_hbase.capture.plan_lines import PlanLines
-from fll_hbase.capture.plan_spool import PlanFile, PlanSpoolError
+from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanSpoolError
 from fll_hbase.capture.resolver.dump import Application, decode_line
-from fll_hbase.client import HttpClient
-from fll_hbase.client.errors import DOCUMENT_FAULTS
 from fll_hbase.errors import LineageError
-from fll_hbase.ingest.batches import split_batches
+from fll_hbase.http.problems import DOCUMENT_FAULTS
+from fll_hbase.http.session import HttpSession
 from fll_hbase.json_types import Json
 
 _log = logging.getLogger("fll_hbase.capture")
@@ -60,7 +60,7 @@ class PlanDelivery:
         self.is_complete = False
         """Whether all of it is recorded, and the plan file removed."""
 
-    def step(self, client: HttpClient, *, wait_seconds: float | None = None) -> bool:
+    def step(self, client: HttpSession, *, wait_seconds: float | None = None) -> bool:
         """Send some events; return whether there were lines or events.
 
         Raises LineageError if they cannot be sent now: they are sent again by the next call.
@@ -77,17 +77,18 @@ class PlanDelivery:
     def finish(self) -> None:
         """Add the events that waited for more lines, and that of executions that are in no line."""
         self._add(self._source.finish())
-        dropped = self.plan_file.dropped()
+        losses = self.plan_file.losses()
         # Without the first line the application is unknown.
-        if dropped and self._application:
-            self._add([loss_event(self._application, self.plan_file.head.namespace, dropped)])
+        if losses and self._application:
+            self._add([loss_event(self._application, self.plan_file.head.namespace, losses)])
         self.is_finished = True
 
-    def report_dropped(self, count: int) -> None:
+    def report_losses(self, losses: Losses) -> None:
         """Store and log how many executions are in no line, unless that is known. Raises PlanSpoolError."""
-        if count > self.plan_file.dropped():
-            _log.warning("%d executions of this application are not recorded: the spool was full", count)
-            self.plan_file.store_dropped(count)
+        reported = self.plan_file.losses()
+        if losses.unwritten > reported.unwritten or losses.unseen > reported.unseen:
+            _log.warning("not recorded are %s", describe(losses))
+            self.plan_file.store_losses(losses)
 
     @property
     def is_half_full(self) -> bool:
@@ -127,7 +128,7 @@ class PlanDelivery:
                 with suppress(ValueError):
                     self._application = decode_line(line).application
             if _END in line[:_END_BYTES]:
-                self.report_dropped(_dropped(line))
+                self.report_losses(_losses(line))
                 self.finish()
         return bool(lines)
 
@@ -152,17 +153,17 @@ class PlanDelivery:
         del self._pending[: len(batch)]
 
 
-def _dropped(line: bytes) -> int:
-    """Return how many executions the last line says are in no line; 0 if it is damaged."""
+def _losses(line: bytes) -> Losses:
+    """Return how many executions the last line says are in no line; none if it is damaged."""
     try:
-        count = json.loads(line)["applicationEnd"]["dropped"]
-    except (ValueError, KeyError, TypeError):
-        return 0
-    return count if isinstance(count, int) else 0
+        end = json.loads(line)["applicationEnd"]
+        return Losses(int(end["dropped"]), int(end.get("missed", 0)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Losses()
 
 
 def _send(
-    client: HttpClient, events: Sequence[bytes], wait_seconds: float | None
+    client: HttpSession, events: Sequence[bytes], wait_seconds: float | None
 ) -> list[tuple[bytes, LineageError]]:
     """Send events; return those that were refused. Raises LineageError for any other fault."""
     try:

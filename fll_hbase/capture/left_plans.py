@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from fll_hbase.capture.delivery import EventSource, PlanDelivery
 from fll_hbase.capture.plan_spool import PlanHead, PlanSpool
-from fll_hbase.client import HttpClient
+from fll_hbase.http.session import HttpSession
 
 IDLE_SECONDS_MIN = 30.0
 """Age from which a file without an end has no more lines: a JVM survives its driver for less."""
@@ -14,7 +14,7 @@ IDLE_SECONDS_MIN = 30.0
 
 def send_left(
     spool: PlanSpool,
-    client: HttpClient,
+    client: HttpSession,
     make_source: Callable[[PlanHead], EventSource],
     *,
     destination: str | None,

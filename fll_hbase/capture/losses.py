@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from fll_hbase.capture.plan_spool import Losses
 from fll_hbase.capture.resolver.dump import Application
 from fll_hbase.capture.resolver.events import PRODUCER, run_id
 from fll_hbase.json_types import Json
 
 
-def loss_event(application: Application, namespace: str, dropped: int) -> Json:
+def loss_event(application: Application, namespace: str, losses: Losses) -> Json:
     """Return the event of the run of an application that says how many executions are in no line.
 
     The run is the parent of all runs of the application; its `errorMessage` is what the API shows.
     """
-    text = f"capture lost {dropped} executions of this application: its spool was full"
+    text = f"capture lost {describe(losses)}"
     return {
         "eventType": "COMPLETE",
         "eventTime": datetime.now(UTC).isoformat(),
@@ -27,3 +28,17 @@ def loss_event(application: Application, namespace: str, dropped: int) -> Json:
         "inputs": [],
         "outputs": [],
     }
+
+
+def describe(losses: Losses) -> str:
+    """Return how many executions were lost, and why."""
+    texts = []
+    if losses.unwritten:
+        texts.append(f"{losses.unwritten} executions of this application: its spool was full")
+    if losses.unseen:
+        # Not all executions write, but what those were that Spark dropped is not known.
+        texts.append(
+            f"up to {losses.unseen} executions of this application: Spark dropped their events, as the queue"
+            " of the listener was full (spark.scheduler.listenerbus.eventqueue.fll.capacity)"
+        )
+    return "; ".join(texts)

@@ -5,7 +5,7 @@ files and no marker, and in a spool only files whose names have the form below. 
 
     00001763812345678901234-4711-9f3c2a51.plans     lines that the listener in the JVM of Spark appends
     00001763812345678901234-4711-9f3c2a51.head      where they go, as JSON; locked by the process that sends
-    00001763812345678901234-4711-9f3c2a51.ack       bytes that are recorded, executions that are in no line
+    00001763812345678901234-4711-9f3c2a51.ack       bytes that are recorded, executions that were lost
     00001763812345678901234-4711-9f3c2a51.refused   events that the server refused, one per line
 """
 
@@ -30,8 +30,8 @@ PLANS, HEAD, ACKNOWLEDGED, REFUSED = ".plans", ".head", ".ack", ".refused"
 
 _NAME = re.compile(r"(\d{23}-\d+-[0-9a-f]{8})\.(?:plans|head|ack|refused)")
 _HEAD_BYTES_MAX = 100_000
-_DROPPED_AT = 21
-"""Where the second number of an `.ack` file begins: each has twenty digits and a line feed."""
+_NUMBER_BYTES = 21
+"""Bytes of each number of an `.ack` file: twenty digits and a line feed."""
 
 
 class PlanSpoolError(LineageError):
@@ -49,6 +49,17 @@ class PlanHead:
     namespace: str
     literals: bool
     bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Executions in no line: `unwritten` did not fit into the file, `unseen` ended without an event."""
+
+    unwritten: int = 0
+    unseen: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.unwritten or self.unseen)
 
 
 class PlanFile:
@@ -76,21 +87,20 @@ class PlanFile:
 
     def acknowledged(self) -> int:
         """Return how many bytes of the plan file are recorded."""
-        text = os.pread(self._acknowledged, _DROPPED_AT, 0).strip()
-        return int(text) if text.isdigit() else 0
+        return self._number(0)
 
     def acknowledge(self, offset: int) -> None:
         """Store how many bytes of the plan file are recorded. Raises PlanSpoolError."""
-        self._overwrite(b"%020d\n" % offset, 0)
+        self._overwrite(offset, 0)
 
-    def dropped(self) -> int:
+    def losses(self) -> Losses:
         """Return how many executions are known to be in no line."""
-        text = os.pread(self._acknowledged, 32, _DROPPED_AT).strip()
-        return int(text) if text.isdigit() else 0
+        return Losses(self._number(1), self._number(2))
 
-    def store_dropped(self, count: int) -> None:
+    def store_losses(self, losses: Losses) -> None:
         """Store how many executions are in no line. Raises PlanSpoolError."""
-        self._overwrite(b"%020d\n" % count, _DROPPED_AT)
+        self._overwrite(losses.unwritten, 1)
+        self._overwrite(losses.unseen, 2)
 
     def refuse(self, events: Sequence[bytes]) -> None:
         """Append events that were refused, one per line. Raises PlanSpoolError."""
@@ -119,10 +129,15 @@ class PlanFile:
         finally:
             self.close()
 
-    def _overwrite(self, number: bytes, position: int) -> None:
+    def _number(self, position: int) -> int:
+        text = os.pread(self._acknowledged, _NUMBER_BYTES, position * _NUMBER_BYTES).strip()
+        # A file of an earlier release has fewer numbers.
+        return int(text) if text.isdigit() else 0
+
+    def _overwrite(self, number: int, position: int) -> None:
         try:
             # As many bytes as before: a full disk has room for them.
-            os.pwrite(self._acknowledged, number, position)
+            os.pwrite(self._acknowledged, b"%020d\n" % number, position * _NUMBER_BYTES)
         except OSError as error:
             path = self._file(ACKNOWLEDGED)
             raise PlanSpoolError(f"{path} cannot be written: {os_reason(error)}") from error
@@ -152,7 +167,7 @@ class PlanSpool:
             os.write(descriptor, json.dumps(asdict(head)).encode())
             plan_file = PlanFile(stem, head, descriptor)
             plan_file.acknowledge(0)
-            plan_file.store_dropped(0)
+            plan_file.store_losses(Losses())
             # Here and not by the JVM, which would let others read it.
             write_durably(plan_file.path, b"")
         except OSError as error:

@@ -22,8 +22,8 @@ from fll_hbase.capture.plan_spool import PlanHead, PlanSpool, open_plan_spool
 from fll_hbase.capture.resolver import Resolver, ResolverSettings
 from fll_hbase.capture.settings import CaptureSettings, read_settings
 from fll_hbase.capture.worker import CaptureWorker
-from fll_hbase.client import HttpClient
 from fll_hbase.errors import ConfigurationError, LineageError
+from fll_hbase.http.session import HttpSession
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -149,13 +149,13 @@ def _start(context: SparkContext, settings: CaptureSettings) -> CaptureWorker:
     return CaptureWorker(spool, plan_file, listener, client, make_resolver)
 
 
-def _open(settings: CaptureSettings) -> tuple[HttpClient, PlanSpool]:
+def _open(settings: CaptureSettings) -> tuple[HttpSession, PlanSpool]:
     """Open what the settings name. Raises ConfigurationError with every fault."""
     faults = []
     client = spool = None
     try:
         # A single attempt: the thread repeats it.
-        client = HttpClient(settings.url, timeout_seconds=0.0, token=settings.token)
+        client = HttpSession(settings.url, timeout_seconds=0.0, token=settings.token)
     except ConfigurationError as error:
         faults.append(str(error))
     try:

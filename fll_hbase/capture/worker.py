@@ -13,9 +13,9 @@ from typing import Protocol, TypeVar
 from fll_hbase.capture.delivery import EventSource, PlanDelivery
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.pauses import Pauses
-from fll_hbase.capture.plan_spool import PlanFile, PlanHead, PlanSpool
-from fll_hbase.client import HttpClient
+from fll_hbase.capture.plan_spool import Losses, PlanFile, PlanHead, PlanSpool
 from fll_hbase.errors import LineageError
+from fll_hbase.http.session import HttpSession
 
 _log = logging.getLogger("fll_hbase.capture")
 
@@ -34,6 +34,9 @@ class Listener(Protocol):
 
     def dropped(self) -> int:
         """Return how many executions are not in the plan file, because it is full or cannot be written."""
+
+    def missed(self) -> int:
+        """Return how many executions may not be in the plan file, because Spark dropped their events."""
 
     def restart(self, recorded: int) -> bool:
         """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
@@ -78,7 +81,7 @@ class CaptureWorker:
         spool: PlanSpool,
         plan_file: PlanFile,
         listener: Listener,
-        client: HttpClient,
+        client: HttpSession,
         make_source: Callable[[PlanHead], EventSource],
     ) -> None:
         self._delivery = PlanDelivery(plan_file, make_source(plan_file.head))
@@ -170,7 +173,8 @@ class CaptureWorker:
             _call(self._listener.stop, None)
             self._is_stopped = True
             # Stored, since a full disk has no room for the last line, and the server may be away.
-            self._delivery.report_dropped(_call(self._listener.dropped, 0))
+            losses = Losses(_call(self._listener.dropped, 0), _call(self._listener.missed, 0))
+            self._delivery.report_losses(losses)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
         """Send, unless the server failed before and is to be left alone."""

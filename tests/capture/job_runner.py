@@ -28,6 +28,7 @@ class JobRunner:
     """Runs jobs whose lineage goes to a server, by way of a spool in a directory."""
 
     home: Path
+    seconds_max: int = SECONDS_MAX
 
     @property
     def spool(self) -> Path:
@@ -67,7 +68,7 @@ class JobRunner:
             env=variables,
             capture_output=True,
             text=True,
-            timeout=SECONDS_MAX,
+            timeout=self.seconds_max,
             check=False,
         )
 

@@ -2,18 +2,21 @@
 
     python -m tests.capture.spark_jobs cases FILE [JARS]
     python -m tests.capture.spark_jobs jobs FILE [JARS]
+    python -m tests.capture.spark_jobs delta|iceberg|kafka FILE JARS
 
 record the dumps of tests/golden/capture, on the PySpark that is installed. JARS are those of tests/lake, with
-Iceberg for `cases` and Delta for `jobs`, on Spark 3.5. Paths of the machine are replaced by /data.
+Iceberg for `cases` and Delta for `jobs`, on Spark 3.5; those of tests/kafka for `kafka`; releases of Delta
+and Iceberg for Spark 4.1 for `delta` and `iceberg`. Paths of the machine are replaced by /data.
 With the jar of tests/spark_agent, the agent writes its events to FILE.agent.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,10 @@ from pyspark.sql import SparkSession, functions
 
 from fll_hbase.capture.compiler import Listener, start_listener
 
+from .kafka_jobs import KAFKA_JOBS
+from .table_jobs import DELTA_TABLE_JOBS, ICEBERG_JOBS, TABLE_JOBS
+
+_LOOPBACK = re.compile(r"127\.0\.0\.1:\d+")
 CASES = Path(__file__).parents[1] / "cases" / "spark_sql.json"
 
 _SETTINGS = {
@@ -42,6 +49,7 @@ _AGENT = {
     "spark.openlineage.transport.type": "file",
 }
 _DELTA = {
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
@@ -68,6 +76,8 @@ def _settings_of(jars: str, home: Path) -> dict[str, str]:
         return settings | _ICEBERG | {"spark.sql.catalog.ice.warehouse": f"{home}/ice"}
     if "openlineage" in jars:
         return settings | _AGENT | {"spark.openlineage.transport.location": f"{home}/agent.ndjson"}
+    if "kafka" in jars:
+        return settings
     return settings | _DELTA
 
 
@@ -119,9 +129,9 @@ def run_cases(recorder: Recorder, *, iceberg: bool) -> Iterator[tuple[dict[str, 
             spark.sql("DROP TABLE ice.db.s")
 
 
-def run_jobs(recorder: Recorder, *, delta: bool) -> Iterator[tuple[str, list[bytes]]]:
+def run_jobs(recorder: Recorder, jobs: Iterable[Job]) -> Iterator[tuple[str, list[bytes]]]:
     """Run every job; each is named by its function."""
-    for job in [*JOBS, *(DELTA_JOBS if delta else ())]:
+    for job in jobs:
         job(recorder.spark, str(recorder.home))
         yield job.__name__, recorder.lines()
 
@@ -304,6 +314,27 @@ JOBS: list[Job] = [
 DELTA_JOBS: list[Job] = [_delta_tables, _delta_merge, _delta_update]
 
 
+def save(recorded: Iterable[tuple[str, list[bytes]]], target: Path, replaced: dict[str, str]) -> None:
+    """Write a line for each name with its lines, without ports of brokers and texts such as directories."""
+    with target.open("w", encoding="utf-8") as file:
+        for name, lines in recorded:
+            text = _LOOPBACK.sub("kafka:9092", b",".join(lines).decode())
+            for old, new in replaced.items():
+                text = text.replace(old, new)
+            members = {"name": name, "lines": json.loads(f"[{text}]")}
+            json.dump(members, file, separators=(",", ":"), ensure_ascii=False)
+            file.write("\n")
+
+
+def _jobs_of(kind: str, jars: str) -> list[Job]:
+    """The jobs of a kind; those of Kafka need a broker that runs."""
+    if kind == "jobs":
+        return [*JOBS, *TABLE_JOBS, *(DELTA_JOBS if "delta" in jars else ())]
+    if kind == "delta":
+        return [_source, _save_as_table, *DELTA_JOBS, *DELTA_TABLE_JOBS]
+    return KAFKA_JOBS if kind == "kafka" else ICEBERG_JOBS
+
+
 def main(kind: str, target: str, jars: str = "") -> None:
     """Record the dumps of one kind: a line for each case or job, with its name and its lines."""
     home = Path(tempfile.mkdtemp())
@@ -312,12 +343,8 @@ def main(kind: str, target: str, jars: str = "") -> None:
     if kind == "cases":
         recorded += [(case["id"], lines) for case, lines in run_cases(recorder, iceberg="iceberg" in jars)]
     else:
-        recorded += run_jobs(recorder, delta="delta" in jars)
-    with Path(target).open("w", encoding="utf-8") as file:
-        for name, lines in recorded:
-            members = [json.loads(line.replace(str(home).encode(), b"/data")) for line in lines]
-            json.dump({"name": name, "lines": members}, file, separators=(",", ":"), ensure_ascii=False)
-            file.write("\n")
+        recorded += run_jobs(recorder, _jobs_of(kind, jars))
+    save(recorded, Path(target), {str(home): "/data"})
     recorder.spark.stop()
     if "openlineage" in jars:
         events = (home / "agent.ndjson").read_text(encoding="utf-8")

@@ -12,6 +12,7 @@ from cli.commands import complaint, fll
 from capture import recorded_plans
 from capture.conftest import Lineage
 from capture.job_runner import JobRunner
+from fll_hbase.capture import class_cache
 from fll_hbase.capture.plan_spool import PlanFile, open_plan_spool
 
 
@@ -47,6 +48,27 @@ def test_check_records_a_write_and_shows_its_lineage(tmp_path: Path, server: Lin
     assert len(server.runs("fll capture check")) == 2
 
 
+@pytest.mark.java
+def test_cached_classes_that_the_jvm_refuses_are_compiled_again(
+    tmp_path: Path, server: Lineage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One application compiles, the next one meets a damaged class, the last one loads what is cached."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["capture", "check", "--server", server.url, "--spool", str(tmp_path / "spool")]
+    contents = []
+    for number in range(3):
+        done = JobRunner(tmp_path).fll(*command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (jar,) = (tmp_path / "cache" / "fll-capture").iterdir()
+        contents.append((jar.read_bytes(), jar.stat().st_ino))
+        if number == 0:
+            class_cache.write(jar, {"fll.capture.CaptureListener": b"no class"})
+            assert class_cache.is_usable(jar)
+    first, second, third = contents
+    assert first[0] == second[0]
+    assert second == third
+
+
 def test_check_names_every_fault(tmp_path: Path, away: str) -> None:
     (tmp_path / "photo").write_text("mine")
     result = fll("capture", "check", "--server", away, "--spool", str(tmp_path))
@@ -67,7 +89,10 @@ def test_a_server_is_needed(command: str, monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
-def test_send_goes_to_the_server_of_each_application(tmp_path: Path, server: Lineage, away: str) -> None:
+def test_send_goes_to_the_server_of_each_application(
+    tmp_path: Path, server: Lineage, away: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fll_hbase.cli.commands.capture.send.RECORD_TIMEOUT_SECONDS", 2.0)
     leave(tmp_path, server.url, "reached", 3)
     left = leave(tmp_path, away, "unreached", 2)
     result = fll("capture", "send", str(tmp_path))

@@ -16,7 +16,7 @@ from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
-from fll_hbase.client import HttpClient
+from fll_hbase.http.session import HttpSession
 
 COUNT = 20
 SECONDS = 20.0
@@ -39,7 +39,7 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     plan_file = spool.create(server.url, "shop", literals=False, bytes_max=10**8)
     process = recorded_plans.append(plan_file.path, lines("secured", COUNT))
     wrong = f"{server.token[:-1]}{'0' if server.token[-1] != '0' else '1'}"
-    client = HttpClient(server.url, timeout_seconds=0.0, token=wrong)
+    client = HttpSession(server.url, timeout_seconds=0.0, token=wrong)
     worker = CaptureWorker(spool, plan_file, ProcessListener(process), client, make_resolver)
     assert not worker.flush(3.0)
     assert not worker.close(1.0)
@@ -48,7 +48,7 @@ def test_a_refused_token_costs_one_warning_and_no_plan(
     assert "token" in warning.getMessage()
     assert wrong not in caplog.text
 
-    valid = HttpClient(server.url, timeout_seconds=SECONDS, token=server.token)
+    valid = HttpSession(server.url, timeout_seconds=SECONDS, token=server.token)
     (*_, delivery) = send_left(spool, valid, make_resolver, destination=server.url)
     assert delivery.sent == COUNT
     headers = {"Authorization": f"Bearer {server.token}"}

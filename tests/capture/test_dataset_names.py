@@ -84,6 +84,10 @@ ROWS: list[tuple[dict[str, Any], list[tuple[str, str, Any]]]] = [
         [("file", "/wh/sales.db/t", ("file:/wh", "sales.t"))],
     ),
     (
+        {"paths": ["file:/wh/t/a.parquet"], "stream": True, "table": {"name": "t", "location": "file:/wh/t"}},
+        [("file", "/wh/t", ("file:/wh", "t"))],
+    ),
+    (
         {"table": {"name": "t", "location": "s3a://b/wh/t"}},
         [("s3://b", "wh/t", ("s3://b/wh", "t"))],
     ),

@@ -15,6 +15,7 @@ from .golden_dumps import recorded, resolve, resolver, short
 
 LINES = [line for job in recorded("jobs-3.5.ndjson").values() for line in job]
 LINES += [line for case in recorded("cases-3.5.ndjson").values() for line in case][::7]
+LINES += [line for case in recorded("more-cases-4.3.ndjson").values() for line in case][::7]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 60) | st.text(max_size=3) | st.just(2**70),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),

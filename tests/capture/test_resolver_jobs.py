@@ -14,30 +14,43 @@ import pytest
 from .golden_dumps import FOLDER, Json, recorded, resolve, resolver, short
 
 VERSIONS = ("3.5", "4.3")
+RECORDINGS = ("jobs-3.5", "jobs-4.3", "delta-4.1", "iceberg-4.1", "kafka-4.3")
 
 
-def events_of(version: str) -> dict[str, list[Json]]:
+def events_of(recording: str) -> dict[str, list[Json]]:
+    return events_of_lines(recorded(f"{recording}.ndjson"))
+
+
+def events_of_lines(jobs: dict[str, list[bytes]]) -> dict[str, list[Json]]:
     """The events of each job in short. One resolver has all lines: later jobs refer to earlier ones."""
     resolving = resolver()
     return {
-        job: [short(event) for event in resolve(lines, by=resolving)]
-        for job, lines in recorded(f"jobs-{version}.ndjson").items()
+        job: [_with_schema(event) for event in resolve(lines, by=resolving)] for job, lines in jobs.items()
     }
 
 
-def expected(version: str) -> dict[str, list[Json]]:
-    events: dict[str, list[Json]] = json.loads((FOLDER / f"jobs-{version}.json").read_text(encoding="utf-8"))
+def _with_schema(event: Json) -> Json:
+    """An event in short; one without lineage has the columns of its table, with their types."""
+    summary = short(event)
+    schema = event["outputs"][0]["facets"].get("schema")
+    if "fields" not in summary and schema:
+        summary["schema"] = {field["name"]: field.get("type", "") for field in schema["fields"]}
+    return summary
+
+
+def expected(recording: str) -> dict[str, list[Json]]:
+    events: dict[str, list[Json]] = json.loads((FOLDER / f"{recording}.json").read_text(encoding="utf-8"))
     return events
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_events_are_as_expected(version: str) -> None:
-    assert events_of(version) == expected(version)
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_events_are_as_expected(recording: str) -> None:
+    assert events_of(recording) == expected(recording)
 
 
 def test_releases_of_spark_agree() -> None:
     """But for the text of RAISE_ERROR, and Delta, which 3.5 alone has here."""
-    old, new = (expected(version) for version in VERSIONS)
+    old, new = (expected(f"jobs-{version}") for version in VERSIONS)
     assert {job for job in new if old[job] != new[job]} == {"_failing"}
 
 
@@ -48,6 +61,35 @@ def test_neither_credentials_nor_constants_are_written(version: str) -> None:
     assert "STOCK" in text
     for secret in ("sesame", "joe", "4711", "secret"):
         assert secret not in text
+
+
+def test_iceberg_is_the_same_in_both_modes() -> None:
+    """But for the text of UPDATE, identity of columns that it changes, and the scope of conditions."""
+    jobs = expected("iceberg-4.1")
+    on_write, on_read = (json.dumps(jobs[job]) for job in ("_on_write", "_on_read"))
+    copied, merged = (json.loads(text.replace("/db/copied", "/db/merged")) for text in (on_write, on_read))
+    assert [_sources(event) for event in copied] == [_sources(event) for event in merged]
+
+
+def _sources(event: Json) -> dict[str, set[str]]:
+    """The datasets and fields that each column has values of."""
+    return {
+        name: {" ".join(item.split(" ")[:2]) for item in inputs if "CONDITIONAL" not in item}
+        for name, inputs in event.get("fields", {}).items()
+    }
+
+
+def test_a_renamed_column_leads_to_its_former_name() -> None:
+    (event,) = [event for event in expected("iceberg-4.1")["_iceberg_columns"] if "fields" in event]
+    assert event["fields"] == {"vv": ["/data/ice/db/copied v IDENTITY"]}
+    assert (event["inputs"], event["change"]) == ([event["output"]], "ALTER")
+
+
+def test_topics_that_are_not_known_are_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    lines = recorded("kafka-4.3.ndjson")
+    assert resolve([*lines["_unknown_topic"], *lines["_unknown_topic"]]) == []
+    (record,) = caplog.records
+    assert "topics of kafka:9092" in record.message
 
 
 def test_the_same_write_has_the_same_run_id() -> None:
@@ -67,7 +109,25 @@ def test_executions_without_the_end_of_their_root_are_resolved_at_the_end() -> N
     assert resolving.finish() == []
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_schemas_have_all_columns_with_their_types(version: str) -> None:
+    events = resolve(line for lines in recorded(f"jobs-{version}.ndjson").values() for line in lines)
+    by_output: dict[str, Json] = {}
+    for event in events:
+        by_output.setdefault(event["outputs"][0]["name"], event)
+    source = {"id": "long", "v": "long", "s": "string", "items": "array<struct<q:long>>"}
+    assert types_of(by_output["/data/src"]["outputs"][0]) == source
+    table = by_output["/data/warehouse/t1"]
+    # The job reads two columns, and the source has all four.
+    assert types_of(table["inputs"][0]) == source
+    assert types_of(table["outputs"][0]) == {"id": "long", "v": "long"}
+
+
+def types_of(dataset: Json) -> dict[str, str]:
+    return {item["name"]: item.get("type", "") for item in dataset["facets"]["schema"]["fields"]}
+
+
 if __name__ == "__main__":
-    for release in VERSIONS:
-        text = json.dumps(events_of(release), indent=1, ensure_ascii=False)
-        (FOLDER / f"jobs-{release}.json").write_text(f"{text}\n", encoding="utf-8")
+    for name in RECORDINGS:
+        text = json.dumps(events_of(name), indent=1, ensure_ascii=False)
+        (FOLDER / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,3 +124,22 @@ def test_threads_install_and_flush_at_once(spark: SparkSession, server: Lineage,
         thread.join()
     assert results == [True] * 10
     assert outputs(server, tmp_path) == 5
+
+
+def test_executions_that_spark_drops_are_counted(
+    spark: SparkSession, server: Lineage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The queue of the listener has room for one event, so that those of most writes do not fit."""
+    setting = "spark.scheduler.listenerbus.eventqueue.fll.capacity"
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set(setting, "1")
+    try:
+        assert capture.install(spark, server.url, spool=tmp_path / "spool")
+    finally:
+        conf.remove(setting)
+    for number in range(20):
+        write(spark, tmp_path / f"out{number}")
+    assert capture.uninstall(30)
+    counts = [int(count) for count in re.findall(r"up to (\d+) executions", caplog.text)]
+    assert sum(counts) > 0
+    assert outputs(server, tmp_path) + sum(counts) == 20

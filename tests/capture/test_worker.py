@@ -8,19 +8,21 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from cli.commands import serving
 
 from capture import recorded_plans
 from capture.conftest import Lineage
 from capture.slow_server import gated
 from fll_hbase.capture.left_plans import send_left
-from fll_hbase.capture.plan_spool import PlanSpool, open_plan_spool
+from fll_hbase.capture.plan_spool import Losses, PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
 from fll_hbase.capture.worker import CaptureWorker
-from fll_hbase.client import HttpClient
+from fll_hbase.http.session import HttpSession
 
 SECONDS = 20.0
 
@@ -31,10 +33,14 @@ class ProcessListener:
 
     process: subprocess.Popen[bytes]
     dropped_count: int = 0
+    missed_count: int = 0
     calls: list[str] = field(default_factory=list)
 
     def dropped(self) -> int:
         return self.dropped_count
+
+    def missed(self) -> int:
+        return self.missed_count
 
     def restart(self, recorded: int) -> bool:
         self.calls.append(f"restart {recorded}")
@@ -58,12 +64,18 @@ def spool(tmp_path: Path) -> PlanSpool:
 
 
 def start(
-    spool: PlanSpool, url: str, content: bytes, *, pause_seconds: float = 0.0, dropped: int = 0
+    spool: PlanSpool,
+    url: str,
+    content: bytes,
+    *,
+    pause_seconds: float = 0.0,
+    dropped: int = 0,
+    missed: int = 0,
 ) -> tuple[CaptureWorker, ProcessListener]:
     plan_file = spool.create(url, "shop", literals=False, bytes_max=10**8)
     process = recorded_plans.append(plan_file.path, content, pause_seconds=pause_seconds)
-    listener = ProcessListener(process, dropped)
-    client = HttpClient(url, timeout_seconds=0.0)
+    listener = ProcessListener(process, dropped, missed)
+    client = HttpSession(url, timeout_seconds=0.0)
     return CaptureWorker(spool, plan_file, listener, client, make_resolver), listener
 
 
@@ -147,7 +159,7 @@ def test_what_was_acknowledged_is_not_sent_again(spool: PlanSpool, server: Linea
     plan_file.path.write_bytes(b"".join(content))
     plan_file.acknowledge(sum(map(len, content[:8])))
     plan_file.close()
-    with HttpClient(server.url) as client:
+    with closing(HttpSession(server.url)) as client:
         (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
     assert (delivery.sent, delivery.is_complete) == (3, True)
     assert len(server.runs("job one")) == 3
@@ -157,7 +169,7 @@ def test_a_file_that_may_still_be_written_to_stays(spool: PlanSpool, server: Lin
     plan_file = spool.create(server.url, "shop", literals=False, bytes_max=10**8)
     plan_file.path.write_bytes(lines("young", 4, is_ended=False) + b'{"unfinished')
     plan_file.close()
-    with HttpClient(server.url) as client:
+    with closing(HttpSession(server.url)) as client:
         (*_, delivery) = send_left(spool, client, make_resolver, destination=server.url)
         assert (delivery.sent, delivery.is_complete) == (4, False)
         os.utime(plan_file.path, (0, 0))
@@ -172,9 +184,61 @@ def test_executions_that_are_in_no_line_are_reported(
 ) -> None:
     worker, _ = start(spool, server.url, lines("full", 2, is_ended=False), dropped=7)
     assert worker.close(SECONDS)
-    assert "7 executions of this application are not recorded" in caplog.text
+    assert "not recorded are 7 executions of this application: its spool was full" in caplog.text
     reports = [server.run(run).get("errorMessage") for run in server.runs("full")]
     assert "capture lost 7 executions of this application: its spool was full" in reports
+
+
+def test_executions_that_spark_dropped_are_reported(spool: PlanSpool, server: Lineage) -> None:
+    """By the listener at the end of capture, and by the last line of an application that is sent later."""
+    worker, _ = start(spool, server.url, lines("missed", 2, is_ended=False), dropped=1, missed=3)
+    assert worker.close(SECONDS)
+    end = b'{"applicationEnd":{"time":1,"dropped":0,"missed":4}}\n'
+    plan_file = spool.create(server.url, "shop", literals=False, bytes_max=10**8)
+    plan_file.path.write_bytes(lines("missed later", 1, is_ended=False) + end)
+    plan_file.close()
+    with closing(HttpSession(server.url)) as client:
+        assert list(send_left(spool, client, make_resolver, destination=server.url))[-1].is_complete
+    text = "executions of this application: Spark dropped their events, as the queue of the listener was full"
+    (first,) = _reports(server, "missed")
+    assert first.startswith(
+        "capture lost 1 executions of this application: its spool was full; up to 3 " + text
+    )
+    (second,) = _reports(server, "missed later")
+    assert second.startswith("capture lost up to 4 " + text)
+
+
+def _reports(server: Lineage, application: str) -> list[str]:
+    texts = (server.run(run).get("errorMessage") for run in server.runs(application))
+    return [text for text in texts if text]
+
+
+def test_a_spool_of_an_earlier_release_has_one_number_of_losses(spool: PlanSpool) -> None:
+    plan_file = spool.create("http://lineage", "shop", literals=False, bytes_max=10**8)
+    (path,) = spool.path.glob("*.ack")
+    path.write_bytes(b"%020d\n%020d\n" % (17, 5))
+    assert plan_file.acknowledged() == 17
+    assert plan_file.losses() == Losses(unwritten=5)
+    plan_file.close()
+
+
+def test_a_request_that_is_too_large_is_sent_in_parts(
+    spool: PlanSpool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server accepts requests of four events; one event that is too large for it is set aside."""
+    monkeypatch.setenv("FLL_DOCUMENT_BYTES_MAX", "10000")
+    monkeypatch.setenv("FLL_BATCH_BYTES_MAX", "10000")
+    with serving(f"sqlite:///{tmp_path}/small.db", tmp_path) as url:
+        server = Lineage(url)
+        wide = json.dumps(recorded_plans.execution(1, target="/data/" + "x/" * 6_000)).encode() + b"\n"
+        content = lines("large", 40, is_ended=False) + wide
+        with gated(url) as gate:
+            worker, _ = start(spool, gate.url, content + lines("large", 0).splitlines()[-1] + b"\n")
+            assert worker.close(SECONDS)
+        assert len(server.runs("large")) == 40
+        assert len(gate.times) > 20
+    (refused,) = spool.refused()
+    assert len(refused.read_bytes().splitlines()) == 1
 
 
 def test_a_refused_event_is_set_aside_and_the_others_are_recorded(

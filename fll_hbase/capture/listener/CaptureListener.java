@@ -16,6 +16,7 @@ public final class CaptureListener extends SparkListener {
 
     private final SparkContext context;
     private final PlanFile file;
+    private final ExecutionCount count;
     private final String firstLine;
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
@@ -26,6 +27,7 @@ public final class CaptureListener extends SparkListener {
         this.context = context;
         this.literals = literals;
         this.file = new PlanFile(path, bytesMax);
+        this.count = new ExecutionCount(context);
         JsonWriter json = new JsonWriter().open('{').key("application").open('{');
         json.member("id", context.applicationId()).member("name", context.appName());
         json.member("user", context.sparkUser()).member("version", context.version());
@@ -76,8 +78,14 @@ public final class CaptureListener extends SparkListener {
         return file.restart(recorded, firstLine);
     }
 
+    /** Executions whose lines could not be written. */
     public int dropped() {
         return file.dropped();
+    }
+
+    /** Executions whose events Spark dropped. */
+    public int missed() {
+        return count.missing();
     }
 
     /** Waits until all queues of the bus are empty; false where that takes longer. */
@@ -98,7 +106,8 @@ public final class CaptureListener extends SparkListener {
     private synchronized void end(long time) {
         if (!ended) {
             ended = true;
-            file.end("{\"applicationEnd\":{\"time\":" + time + ",\"dropped\":" + file.dropped() + "}}");
+            String counts = ",\"dropped\":" + file.dropped() + ",\"missed\":" + count.missing();
+            file.end("{\"applicationEnd\":{\"time\":" + time + counts + "}}");
         }
     }
 
@@ -119,6 +128,7 @@ public final class CaptureListener extends SparkListener {
         if (execution == null) {
             execution = new Execution(event.executionId(), event.time());
         }
+        count.end(event.executionId());
         execution.finish(event);
         QueryExecution query = event.qe();
         boolean isWrite = query != null && Writes.isWrite(query, execution.action);

@@ -21,7 +21,7 @@ final class DatasetRows {
         JsonWriter row = new JsonWriter().open('{');
         boolean isDataset = false;
         if (kind.equals("LogicalRDD")) {
-            return addColumns("rdd", plan.output());
+            return addColumns("rdd", plan.output(), Reflection.path(plan, "rdd.id"));
         }
         if (kind.equals("LogicalRelation")) {
             boolean isStream = Boolean.TRUE.equals(Reflection.get(plan, "isStreaming"));
@@ -49,14 +49,18 @@ final class DatasetRows {
         return new Targets(relations).write(row, plan) ? add(row) : -1;
     }
 
-    /** Adds columns that are known by their ids within the application only. */
-    int addColumns(String kind, Object attributes) {
+    /** Adds columns that are known by their ids within the application only, of an RDD or of one to be. */
+    int addColumns(String kind, Object attributes, Object rdd) {
         JsonWriter row = new JsonWriter().open('{').member("kind", kind).key("ids").open('[');
         Object[] items = Sequences.array(attributes);
         for (int i = 0; i < items.length; i++) {
             row.number(((Attribute) items[i]).exprId().id());
         }
-        return add(row.close(']'));
+        row.close(']');
+        if (rdd instanceof Integer) {
+            row.key("rdd").number(((Integer) rdd).longValue());
+        }
+        return add(row);
     }
 
     private int add(JsonWriter row) {

@@ -10,20 +10,24 @@ final class Options {
             String table = Reflection.option(options, "dbtable");
             return Relations.jdbc(row, Reflection.option(options, "url"), table);
         }
-        if (provider.indexOf("Kafka") >= 0) {
-            return kafka(row, options, null);
-        }
         return Relations.file(row, Reflection.option(options, "path"));
     }
 
-    /** Describes the topics of a reader or writer; the topic of a column is not known here. */
-    static boolean kafka(JsonWriter row, Object options, String topic) {
-        String[] names = {"topic", "subscribe", "subscribePattern", "subscribepattern", "assign"};
-        String value = topic;
-        for (int i = 0; i < names.length && value == null; i++) {
-            value = Reflection.option(options, names[i]);
+    /** Describes the topics of a reader. */
+    static boolean kafka(JsonWriter row, Object options) {
+        String[] names = {"subscribe", "subscribePattern", "assign"};
+        String topic = null;
+        for (int i = 0; i < names.length && topic == null; i++) {
+            topic = Reflection.option(options, names[i]);
         }
-        row.member("kind", "kafka").member("topic", value);
+        if (topic != null && topic.equals(Reflection.option(options, "subscribePattern"))) {
+            row.key("pattern").flag(true);
+        }
+        return kafka(row, options, topic);
+    }
+
+    static boolean kafka(JsonWriter row, Object options, String topic) {
+        row.member("kind", "kafka").member("topic", topic);
         row.member("servers", Reflection.option(options, "kafka.bootstrap.servers"));
         return true;
     }

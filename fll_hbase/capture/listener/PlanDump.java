@@ -18,6 +18,9 @@ final class PlanDump {
     private static final String POSITIONAL =
         " Union Intersect Except CTERelationDef UnionLoop WithCTE ";
 
+    /** Parameters of commands that hold what they write. */
+    private static final String QUERIES = " query data plan ";
+
     private final Identifiers identifiers = new Identifiers();
     private final ExpressionRows expressions;
     private final DatasetRows datasets;
@@ -34,10 +37,10 @@ final class PlanDump {
     /** Adds the plan of an execution; that of a checkpoint is a query whose columns later plans refer to. */
     void addRoot(LogicalPlan plan, boolean isCheckpoint) {
         if (isCheckpoint) {
-            datasets.addColumns("checkpoint", plan.output());
+            datasets.addColumns("checkpoint", plan.output(), null);
         } else if (Reflection.simpleName(plan).startsWith("WriteToMicroBatch")) {
             LogicalPlan query = (LogicalPlan) Reflection.get(plan, "query");
-            datasets.addColumns("batch", query.output());
+            datasets.addColumns("batch", query.output(), null);
         }
         addWithOutput(plan);
     }
@@ -104,6 +107,12 @@ final class PlanDump {
         int dataset = datasets.of(plan);
         if (dataset >= 0) {
             members.key("dataset").number(dataset);
+            if (!kind.equals("LogicalRDD")) {
+                Types.columns(members.key("types"), plan.output());
+            }
+        }
+        if (Members.isCommand(plan)) {
+            TableChanges.write(members, plan);
         }
         int target = datasets.target(plan);
         if (target >= 0) {
@@ -115,6 +124,9 @@ final class PlanDump {
             if (name != null) {
                 // The dataset of a command is its "target" already.
                 members.key(name.equals("target") ? "targetPlan" : name).open('{').key("node").number(number(children[i])).close('}');
+                if (QUERIES.indexOf(" " + name + " ") >= 0) {
+                    Types.columns(members.key("types"), ((LogicalPlan) children[i]).output());
+                }
             }
         }
         json.open('[').value(kind).open('[');

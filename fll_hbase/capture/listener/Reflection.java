@@ -48,17 +48,37 @@ final class Reflection {
         return value == null ? null : value.toString();
     }
 
-    /** Looks a key up in a Java or Scala map; null where it is absent. */
+    /** Looks a key up in a Java or Scala map, in any case, as Spark does; null where it is absent. */
     static String option(Object map, String key) {
+        Object value = null;
         if (map instanceof Map) {
-            Object value = ((Map) map).get(key);
-            return value == null ? null : value.toString();
+            Object[] entries = ((Map) map).entrySet().toArray();
+            for (int i = 0; i < entries.length && value == null; i++) {
+                Map.Entry entry = (Map.Entry) entries[i];
+                value = key.equalsIgnoreCase(String.valueOf(entry.getKey())) ? entry.getValue() : null;
+            }
+        } else if (map instanceof scala.collection.Map) {
+            scala.collection.Iterator entries = ((scala.collection.Map) map).iterator();
+            while (entries.hasNext() && value == null) {
+                scala.Tuple2 entry = (scala.Tuple2) entries.next();
+                value = key.equalsIgnoreCase(String.valueOf(entry._1())) ? entry._2() : null;
+            }
         }
-        if (map instanceof scala.collection.Map) {
-            Object value = open(((scala.collection.Map) map).get(key));
-            return value == null ? null : value.toString();
+        return value == null ? null : value.toString();
+    }
+
+    /** Returns the value of a private field; null where there is none. */
+    static Object field(Object target, String name) {
+        if (target == null) {
+            return null;
         }
-        return null;
+        try {
+            java.lang.reflect.Field field = target.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            return open(field.get(target));
+        } catch (Exception error) {
+            return null;
+        }
     }
 
     static Object open(Object value) {

@@ -1,5 +1,8 @@
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.types.StructType;
 
 /** Describes tables, files, topics and databases by the members that their names are made of. */
 final class Relations {
@@ -17,15 +20,15 @@ final class Relations {
             return false;
         }
         String kind = Reflection.simpleName(relation);
-        if (isStream) {
-            row.key("stream").flag(true);
-        }
         Object location = Reflection.get(relation, "location");
         if (Reflection.get(location, "rootPaths") != null) {
             row.member("format", Reflection.simpleName(Reflection.get(relation, "fileFormat")));
             String index = Reflection.simpleName(location);
             if (index.startsWith("Tahoe") || index.endsWith("DeltaFileIndex") || index.startsWith("PreparedDelta")) {
                 return file(row, Reflection.text(location, "path"));
+            }
+            if (isStream) {
+                row.key("stream").flag(true);
             }
             return files(row, Reflection.get(location, "rootPaths"));
         }
@@ -37,8 +40,7 @@ final class Relations {
             return jdbc(row, Reflection.text(options, "url"), Reflection.text(options, "tableOrQuery"));
         }
         if (kind.equals("KafkaRelation")) {
-            Object parameters = Reflection.get(relation, "sourceOptions");
-            return Options.kafka(row, parameters, null);
+            return Options.kafka(row, Reflection.field(relation, "sourceOptions"));
         }
         row.member("kind", "relation").member("class", kind);
         return true;
@@ -65,10 +67,19 @@ final class Relations {
             table = Reflection.get(table, "table");
             kind = Reflection.simpleName(table);
         }
-        String catalogName = Reflection.text(relation, "catalog.name");
+        Object catalog = Reflection.get(relation, "catalog");
+        String catalogName = Reflection.text(catalog, "name");
         Object identifier = Reflection.get(relation, "identifier");
         if (identifier != null) {
             row.member("identifier", String.valueOf(identifier)).member("catalog", catalogName);
+        }
+        if (table == null && identifier != null) {
+            table = load(catalog, identifier);
+            kind = table == null ? "" : Reflection.simpleName(table);
+            Object schema = Reflection.get(table, "schema");
+            if (schema instanceof StructType) {
+                Types.schema(row, (StructType) schema);
+            }
         }
         Object paths = Reflection.path(table, "fileIndex.rootPaths");
         if (paths != null) {
@@ -80,7 +91,7 @@ final class Relations {
         }
         if (kind.startsWith("Kafka")) {
             Object options = Reflection.get(relation, "options");
-            return Options.kafka(row, options == null ? Reflection.get(relation, "extraOptions") : options, null);
+            return Options.kafka(row, options == null ? Reflection.get(relation, "extraOptions") : options);
         }
         if (kind.startsWith("Noop")) {
             row.member("kind", "noop");
@@ -103,21 +114,36 @@ final class Relations {
         return location != null ? file(row, location) : table != null || identifier != null;
     }
 
+    /** Loads a table that a command has created; null where there is none, as after it was dropped. */
+    private static Object load(Object catalog, Object identifier) {
+        try {
+            return ((TableCatalog) catalog).loadTable((Identifier) identifier);
+        } catch (Throwable missing) {
+            // Catalogs throw exceptions of their own, some of which Scala does not declare.
+            return null;
+        }
+    }
+
     /** Writes a name, and location and columns of the table if it exists. */
     void name(JsonWriter row, Object identifier) {
         row.member("name", qualified(identifier));
         try {
             Object table = catalog.getTableMetadata((TableIdentifier) identifier);
             row.member("location", Texts.path(Reflection.text(table, "storage.locationUri")));
-            String[] fields = (String[]) Reflection.path(table, "schema.fieldNames");
-            row.key("fields").open('[');
-            for (int i = 0; i < fields.length; i++) {
-                row.value(fields[i]);
-            }
-            row.close(']');
+            Types.schema(row, (StructType) Reflection.get(table, "schema"));
         } catch (Throwable missing) {
             // Only a dropped table has no metadata, which Scala throws unchecked.
             row.member("location", defaultPath(identifier));
+        }
+    }
+
+    /** Writes the columns that the session catalog has of a table. */
+    void columns(JsonWriter row, Object identifier) {
+        try {
+            Types.schema(row, (StructType) Reflection.get(catalog.getTableMetadata((TableIdentifier) identifier), "schema"));
+        } catch (Throwable missing) {
+            // The table was dropped since.
+            return;
         }
     }
 
@@ -155,7 +181,7 @@ final class Relations {
             row.member("home", System.getProperty("derby.system.home", System.getProperty("user.dir")));
         }
         if (table != null && table.trim().startsWith("(")) {
-            row.member("query", Texts.query(table));
+            row.member("query", QueryText.clean(table, url));
         } else {
             row.member("name", table);
         }

@@ -13,6 +13,8 @@ final class Sequences {
             while (iterator.hasNext()) {
                 items.add(iterator.next());
             }
+        } else if (sequence instanceof java.util.Collection) {
+            items.addAll((java.util.Collection) sequence);
         }
         return items.toArray();
     }

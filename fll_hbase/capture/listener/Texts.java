@@ -1,6 +1,6 @@
 import org.apache.spark.sql.catalyst.expressions.Literal;
 
-/** Cleans texts: URLs without credentials, queries without literals. */
+/** Cleans texts: URLs and paths without credentials. */
 final class Texts {
     private static final int LITERAL_CHARACTERS_MAX = 200;
 
@@ -60,12 +60,6 @@ final class Texts {
         start += name.length() + 2;
         int end = url.indexOf(';', start);
         return url.substring(start, end < 0 ? url.length() : end);
-    }
-
-    /** Replaces quoted texts and numbers of a query. */
-    static String query(String query) {
-        return query.replaceAll("--[^\\n]*", " ").replaceAll("(?s)/\\*.*?\\*/", " ")
-            .replaceAll("'(?:[^']|'')*'", "''").replaceAll("(?<![\\w.$])\\d[\\w.]*", "0");
     }
 
     static String literal(Literal literal) {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 /** Decides which executions write a line. */
 final class Writes {
     private static final String[] IGNORED = {
-        "Show", "Describe", "Set", "Reset", "Explain", "Add", "List", "Analyze", "Refresh", "Cache", "Uncache",
+        "Show", "Describe", "Set", "Reset", "Explain", "AddArchive", "AddFile", "AddJar", "List", "Analyze", "Refresh", "Cache", "Uncache",
         "Clear", "Repair", "Use", "CreateView", "CreateFunction", "DropFunction", "CreateNamespace",
         "CreateDatabase", "DropNamespace", "DropDatabase", "CreateTempView", "DropTempView", "CreateUserDefined",
         "DropVariable", "CreateVariable", "Declare", "Comment", "Load", "AlterView"

@@ -1,9 +1,11 @@
 """Dataset names by the naming rules of OpenLineage, as its Spark agent writes them.
 
 A row of `datasets` has a `kind`: `files` (`paths`), `jdbc` (`url`; `name` or `query`), `kafka` (`topic`,
-`servers`), `name` (of a table), `sink` and `relation` (`class`), `rdd` and `checkpoint` (`ids` of columns).
+which may be a `pattern`; `servers`), `name` (of a table), `sink` and `relation` (`class`), `rdd` and
+`checkpoint` (`ids` of columns).
 `table` has `name`, `location` and `provider` in the session catalog; `identifier` and `catalog` are those of
-another catalog; `stream` marks files that a stream lists one by one.
+another catalog; `stream` marks files that a stream lists one by one. `fields` and `types` are the columns
+that a table has in its catalog after a command.
 """
 
 from __future__ import annotations
@@ -11,9 +13,6 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
-
-import sqlglot
-from sqlglot import expressions as sql
 
 _OBJECT_STORES = re.compile(r"(s3|gs|wasbs?)[a-z]?$")
 _S3 = re.compile(r"s3[an]$")
@@ -41,24 +40,12 @@ def dataset_names(row: dict[str, Any]) -> list[DatasetName]:
     symlink = _table_name(row)
     location = table.get("location") if isinstance(table, dict) else row.get("location")
     paths = [location] if location else list(row.get("paths") or ())
-    if row.get("stream"):
+    if row.get("stream") and not location:
         paths = [path.rpartition("/")[0] for path in paths]
     if paths:
         names = [path_name(path) for path in paths]
         return sorted({_with_symlink(name, symlink) for name in names})
     return [] if symlink is None else [DatasetName(str(row.get("catalog") or "spark_catalog"), symlink)]
-
-
-def renamed_dataset(row: dict[str, Any]) -> DatasetName | None:
-    """Return the new name of a dataset that is renamed; None if it has none."""
-    names = dataset_names(row["renamed"] if isinstance(row.get("renamed"), dict) else row)
-    return names[0] if names else None
-
-
-def renamed_fields(row: dict[str, Any]) -> list[str]:
-    """Return the fields of a renamed dataset, as far as its catalog has them."""
-    renamed = row["renamed"] if isinstance(row.get("renamed"), dict) else row
-    return [str(name) for name in renamed.get("fields") or ()]
 
 
 def path_name(path: str) -> DatasetName:
@@ -109,18 +96,26 @@ def _table_name(row: dict[str, Any]) -> str | None:
 def _kafka(row: dict[str, Any]) -> list[DatasetName]:
     server = str(row.get("servers") or "").split(",")[0].strip()
     topics = str(row.get("topic") or "")
-    names = re.findall(r'"([^"]+)"\s*:', topics) if topics.startswith("{") else topics.split(",")
+    if row.get("pattern"):
+        names = [topics]
+    else:
+        names = re.findall(r'"([^"]+)"\s*:', topics) if topics.startswith("{") else topics.split(",")
     return [DatasetName(f"kafka://{server}", name.strip()) for name in names if name.strip()]
+
+
+def jdbc_table(row: dict[str, Any], name: str) -> DatasetName:
+    """Return a table of the database in a row of the kind `jdbc`."""
+    namespace, database = _jdbc_namespace(str(row.get("url") or ""))
+    if row.get("home") is not None:
+        # The agent gives every embedded Derby database the name of its metastore.
+        namespace = f"file:{row['home']}/metastore_db"
+    return DatasetName(namespace, f"{database}.{name}" if database else name)
 
 
 def _jdbc(row: dict[str, Any]) -> list[DatasetName]:
     """Return the tables of a JDBC relation; those of a query are read from its text without literals."""
     names = [row["name"]] if row.get("name") else _tables(row.get("query") or "")
-    namespace, database = _jdbc_namespace(str(row.get("url") or ""))
-    if row.get("home"):
-        # The agent gives every embedded Derby database the name of its metastore.
-        namespace = f"file:{row['home']}/metastore_db"
-    return [DatasetName(namespace, f"{database}.{name}" if database else name) for name in names]
+    return [jdbc_table(row, name) for name in names]
 
 
 def _jdbc_namespace(url: str) -> tuple[str, str]:
@@ -142,12 +137,7 @@ def _jdbc_namespace(url: str) -> tuple[str, str]:
 
 
 def _tables(query: str) -> list[str]:
-    text = query.strip()
-    text = text[1 : text.rindex(")")] if text.startswith("(") and ")" in text else text
-    try:
-        tree = sqlglot.parse_one(text)
-    except sqlglot.errors.SqlglotError:
-        return []
-    common = {name.alias for name in tree.find_all(sql.CTE)}
-    tables = {".".join(part.name for part in table.parts) for table in tree.find_all(sql.Table)}
-    return sorted(tables - common)
+    # Imported here: the parser takes longer to import than all of capture, and few jobs read queries.
+    from fll_hbase.capture.resolver.query_tables import query_tables
+
+    return query_tables(query)

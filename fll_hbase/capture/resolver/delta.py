@@ -1,4 +1,4 @@
-"""Commands of Delta Lake: UPDATE, DELETE and MERGE, which Spark does not plan as a query."""
+"""UPDATE, DELETE and MERGE that Spark does not plan as a query: those of Delta Lake, and simple DELETEs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from fll_hbase.capture.resolver.lineage import (
     merge,
 )
 
-COMMANDS = frozenset({"DeleteCommand", "MergeIntoCommand", "UpdateCommand"})
+DELETES = frozenset({"DeleteCommand", "DeleteFromTable"})
+COMMANDS = DELETES | {"MergeIntoCommand", "UpdateCommand"}
+
+TARGETS = ("targetPlan", "table")
+"""Members of commands that hold their table."""
 
 Columns: TypeAlias = tuple[tuple[str, ColumnLineage], ...]
 
@@ -31,7 +35,7 @@ def columns_of(
     plan: Plan, relations: Sequence[Relation], node: Node
 ) -> tuple[Columns, frozenset[IndirectInput]]:
     """Return the columns that a command leaves in its table, and what influences all of its rows."""
-    target, source = node.plan("targetPlan"), node.plan("source")
+    target, source = node.plan(*TARGETS), node.plan("source")
     columns = {
         number: column
         for child in (source, target)
@@ -43,7 +47,7 @@ def columns_of(
     names = [plan.expressions[row].name or "" for row in output]
     values = resolver.resolve_all(output)
     conditions = resolver.resolve_all(node.rows("condition"))
-    if node.kind == "DeleteCommand":
+    if node.kind in DELETES:
         return tuple(zip(names, values, strict=True)), influences(conditions, FILTER)
     if node.kind == "UpdateCommand":
         tested = influences(conditions, CONDITIONAL)
@@ -53,22 +57,28 @@ def columns_of(
             for name, value, update in zip(names, values, updates, strict=False)
         ]
         return tuple(changed), NO_INPUTS
-    merged = _merged(plan, node, resolver, dict(zip(names, values, strict=True)))
-    rows = frozenset().union(*(relations[child].rows for child in (source,) if child is not None))
+    merged, rows = _merged(plan, node, resolver, dict(zip(names, values, strict=True)))
+    rows = rows.union(*(relations[child].rows for child in (source,) if child is not None))
     return tuple(merged.items()), rows | influences(conditions, JOIN)
 
 
 def _merged(
     plan: Plan, node: Node, resolver: ExpressionResolver, columns: dict[str, ColumnLineage]
-) -> dict[str, ColumnLineage]:
-    """Return the columns with the values of every clause: its operands are a condition and actions."""
+) -> tuple[dict[str, ColumnLineage], frozenset[IndirectInput]]:
+    """Return the columns with the values of every clause, and the conditions of those that delete rows.
+
+    The operands of a clause are a condition and actions.
+    """
+    rows = NO_INPUTS
     for clause in (row for name in _CLAUSES for row in node.rows(name)):
         operands = resolver.operands(clause)
         actions = [row for row in operands if plan.expressions[row].kind == "DeltaMergeAction"]
         conditions = [row for row in operands if row not in actions]
         tested = influences(resolver.resolve_all(conditions), CONDITIONAL)
+        if not actions:
+            rows |= influences(resolver.resolve_all(conditions), FILTER)
         for action in actions:
             name = plan.expressions[action].name or ""
             value = merge([resolver.resolve(action)], indirect=tested)
             columns[name] = merge([columns.get(name, NO_LINEAGE), value])
-    return columns
+    return columns, rows

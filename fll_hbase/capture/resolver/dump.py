@@ -8,7 +8,8 @@ numbers of earlier rows. Ids are numbered per line. `details` may have `plan` (n
 Node rows are `[class, children, members]`; children are numbers of earlier rows. A member is a number of an
 expression row, or lists of them, in which -n means the n rows after the one before it; `{"node": n}` for
 a plan that is no child; or a scalar. `dataset` and `target` are numbers of rows of `datasets`, which
-`fll_hbase.capture.resolver.dataset_names` describes.
+`fll_hbase.capture.resolver.dataset_names` describes. `types` are those of the columns of a dataset that is
+read, or of the query of a command, in which -n means n more columns of the type before it.
 """
 
 from __future__ import annotations
@@ -26,15 +27,25 @@ QUERIES = ("query", "data", "plan")
 """Members of commands that hold what they write."""
 
 
+RUN_MAX = 1_000_000
+"""Rows that one number may stand for; more is no dump of the listener."""
+
+
 def expand(rows: object) -> Rows:
     """Expand a list in which -n means the n rows that follow the one before it."""
     expanded: Rows = []
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, int) and row < 0 and expanded:
-            expanded.extend(range(expanded[-1] + 1, expanded[-1] + 1 - row))
+            expanded.extend(range(expanded[-1] + 1, expanded[-1] + 1 + _run_length(row)))
         elif isinstance(row, int):
             expanded.append(row)
     return expanded
+
+
+def _run_length(item: int) -> int:
+    if not 0 < -item <= RUN_MAX:
+        raise ValueError(f"a list contains {item}, but a run has 1 to {RUN_MAX:,} items")
+    return -item
 
 
 class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -48,6 +59,14 @@ class Node(msgspec.Struct, array_like=True, frozen=True, gc=False):
         """Return a member as a flat list of expression rows; empty if it is absent."""
         value = self.members.get(name)
         return [value] if isinstance(value, int) else expand(value)
+
+    def types(self) -> list[str]:
+        """Return the types of the columns, by position; empty if they are absent."""
+        value = self.members.get("types")
+        types: list[str] = []
+        for item in value if isinstance(value, list) else ():
+            types.extend(types[-1:] * _run_length(item) if isinstance(item, int) else [str(item)])
+        return types
 
     def row_lists(self, name: str) -> list[Rows]:
         """Return a member that has several lists of expression rows."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.dump import Application, Execution
 from fll_hbase.capture.resolver.lineage import Direct
+from fll_hbase.capture.resolver.table_changes import ALTER
 from fll_hbase.json_types import Json
 
 PRODUCER = "https://github.com/fll-hbase/fll_hbase/capture"
@@ -42,7 +43,10 @@ class FieldInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WriteEvent:
-    """All of one write. `fields` is None where its lineage is unknown; `fields_listed` then names them."""
+    """All of one write. `fields` is None where its lineage is unknown.
+
+    `types` are the columns of the output with their types, `types_read` those of the inputs; "" is unknown.
+    """
 
     application: Application
     execution: Execution
@@ -52,7 +56,8 @@ class WriteEvent:
     rows: tuple[FieldInput, ...] = ()
     lifecycle: str = ""
     previous: DatasetName | None = None
-    fields_listed: tuple[str, ...] = ()
+    types: dict[str, str] = field(default_factory=dict)
+    types_read: dict[DatasetName, dict[str, str]] = field(default_factory=dict)
     is_stream: bool = False
 
 
@@ -62,7 +67,8 @@ DIRECT_KINDS = tuple(kind.name for kind in Direct)
 def to_json(event: WriteEvent, namespace: str) -> Json:
     """Return a COMPLETE or FAIL event; the same write always gives the same run id."""
     application, execution = event.application, event.execution
-    used = _used_fields(event)
+    read = _fields_read(event)
+    written = event.types | {name: "" for name in event.fields or () if name not in event.types}
     return {
         "eventType": "FAIL" if execution.error else "COMPLETE",
         "eventTime": _time(execution.end),
@@ -84,8 +90,8 @@ def to_json(event: WriteEvent, namespace: str) -> Json:
                 )
             },
         },
-        "inputs": [_dataset(name, sorted(used.get(name, ()))) for name in event.inputs],
-        "outputs": [_dataset(event.output, event.fields or event.fields_listed, _output_facets(event))],
+        "inputs": [_dataset(name, read.get(name, {})) for name in event.inputs],
+        "outputs": [_dataset(event.output, written, _output_facets(event))],
     }
 
 
@@ -161,24 +167,31 @@ def _transformation(type_: str, kind: str, description: str, *, masked: bool) ->
     return {"type": type_, "subtype": kind, "description": description, "masking": masked}
 
 
-def _used_fields(event: WriteEvent) -> dict[DatasetName, set[str]]:
-    """Return the fields that are used of each dataset."""
-    fields: dict[DatasetName, set[str]] = {}
+def _fields_read(event: WriteEvent) -> dict[DatasetName, dict[str, str]]:
+    """Return the columns of each input with their types, and the nested fields that are used."""
+    if event.lifecycle == ALTER:
+        # The only input is the table itself, whose columns are now those of the output.
+        return {}
+    fields = {name: dict(types) for name, types in event.types_read.items()}
     for inputs in (*(event.fields or {}).values(), event.rows):
         for item in inputs:
-            fields.setdefault(item.dataset, set()).add(item.field)
+            fields.setdefault(item.dataset, {}).setdefault(item.field, "")
     return fields
 
 
-def _dataset(name: DatasetName, fields: Iterable[str], facets: Json | None = None) -> Json:
+def _dataset(name: DatasetName, types: Mapping[str, str], facets: Json | None = None) -> Json:
     facets = dict(facets or {})
-    listed = [{"name": field} for field in fields]
-    if listed:
-        facets["schema"] = _facet("schema", fields=listed)
+    if types:
+        facets["schema"] = _facet("schema", fields=[_field(*item) for item in types.items()])
     if name.symlink is not None:
         identifier = {"namespace": name.symlink[0], "name": name.symlink[1], "type": "TABLE"}
         facets["symlinks"] = _facet("symlinks", identifiers=[identifier])
     return {"namespace": name.namespace, "name": name.name, "facets": facets}
+
+
+@lru_cache(maxsize=50_000)
+def _field(name: str, type_: str) -> Json:
+    return {"name": name, "type": type_} if type_ else {"name": name}
 
 
 def _facet(facet: str, /, **members: object) -> Json:

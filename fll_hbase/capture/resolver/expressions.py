@@ -17,6 +17,13 @@ from fll_hbase.capture.resolver.lineage import (
     influences,
     merge,
 )
+from fll_hbase.capture.resolver.struct_fields import (
+    SAME_ELEMENTS,
+    build_struct,
+    struct_field,
+    update_struct,
+    with_elements,
+)
 
 TRANSPARENT = frozenset(
     [
@@ -40,8 +47,22 @@ TRANSPARENT = frozenset(
 """Expressions whose value is that of their last operand."""
 
 MASKING = frozenset(
-    ["Crc32", "HiveHash", "Mask", "Md5", "Murmur3Hash", "Sha1", "Sha2", "XxHash64", "AesEncrypt"]
+    [
+        "AesEncrypt",
+        "Count",
+        "CountIf",
+        "Crc32",
+        "HiveHash",
+        "HyperLogLogPlusPlus",
+        "Mask",
+        "Md5",
+        "Murmur3Hash",
+        "Sha1",
+        "Sha2",
+        "XxHash64",
+    ]
 )
+"""Functions that hide their values; OpenLineage counts COUNT among them."""
 
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
 """Functions that depend on the order of a window only; some repeat that order as their operands."""
@@ -143,8 +164,9 @@ class ExpressionResolver:
             return self._subquery(expression, operands)
         if kind in TRANSPARENT or expression.details.get("same"):
             return self._transparent(row, expression, operands)
-        if kind == "WindowExpression":
-            return self._window(expression, operands)
+        method = _METHODS.get(kind)
+        if method is not None:
+            return method(self, expression, operands)
         rule = _RULES.get(kind)
         if rule is not None:
             return rule(expression, operands)
@@ -157,7 +179,9 @@ class ExpressionResolver:
         if expression.kind == "CommonExpressionDef" and expression.id is not None:
             self._common[expression.id] = value
         if expression.kind == "Alias" and self._is_described(expression.operands):
-            return ColumnLineage(value.direct, value.indirect, value.parts, expression.operands[0])
+            return ColumnLineage(
+                value.direct, value.indirect, value.parts, expression.operands[0], value.rest
+            )
         return value
 
     def _is_described(self, operands: Sequence[int]) -> bool:
@@ -179,6 +203,16 @@ class ExpressionResolver:
         value = merge(operands[:1], least=least)
         return merge([value], indirect=influences(keys, WINDOW))
 
+    def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return a struct with other fields; an operation that drops a field changes no other one."""
+        operations = [self._expressions[number] for number in expression.operands[1:]]
+        fields = {
+            operation.name or "": value
+            for operation, value in zip(operations, operands[1:], strict=True)
+            if operation.kind == "WithField"
+        }
+        return update_struct(operands[0], fields)
+
 
 def _case(_: Expression, operands: Operands) -> ColumnLineage:
     """Resolve CASE: pairs of condition and value, then the value of ELSE if there is one."""
@@ -187,7 +221,11 @@ def _case(_: Expression, operands: Operands) -> ColumnLineage:
     return _conditional(operands[0:pairs:2], values)
 
 
-def _if(_: Expression, operands: Operands) -> ColumnLineage:
+def _if(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve IF; one whose branches are the same value, as of a column that UPDATE leaves, is that value."""
+    _, *branches = expression.operands
+    if len(set(branches)) == 1:
+        return operands[-1]
     return _conditional(operands[:1], operands[1:])
 
 
@@ -197,8 +235,8 @@ def _coalesce(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve NULLIF: the first argument is tested against the second, and is the value."""
-    return _conditional(operands, operands[:1])
+    """Resolve NULLIF: a comparison of both arguments, and the first one, which is the value."""
+    return _conditional(operands[:1], operands[1:])
 
 
 def _conditional(tested: Operands, values: Operands) -> ColumnLineage:
@@ -212,7 +250,8 @@ def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
 
 def _aggregate(expression: Expression, operands: Operands) -> ColumnLineage:
     """Resolve an aggregate function with the condition of its FILTER clause, if there is one."""
-    return merge(operands[:1], least=Direct.AGGREGATION, indirect=influences(operands[1:], FILTER))
+    filtered = influences(operands[1:], FILTER)
+    return with_elements(operands[:1], least=Direct.AGGREGATION, indirect=filtered)
 
 
 def _sort_order(_: Expression, operands: Operands) -> ColumnLineage:
@@ -224,29 +263,40 @@ def _list_aggregate(_: Expression, operands: Operands) -> ColumnLineage:
     return merge(operands[:2], least=Direct.AGGREGATION, indirect=influences(operands[2:], SORT))
 
 
+def _array(_: Expression, operands: Operands) -> ColumnLineage:
+    return with_elements(operands)
+
+
+def _same_elements(expression: Expression, operands: Operands) -> ColumnLineage:
+    return with_elements(operands[:1], operands[1:], least=SAME_ELEMENTS[expression.kind])
+
+
 def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
-    names = expression.details.get("names", [])
-    value = merge(operands, least=Direct.TRANSFORMATION)
-    parts = dict(zip(names, operands, strict=False))
-    return ColumnLineage(value.direct, value.indirect, parts or None)
+    return build_struct(expression.details.get("names", []), operands)
 
 
 def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
-    """Resolve `struct.field`: a part of a struct built in the plan, or a longer path of the source field."""
-    value, name = operands[0], expression.name or ""
-    if value.parts is not None:
-        return value.parts.get(name, NO_LINEAGE)
-    direct = frozenset(
-        ((source[0], f"{source[1]}.{name}") if kind == Direct.IDENTITY else source, kind, masked)
-        for source, kind, masked in value.direct
-    )
-    return ColumnLineage(direct, value.indirect)
+    return struct_field(operands[0], expression.name or "")
 
+
+def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve an edge of a time window: Spark computes it with CASE, which is no condition of the query."""
+    value = merge(operands[:1], least=Direct.TRANSFORMATION)
+    conditions = {(source, CONDITIONAL) for source in value.fields()}
+    return ColumnLineage(value.direct, value.indirect - conditions)
+
+
+_METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnLineage]] = {
+    "UpdateFields": ExpressionResolver._update_fields,
+    "WindowExpression": ExpressionResolver._window,
+}
 
 _RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
+    **dict.fromkeys(SAME_ELEMENTS, _same_elements),
     "AggregateExpression": _aggregate,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
+    "CreateArray": _array,
     "CreateNamedStruct": _struct,
     "GetArrayStructFields": _struct_field,
     "GetStructField": _struct_field,
@@ -254,5 +304,6 @@ _RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "ListAgg": _list_aggregate,
     "NullIfResult": _null_if,
     "PivotFirst": _pivot,
+    "PreciseTimestampConversion": _time_of_window,
     "SortOrder": _sort_order,
 }

@@ -36,13 +36,15 @@ NO_INPUTS: frozenset[IndirectInput] = frozenset()
 class ColumnLineage:
     """Lineage of one column.
 
-    `parts` are the fields of a struct that is built in the plan. `row` is the expression that describes it.
+    `parts` are the fields of a struct that is built in the plan; `rest` is a struct with its other fields.
+    `row` is the expression that describes it.
     """
 
     direct: frozenset[DirectInput] = frozenset()
     indirect: frozenset[IndirectInput] = NO_INPUTS
     parts: dict[str, ColumnLineage] | None = field(default=None, compare=False)
     row: int = field(default=-1, compare=False)
+    rest: ColumnLineage | None = field(default=None, compare=False)
 
     def fields(self) -> Iterable[SourceField]:
         """Yield the source fields of the values, without those that only influence them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from fll_hbase.capture.resolver.dump import Node, Plan
 from fll_hbase.capture.resolver.expressions import ExpressionResolver
@@ -30,7 +31,7 @@ _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
 
 def resolve_plan(plan: Plan) -> list[Relation]:
-    """Return the result of inputs node."""
+    """Return the result of each node."""
     return _PlanResolver(plan).resolve()
 
 
@@ -201,17 +202,29 @@ def _lateral_join(node: Node, children: list[Relation], expressions: ExpressionR
 
 
 def _generate(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
-    """Resolve a generator: inputs new column has all of its inputs, but those of STACK are by position."""
+    """Resolve a generator: new columns have all of its inputs, those of STACK and INLINE are by position."""
     output = [number for _, number in expressions.with_ids(node.rows("generatorOutput"))]
-    generators = node.rows("generator")
     columns = dict(children[0].columns)
-    for generator in generators[:1]:
-        stacked = expressions.operands(generator, kind="Stack")[1:]
-        for position, number in enumerate(output):
-            operands = stacked[position :: len(output)] if stacked else [generator]
-            value = merge(expressions.resolve_all(operands), least=Direct.TRANSFORMATION)
-            columns[number] = ColumnLineage(value.direct, value.indirect, None, generator)
+    for generator in node.rows("generator")[:1]:
+        values = _generated(expressions, generator, len(output))
+        columns.update(
+            (number, replace(value, row=generator)) for number, value in zip(output, values, strict=True)
+        )
     return Relation(columns, children[0].rows)
+
+
+def _generated(expressions: ExpressionResolver, generator: int, count: int) -> list[ColumnLineage]:
+    """Return the new columns of a generator."""
+    stacked = expressions.operands(generator, kind="Stack")[1:]
+    if stacked:
+        lists = [expressions.resolve_all(stacked[position::count]) for position in range(count)]
+        return [merge(values, least=Direct.TRANSFORMATION) for values in lists]
+    value = expressions.resolve(generator)
+    if expressions.operands(generator, kind="Inline") and value.parts and len(value.parts) == count:
+        return list(value.parts.values())
+    # The structs of an array are in the last column; one before it is their position.
+    plain = ColumnLineage(value.direct, value.indirect)
+    return [plain] * (count - 1) + [value][:count]
 
 
 def _expand(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -236,14 +249,17 @@ def _set_operation(node: Node, children: list[Relation], expressions: Expression
 def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
     """Resolve MERGE: each column has the values of all branches; the conditions of these are conditional."""
     output = [number for _, number in expressions.with_ids(node.rows("output"))]
-    lists = []
+    lists, deleted = [], NO_INPUTS
     for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
         for row in node.rows(name):
-            tested = influences(expressions.resolve_all(expressions.operands(row)[:1]), CONDITIONAL)
+            conditions = expressions.resolve_all(expressions.operands(row)[:1])
+            tested = influences(conditions, CONDITIONAL)
+            if not expressions.outputs(row):
+                deleted |= influences(conditions, FILTER)
             for rows in expressions.outputs(row):
                 values = expressions.resolve_all(rows)
                 lists.append([merge([value], indirect=tested) for value in values])
-    return Relation(_by_position(output, lists), children[0].rows)
+    return Relation(_by_position(output, lists), children[0].rows | deleted)
 
 
 def _by_position(output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]) -> dict[int, ColumnLineage]:

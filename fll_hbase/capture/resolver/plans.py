@@ -9,20 +9,24 @@ from fll_hbase.capture.resolver.dump import Plan, decode_plan
 from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
 from fll_hbase.capture.resolver.nodes import resolve_plan
 from fll_hbase.capture.resolver.sql_text import sql_text
-from fll_hbase.capture.resolver.writes import Write, find_writes, root_columns
+from fll_hbase.capture.resolver.writes import Write, columns_with_types, find_writes, root_columns
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """Writes of a plan. `texts` describes columns by row; `sources` are the datasets that are read."""
+    """Writes of a plan. `texts` describes columns by row; `sources` are the datasets that are read.
+
+    `types` are the columns of each dataset with their types.
+    """
 
     writes: list[Write]
     texts: dict[int, str] = field(default_factory=dict)
     sources: frozenset[int] = frozenset()
     root_columns: list[ColumnLineage] = field(default_factory=list)
     root_rows: frozenset[IndirectInput] = NO_INPUTS
+    types: dict[int, dict[str, str]] = field(default_factory=dict)
     is_stream: bool = False
     is_unknown: bool = False
 
@@ -56,6 +60,7 @@ def resolve(body: bytes) -> ResolvedPlan:
         _sources(plan),
         columns,
         rows,
+        _types(plan),
         plan.nodes[-1].kind.startswith("WriteToMicroBatch"),
     )
 
@@ -69,3 +74,11 @@ def _sources(plan: Plan) -> frozenset[int]:
         if position not in tables and not node.kind.startswith("Resolved")
     )
     return frozenset(number for number in numbers if isinstance(number, int))
+
+
+def _types(plan: Plan) -> dict[int, dict[str, str]]:
+    """Return the columns of each dataset that the plan reads, with their types."""
+    datasets = ((node.members.get("dataset"), number) for number, node in enumerate(plan.nodes))
+    return {
+        dataset: columns_with_types(plan, number) for dataset, number in datasets if isinstance(dataset, int)
+    }

@@ -1,40 +1,34 @@
-"""Named lineage, and what an application remembers of it: columns of checkpoints and of batches."""
+"""Names in lineage, and what an application remembers of it: columns of checkpoints and of batches."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from fll_hbase.capture.resolver.dataset_names import DatasetName
 from fll_hbase.capture.resolver.lineage import ColumnLineage, Direct, IndirectInput
+from fll_hbase.capture.resolver.named_lineage import (
+    NO_COLUMN,
+    NO_ROWS,
+    NamedColumn,
+    NamedDirect,
+    NamedIndirect,
+    NamedRows,
+)
 from fll_hbase.json_types import Json
+
+if TYPE_CHECKING:
+    from fll_hbase.capture.resolver.jdbc_query import QueryLineage
 
 COLUMNS_MAX = 100_000
 """Columns that are remembered; the oldest are forgotten, and plans that use them have no such inputs."""
 
-NamedDirect: TypeAlias = tuple[DatasetName, str, int, bool]
-NamedIndirect: TypeAlias = tuple[DatasetName, str, str]
+RDDS_MAX = 10_000
+"""RDDs that are remembered by number, with the ids under which their columns were first read."""
 
-
-@dataclass(frozen=True, slots=True)
-class NamedColumn:
-    """Lineage of a column by names of datasets and fields."""
-
-    direct: frozenset[NamedDirect] = frozenset()
-    indirect: frozenset[NamedIndirect] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRows:
-    """Influences on all rows of a dataset, and the datasets that it is made of."""
-
-    inputs: frozenset[NamedIndirect] = frozenset()
-    datasets: frozenset[DatasetName] = frozenset()
-
-
-_NO_COLUMN, _NO_ROWS = NamedColumn(), NamedRows()
+TABLES_MAX = 10_000
+"""Tables whose location is remembered."""
 
 
 class RddMemory:
@@ -42,22 +36,59 @@ class RddMemory:
 
     def __init__(self) -> None:
         self._columns: OrderedDict[int, tuple[NamedColumn, NamedRows]] = OrderedDict()
+        self._rdds: OrderedDict[int, list[int]] = OrderedDict()
 
     def put(self, ids: Sequence[int], columns: Sequence[NamedColumn], rows: NamedRows) -> None:
         """Remember columns by position."""
         for number, column in zip(ids, columns, strict=False):
             self._columns[number] = (column, rows)
             self._columns.move_to_end(number)
+        self._forget()
+
+    def _forget(self) -> None:
         while len(self._columns) > COLUMNS_MAX:
             self._columns.popitem(last=False)
 
+    def link(self, rows: Sequence[Json]) -> None:
+        """Remember columns of RDDs under new ids: Spark gives them some where a plan reads an RDD twice."""
+        read = [(row["rdd"], row["ids"]) for row in rows if row.get("kind") == "rdd" and "rdd" in row]
+        for rdd, ids in read:
+            if any(number in self._columns for number in ids):
+                self._rdds[rdd] = ids
+        while len(self._rdds) > RDDS_MAX:
+            self._rdds.popitem(last=False)
+        for rdd, ids in read:
+            for first, number in zip(self._rdds.get(rdd, ()), ids, strict=False):
+                if first in self._columns:
+                    self._columns.setdefault(number, self._columns[first])
+        self._forget()
+
     def column(self, number: int) -> NamedColumn:
         """Return a column; one without lineage if the id is unknown."""
-        return self._columns.get(number, (_NO_COLUMN, _NO_ROWS))[0]
+        return self._columns.get(number, (NO_COLUMN, NO_ROWS))[0]
 
     def rows(self, ids: Iterable[int]) -> NamedRows:
         """Return what influences the rows of an RDD: that of its first known column."""
-        return next((self._columns[number][1] for number in ids if number in self._columns), _NO_ROWS)
+        return next((self._columns[number][1] for number in ids if number in self._columns), NO_ROWS)
+
+
+class TableMemory:
+    """Locations of tables by their catalogue and name, for commands after which the catalogue has none."""
+
+    def __init__(self) -> None:
+        self._paths: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
+
+    def located(self, row: Json) -> Json:
+        """Return a row with the location that its table had in earlier rows, unless it has one."""
+        key = str(row.get("catalog")), str(row.get("identifier"))
+        if "catalog" not in row or "identifier" not in row:
+            return row
+        if row.get("paths"):
+            self._paths[key] = row["paths"]
+            self._paths.move_to_end(key)
+            if len(self._paths) > TABLES_MAX:
+                self._paths.popitem(last=False)
+        return {**row, "paths": self._paths[key]} if key in self._paths else row
 
 
 class LineageNames:
@@ -70,6 +101,11 @@ class LineageNames:
         self._names = names
         self._memory = memory
         self._columns: dict[ColumnLineage, NamedColumn] = {}
+        self._queries = {number: _query_lineage(row) for number, row in enumerate(rows) if row.get("query")}
+
+    def datasets(self, number: int) -> Sequence[DatasetName]:
+        """Return the datasets of a number; none for a query, whose columns are not those of its tables."""
+        return self._names[number] if number < len(self._names) and number not in self._queries else ()
 
     def column(self, column: ColumnLineage) -> NamedColumn:
         """Return the named lineage of a column."""
@@ -83,6 +119,8 @@ class LineageNames:
         if len(column.direct) != 1 or column.indirect:
             return None
         (((dataset, field), kind, masked),) = column.direct
+        if dataset in self._queries:
+            return None
         names = self._names[dataset]
         return (names[0], field, kind, masked) if len(names) == 1 else None
 
@@ -95,7 +133,7 @@ class LineageNames:
                 direct.update((name, field, kind, masked) for name in self._names[dataset])
                 continue
             indirect |= remembered.indirect
-            tail = field.partition(".")[2]
+            tail = "" if dataset in self._queries else field.partition(".")[2]
             for name, source, inner, hidden in remembered.direct:
                 path = f"{source}.{tail}" if tail and inner == Direct.IDENTITY else source
                 direct.add((name, path, max(kind, inner), masked or hidden))
@@ -115,16 +153,28 @@ class LineageNames:
         """Return what influences all rows of a plan that reads some datasets."""
         numbers = set(datasets)
         remembered = [self._memory.rows(self._rows[number].get("ids", ())) for number in numbers]
+        queries = [self._queries[number].rows for number in sorted(numbers & set(self._queries))]
         return NamedRows(
-            frozenset(self.influences(inputs)).union(*(rows.inputs for rows in remembered)),
+            frozenset(self.influences(inputs)).union(*(rows.inputs for rows in remembered), *queries),
             frozenset(name for number in numbers for name in self._names[number]).union(
                 *(rows.datasets for rows in remembered)
             ),
         )
 
     def _remembered(self, dataset: int, field: str) -> NamedColumn | None:
+        """Return the lineage of a column that is no field of a dataset; None for one that is."""
+        query = self._queries.get(dataset)
+        if query is not None:
+            return query.column(field)
         ids = self._rows[dataset].get("ids")
         if ids is None:
             return None
         position = field.partition(".")[0]
-        return self._memory.column(ids[int(position)]) if int(position) < len(ids) else _NO_COLUMN
+        return self._memory.column(ids[int(position)]) if int(position) < len(ids) else NO_COLUMN
+
+
+def _query_lineage(row: Json) -> QueryLineage:
+    # Imported here: the parser takes longer to import than all of capture, and few jobs read queries.
+    from fll_hbase.capture.resolver.jdbc_query import query_lineage
+
+    return query_lineage(row)

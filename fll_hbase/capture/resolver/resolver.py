@@ -9,17 +9,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fll_hbase.capture.resolver import dump
-from fll_hbase.capture.resolver.dataset_names import (
-    DatasetName,
-    dataset_names,
-    renamed_dataset,
-    renamed_fields,
-)
+from fll_hbase.capture.resolver.dataset_names import DatasetName, dataset_names
 from fll_hbase.capture.resolver.dump import Application, Execution, Line
 from fll_hbase.capture.resolver.events import DIRECT_KINDS, FieldInput, WriteEvent, to_json
-from fll_hbase.capture.resolver.lineage import ColumnLineage
+from fll_hbase.capture.resolver.lineage import ColumnLineage, Direct
+from fll_hbase.capture.resolver.named_lineage import NamedColumn, NamedIndirect
 from fll_hbase.capture.resolver.plans import ResolvedPlan, resolve
-from fll_hbase.capture.resolver.remembered import LineageNames, NamedColumn, NamedIndirect, RddMemory
+from fll_hbase.capture.resolver.remembered import LineageNames, RddMemory, TableMemory
+from fll_hbase.capture.resolver.table_changes import (
+    DROP,
+    OVERWRITE,
+    RENAME,
+    TRUNCATE,
+    listed_columns,
+    row_of_change,
+)
 from fll_hbase.capture.resolver.writes import Write
 from fll_hbase.json_types import Json
 
@@ -33,6 +37,10 @@ PLAN_BYTES_MAX = 256 * 1024
 
 GROUPS_MAX = 1_000
 """Executions whose root did not end yet. Beyond, the oldest group is resolved as it is."""
+
+
+STREAMS_MAX = 1_000
+"""Outputs of streams that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,9 @@ class Resolver:
         self._groups: OrderedDict[int, list[Line]] = OrderedDict()
         self._plans: OrderedDict[bytes, ResolvedPlan] = OrderedDict()
         self._memory = RddMemory()
+        self._tables = TableMemory()
+        self._is_topic_reported = False
+        self._streamed: OrderedDict[DatasetName, None] = OrderedDict()
 
     def events(self, line: bytes) -> list[Json]:
         """Return the events that a line completes; an invalid line is logged as a warning, and has none."""
@@ -108,17 +119,38 @@ class Resolver:
         if line.execution is None or not bytes(line.plan):
             return
         plan = self._resolved(bytes(line.plan))
-        names = [dataset_names(row) for row in line.datasets]
+        names = [dataset_names(self._tables.located(row)) for row in line.datasets]
+        self._memory.link(line.datasets)
         lineage = LineageNames(line.datasets, names, self._memory)
         self._remember(line.datasets, plan, lineage)
         for write in plan.writes:
+            self._warn_of_topics(line.datasets[write.target], names[write.target])
             for output in names[write.target]:
+                if plan.is_stream and self._is_without_rows(plan, output):
+                    continue
                 event = self._event(line.execution, plan, write, output, lineage)
-                if write.renamed is not None or "renamed" in line.datasets[write.target]:
-                    row = line.datasets[write.target if write.renamed is None else write.renamed]
-                    event = replace(event, output=renamed_dataset(row) or output, previous=output)
-                    event = replace(event, fields_listed=tuple(renamed_fields(row)))
-                yield event, write.is_create
+                yield (
+                    _changed(event, write, line.datasets) if write.is_table_change else event,
+                    write.is_create,
+                )
+
+    def _is_without_rows(self, plan: ResolvedPlan, output: DatasetName) -> bool:
+        """Return whether a batch read nothing of a stream that did before: it only writes what Spark kept."""
+        if not plan.sources:
+            return output in self._streamed
+        self._streamed[output] = None
+        if len(self._streamed) > STREAMS_MAX:
+            self._streamed.popitem(last=False)
+        return False
+
+    def _warn_of_topics(self, row: Json, names: Sequence[DatasetName]) -> None:
+        """Log once that rows go to topics that only they name."""
+        if row.get("kind") == "kafka" and not names and not self._is_topic_reported:
+            self._is_topic_reported = True
+            _log.warning(
+                "capture: rows go to topics of %s that are no constants; this lineage is not recorded",
+                row.get("servers"),
+            )
 
     def _resolved(self, body: bytes) -> ResolvedPlan:
         digest = hashlib.blake2b(body, digest_size=16).digest()
@@ -153,16 +185,39 @@ class Resolver:
             for name, column in write.columns
         }
         used = {item.dataset for inputs in fields.values() for item in inputs}
+        types_read = {
+            name: types for number, types in plan.types.items() for name in lineage.datasets(number)
+        }
         return WriteEvent(
             self._application,
             execution,
             output,
             inputs=tuple(sorted(used | rows.datasets)),
-            fields=None if write.lifecycle or plan.is_unknown else fields,
+            fields=None if write.is_table_change or plan.is_unknown else fields,
             rows=tuple(_indirect(rows.inputs)),
+            types=write.types,
+            types_read=types_read,
             lifecycle=write.lifecycle,
             is_stream=plan.is_stream,
         )
+
+
+def _changed(event: WriteEvent, write: Write, rows: Sequence[Json]) -> WriteEvent:
+    """Return the event of a table that is created, changed, renamed or removed."""
+    row = row_of_change(rows[write.target if write.renamed is None else write.renamed])
+    if write.lifecycle in (DROP, TRUNCATE):
+        return event
+    types = event.types or listed_columns(row)
+    if write.lifecycle == RENAME:
+        names = dataset_names(row)
+        return replace(event, output=names[0] if names else event.output, previous=event.output, types=types)
+    if not write.renamed_columns:
+        return replace(event, types=types)
+    fields: dict[str, tuple[FieldInput, ...]] = {
+        name: (FieldInput(event.output, former, "DIRECT", DIRECT_KINDS[Direct.IDENTITY]),)
+        for name, former in write.renamed_columns
+    }
+    return replace(event, types=types, fields=fields, inputs=(event.output,))
 
 
 def _field_inputs(column: ColumnLineage, text: str, lineage: LineageNames) -> Iterator[FieldInput]:
@@ -190,10 +245,20 @@ def _without_duplicates(events: Sequence[tuple[WriteEvent, bool]]) -> list[Write
         match = next((number for number, event in enumerate(written) if _is_same(create, event)), None)
         if match is None:
             unmatched.setdefault(create.output, create)
-        elif written[match].output.symlink is None:
-            output = written[match].output._replace(symlink=create.output.symlink)
-            written[match] = replace(written[match], output=output)
+        else:
+            written[match] = _joined(create, written[match])
     return [*written, *unmatched.values()]
+
+
+def _joined(create: WriteEvent, event: WriteEvent) -> WriteEvent:
+    """Return an event with what only the command knows: the name of the table, and that it is new."""
+    output = event.output
+    if create.lifecycle == OVERWRITE and create.output.symlink is not None:
+        # A table that is replaced stays where it is, whatever the plan of its files says.
+        output = create.output
+    elif output.symlink is None:
+        output = output._replace(symlink=create.output.symlink)
+    return replace(event, output=output, lifecycle=create.lifecycle or event.lifecycle)
 
 
 def _is_same(create: WriteEvent, event: WriteEvent) -> bool:

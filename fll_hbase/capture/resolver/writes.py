@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from fll_hbase.capture.resolver import delta
+from fll_hbase.capture.resolver import delta, row_changes
 from fll_hbase.capture.resolver.dump import QUERIES, Node, Plan
 from fll_hbase.capture.resolver.lineage import NO_INPUTS, ColumnLineage, IndirectInput, Relation
+from fll_hbase.capture.resolver.table_changes import (
+    LIFECYCLES,
+    TRUNCATE,
+    changed_columns,
+    listed_columns,
+    write_lifecycle,
+)
 
 _TABLES = ("originalTable", "table", "logicalRelation", "relation", "name", "targetPlan", "child")
-_BY_NAME = frozenset({"ReplaceData", "WriteDelta"})
-"""Commands whose query has more columns than the table, so that they are matched by name."""
 
-_LIFECYCLES = {
-    "AlterTableRenameCommand": "RENAME",
-    "DropTable": "DROP",
-    "DropTableCommand": "DROP",
-    "RenameTable": "RENAME",
-    "TruncateTable": "TRUNCATE",
-    "TruncateTableCommand": "TRUNCATE",
-}
+_BY_TARGET = frozenset(
+    [
+        "CreateTable",
+        "CreateTableAsSelect",
+        "ReplaceTable",
+        "ReplaceTableAsSelect",
+        "WriteToMicroBatchDataSource",
+    ]
+)
+"""Commands that know the location or topic themselves; their table has a name only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A change of a dataset: of its content, or of its life cycle; `renamed` is the row with its new name."""
+    """A change of a dataset: of its content, or with `is_table_change` of the table itself.
+
+    `types` are those of the columns afterwards, as far as they are known. `renamed` is the row with the new
+    name of the table, `renamed_columns` are pairs of the new and the former name of a column.
+    """
 
     target: int
     columns: tuple[tuple[str, ColumnLineage], ...] = ()
+    types: dict[str, str] = field(default_factory=dict)
     rows: frozenset[IndirectInput] = NO_INPUTS
     lifecycle: str = ""
     is_create: bool = False
+    is_table_change: bool = False
     renamed: int | None = None
+    renamed_columns: tuple[tuple[str, str], ...] = ()
 
 
 def find_writes(plan: Plan, relations: Sequence[Relation]) -> list[Write]:
@@ -53,42 +67,92 @@ def root_columns(
 
 def _writes_of(plan: Plan, relations: Sequence[Relation], node: Node) -> Iterator[Write]:
     table = node.plan(*_TABLES)
-    dataset = None if table is None else plan.nodes[table].members.get("dataset")
-    target = node.members.get("target") if dataset is None else dataset
+    dataset = None if table is None else _without_alias(plan, table).members.get("dataset")
+    is_known = node.kind in _BY_TARGET and isinstance(node.members.get("target"), int)
+    target = node.members.get("target") if dataset is None or is_known else dataset
     query = node.plan(*QUERIES)
     if not isinstance(target, int):
         return
-    if node.kind in _LIFECYCLES:
-        renamed = node.members.get("target")
-        yield Write(target, lifecycle=_LIFECYCLES[node.kind], renamed=renamed if renamed != target else None)
+    if (node.kind in LIFECYCLES and query is None) or _removes_all(plan, node):
+        yield _table_change(plan, node, target)
     elif node.kind in delta.COMMANDS:
         columns, rows = delta.columns_of(plan, relations, node)
-        yield Write(target, columns, rows)
+        yield Write(target, columns, columns_with_types(plan, node.plan(*delta.TARGETS)), rows)
+    elif node.kind in row_changes.COMMANDS and query is not None and table is not None:
+        columns, rows = row_changes.columns_of(plan, relations, node, table=table, query=query)
+        yield Write(target, columns, columns_with_types(plan, table), rows)
     elif query is not None:
         relation = relations[query]
-        columns = tuple(_columns(plan, node, relation, query, table))
+        columns = tuple(_columns(plan, node, relation, table))
+        is_create = "AsSelect" in node.kind or node.kind.startswith("SaveAs")
         yield Write(
             target,
             columns,
+            dict(zip((name for name, _ in columns), node.types(), strict=False)),
             relation.rows,
-            is_create="AsSelect" in node.kind or node.kind.startswith("SaveAs"),
+            lifecycle=write_lifecycle(node, is_create=is_create),
+            is_create=is_create,
         )
 
 
+def _removes_all(plan: Plan, node: Node) -> bool:
+    """Return whether a command is a DELETE without a condition."""
+    if node.kind not in delta.DELETES:
+        return False
+    return all(plan.expressions[row].kind == "Literal" for row in node.rows("condition"))
+
+
+def _table_change(plan: Plan, node: Node, target: int) -> Write:
+    """Return the change of a command without a query."""
+    renamed = node.members.get("target")
+    stored = columns_with_types(plan, node.children[0]) if node.children else {}
+    columns, renamed_columns = listed_columns(node.members), dict[str, str]()
+    if "changes" in node.members:
+        columns, renamed_columns = changed_columns(node, stored)
+    return Write(
+        target,
+        types=columns,
+        lifecycle=LIFECYCLES.get(node.kind, TRUNCATE),
+        is_table_change=True,
+        renamed=renamed if renamed != target else None,
+        renamed_columns=tuple(renamed_columns.items()),
+    )
+
+
 def _columns(
-    plan: Plan, node: Node, relation: Relation, query: int, table: int | None
+    plan: Plan, node: Node, relation: Relation, table: int | None
 ) -> Iterator[tuple[str, ColumnLineage]]:
-    """Yield the columns of the table with their lineage: by position, but of a rewritten table by name."""
-    names = _names(plan, plan.nodes[query].rows("output"))
+    """Yield the columns of the table with their lineage, by position."""
+    query = node.plan(*QUERIES)
+    names = [] if query is None else _names(plan, plan.nodes[query].rows("output"))
     values = relation.by_position()
     declared = node.members.get("outputColumnNames") or []
-    stored = _names(plan, plan.nodes[table].rows("output")) if table is not None else []
-    if node.kind in _BY_NAME:
-        by_name = dict(reversed(list(zip(names, values, strict=False))))
-        yield from ((name, by_name[name]) for name in stored if name in by_name)
-        return
+    # A batch of a stream has the columns of its query, whatever the table of a topic has.
+    table = None if node.kind == "WriteToMicroBatchDataSource" else table
+    stored = [] if table is None else _names(plan, plan.nodes[table].rows("output"))
     final = next((columns for columns in (declared, stored) if len(columns) == len(values)), names)
     yield from zip(final, values, strict=False)
+
+
+def columns_with_types(plan: Plan, number: int | None) -> dict[str, str]:
+    """Return the columns of a dataset that is read, without hidden ones; empty for another node."""
+    if number is None:
+        return {}
+    node = _without_alias(plan, number)
+    columns = (plan.expressions[row] for row in node.rows("output"))
+    return {
+        column.name or "": type_
+        for column, type_ in zip(columns, node.types(), strict=False)
+        if not column.details.get("metadata")
+    }
+
+
+def _without_alias(plan: Plan, number: int) -> Node:
+    """Return the node of a table, to which a command may give another name."""
+    node = plan.nodes[number]
+    while node.kind == "SubqueryAlias" and node.children:
+        node = plan.nodes[node.children[0]]
+    return node
 
 
 def _names(plan: Plan, rows: Sequence[int]) -> list[str]:

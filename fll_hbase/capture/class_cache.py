@@ -1,0 +1,83 @@
+"""Compiled classes of the listener, which later applications of the same user load instead of compiling them.
+
+They are in `fll-capture` of the user's cache directory. Whoever can write there decides what the JVM of a job
+executes, so a directory or file that another user owns or may write is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+JARS_MAX = 8
+"""Jars that stay; one has 60 kB, and belongs to one build of Spark and one Java."""
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+_log = logging.getLogger("fll_hbase.capture")
+
+
+def jar_path(parts: Iterable[str]) -> Path | None:
+    """Return the path of the jar for what its classes depend on; None for a user without a directory."""
+    digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
+    return cache / "fll-capture" / f"listener-{digest}.jar" if cache.is_absolute() else None
+
+
+def is_usable(jar: Path) -> bool:
+    """Return whether a jar is there, whole, and written by this user alone."""
+    try:
+        if not (_is_own(jar.parent) and _is_own(jar)):
+            return False
+        with zipfile.ZipFile(jar) as file:
+            return file.testzip() is None
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def write(jar: Path, classes: Mapping[str, bytes]) -> None:
+    """Write the classes by name as a jar, which other processes see whole or not; a failure is logged."""
+    temporary = jar.with_name(f"{jar.name}.{secrets.token_hex(4)}")
+    try:
+        jar.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own(jar.parent):
+            return
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                _write_jar(file, classes)
+            temporary.replace(jar)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _remove_oldest(jar.parent)
+    except OSError as error:
+        _log.debug("the classes of the listener are not cached: %s", error)
+
+
+def _write_jar(file: IO[bytes], classes: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(file, "w") as entries:
+        for name, content in sorted(classes.items()):
+            entries.writestr(zipfile.ZipInfo(f"{name.replace('.', '/')}.class", _DATE), content)
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a path is this user's, no link, and not writable by others. Raises OSError."""
+    status = path.lstat()
+    is_writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.getuid() and not stat.S_ISLNK(status.st_mode) and not is_writable
+
+
+def _remove_oldest(directory: Path) -> None:
+    jars = sorted(directory.glob("listener-*.jar"), key=lambda path: path.stat().st_mtime_ns)
+    for jar in jars[:-JARS_MAX]:
+        with suppress(FileNotFoundError):
+            jar.unlink()

@@ -1,0 +1,163 @@
+"""Queries that a JDBC source sends to its database: which fields of its tables their columns come from.
+
+Spark knows the names of these columns only, so the text is read as SQL of the database. It has no constants:
+the listener writes 0 and '' in their place.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import sqlglot
+from sqlglot import expressions as exp
+
+from fll_hbase.capture.resolver.dataset_names import DatasetName, jdbc_table
+from fll_hbase.capture.resolver.lineage import Direct
+from fll_hbase.capture.resolver.named_lineage import NO_COLUMN, NamedColumn, NamedDirect, NamedIndirect
+from fll_hbase.capture.resolver.query_tables import CHARACTERS_MAX, inner_query
+from fll_hbase.errors import LineageError
+from fll_hbase.json_types import Json
+from fll_hbase.model.datasets import Dataset
+from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
+from fll_hbase.sources import sql
+
+_log = logging.getLogger(__name__)
+
+QUERIES_MAX = 256
+"""Queries whose lineage stays in memory."""
+
+_Use: TypeAlias = tuple[Direct, bool]
+"""How a field is used, and whether its value is hidden, as by COUNT."""
+
+_RESULT = Dataset("", "\n")
+"""Target under which a query is read: a name that no table has."""
+
+_DIALECTS = {
+    # By scheme of a JDBC URL; most other databases are close to the standard, as Postgres is.
+    "bigquery": "bigquery",
+    "hive2": "hive",
+    "mariadb": "spark",
+    "mysql": "spark",
+    "presto": "trino",
+    "snowflake": "snowflake",
+    "sqlserver": "tsql",
+    "trino": "trino",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLineage:
+    """Lineage of a query: of columns by their names in lower case, and of all rows.
+
+    `others` is the table that every other column is read from: the only one of `SELECT * FROM table`.
+    """
+
+    columns: Mapping[str, NamedColumn]
+    rows: frozenset[NamedIndirect] = frozenset()
+    others: DatasetName | None = None
+
+    def column(self, name: str) -> NamedColumn:
+        """Return the lineage of a column; without inputs if it is not known."""
+        column = self.columns.get(name.lower())
+        if column is not None or self.others is None:
+            return column or NO_COLUMN
+        return NamedColumn(frozenset({(self.others, name, int(Direct.IDENTITY), False)}))
+
+
+_UNKNOWN = QueryLineage({})
+
+
+def query_lineage(row: Json) -> QueryLineage:
+    """Return the lineage of the query in a row of datasets; a query that cannot be read is a warning."""
+    location = tuple((name, str(row[name])) for name in ("url", "home") if row.get(name) is not None)
+    return _read(str(row["query"]), location)
+
+
+@lru_cache(QUERIES_MAX)
+def _read(query: str, location: tuple[tuple[str, str], ...]) -> QueryLineage:
+    row = dict(location)
+    dialect = _DIALECTS.get(row.get("url", "").removeprefix("jdbc:").partition(":")[0], "postgres")
+    text = inner_query(query)
+    if len(text) > CHARACTERS_MAX:
+        _log.warning("capture: a query of a JDBC source has more than %d characters", CHARACTERS_MAX)
+        return _UNKNOWN
+    tables = sql.TableSchemas("", {}, lambda _: None)
+    try:
+        reading = sql.read_query(text, dialect=dialect, target=_RESULT, verb="SELECT", tables=tables)
+    except LineageError as error:
+        _log.warning("capture: a query of a JDBC source cannot be read: %s", error)
+        return _UNKNOWN
+    schema = tables.schema(_RESULT)
+    is_complete = schema is not None and schema.declared
+    return _query_lineage(reading.info.operations, row, dialect, is_complete=is_complete)
+
+
+def _query_lineage(
+    operations: Sequence[Operation], row: Json, dialect: str, *, is_complete: bool
+) -> QueryLineage:
+    tables = {item.name: jdbc_table(row, item.source.name) for item in operations if isinstance(item, Read)}
+    columns = {
+        item.outputs[0].name.lower(): _column(item, tables, dialect)
+        for item in operations
+        if isinstance(item, Transform)
+    }
+    writes = [item for item in operations if isinstance(item, Write)]
+    rows = frozenset(influence for item in writes for influence in _indirect(item.inputs, tables))
+    others = next(iter(tables.values())) if len(tables) == 1 and not is_complete else None
+    return QueryLineage(columns, rows, others)
+
+
+def _column(transform: Transform, tables: Mapping[str, DatasetName], dialect: str) -> NamedColumn:
+    uses = _uses(transform.description, dialect)
+    direct: set[NamedDirect] = set()
+    for item in transform.inputs:
+        if item.influence is Influence.DIRECT:
+            kind, masked = uses.get(item.name.lower(), (Direct.TRANSFORMATION, False))
+            direct.add((tables[item.origin], item.name, int(kind), masked))
+    return NamedColumn(frozenset(direct), frozenset(_indirect(transform.inputs, tables)))
+
+
+def _indirect(inputs: Sequence[InputField], tables: Mapping[str, DatasetName]) -> Iterator[NamedIndirect]:
+    return (
+        (tables[item.origin], item.name, item.kind.upper())
+        for item in inputs
+        if item.influence is Influence.INDIRECT and item.kind
+    )
+
+
+def _uses(description: str, dialect: str) -> dict[str, _Use]:
+    """Return how a column uses the names in its description: an expression, and lines `name: expression`."""
+    expression, *lines = description.split("\n")
+    steps = dict(line.split(": ", 1) for line in lines if ": " in line)
+    uses: dict[str, _Use] = {}
+    pending = [(expression, (Direct.IDENTITY, False))]
+    while pending:
+        text, (least, masked) = pending.pop()
+        for name, (kind, hidden) in _uses_in(text, dialect):
+            step = steps.pop(name, None)
+            if step is not None:
+                pending.append((step, (max(kind, least), hidden or masked)))
+                continue
+            other, others_hidden = uses.get(name.lower(), (Direct.IDENTITY, True))
+            uses[name.lower()] = (max(kind, least, other), (hidden or masked) and others_hidden)
+    return uses
+
+
+def _uses_in(text: str, dialect: str) -> Iterator[tuple[str, _Use]]:
+    """Yield the columns of alternatives `a | b`, with how each is used."""
+    for alternative in text.split(" | "):
+        try:
+            tree = sqlglot.parse_one(alternative, dialect=dialect)
+        except (sqlglot.errors.SqlglotError, RecursionError):
+            continue
+        for column in tree.find_all(exp.Column):
+            if column is tree:
+                yield column.name, (Direct.IDENTITY, False)
+                continue
+            is_aggregated = column.find_ancestor(exp.AggFunc) is not None
+            kind = Direct.AGGREGATION if is_aggregated else Direct.TRANSFORMATION
+            yield column.name, (kind, column.find_ancestor(exp.Count) is not None)

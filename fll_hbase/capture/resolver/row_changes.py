@@ -1,0 +1,85 @@
+"""Changes of rows that Spark plans as a query: UPDATE, DELETE and MERGE of Iceberg and other tables.
+
+ReplaceData writes all rows of the files that change. WriteDelta writes the changed rows only: those that
+stay, and the columns of rows that are deleted, are not in its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from fll_hbase.capture.resolver.dump import Node, Plan
+from fll_hbase.capture.resolver.lineage import (
+    CONDITIONAL,
+    NO_INPUTS,
+    NO_LINEAGE,
+    ColumnLineage,
+    Direct,
+    IndirectInput,
+    Relation,
+    merge,
+)
+
+COMMANDS = frozenset({"ReplaceData", "WriteDelta"})
+
+Columns: TypeAlias = tuple[tuple[str, ColumnLineage], ...]
+
+
+def columns_of(
+    plan: Plan, relations: Sequence[Relation], node: Node, *, table: int, query: int
+) -> tuple[Columns, frozenset[IndirectInput]]:
+    """Return the columns that a command leaves in its table, and what influences all of its rows."""
+    relation = relations[query]
+    names = [plan.expressions[row].name or "" for row in plan.nodes[query].rows("output")]
+    # The first of two columns with one name is the value, the other one the original.
+    values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
+    stored = _stored_columns(plan, relations, table)
+    if node.kind == "ReplaceData":
+        return tuple((name, values[name]) for name in stored if name in values), relation.rows
+    is_update = plan.nodes[query].kind != "MergeRows" and any(name in values for name in stored)
+    if not is_update:
+        columns = ((name, _either(column, values.get(name))) for name, column in stored.items())
+        return tuple(columns), relation.rows
+    # The condition of an UPDATE selects the rows that change; the others stay.
+    tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
+    return tuple(_updated(stored, values, tested)), NO_INPUTS
+
+
+def _stored_columns(plan: Plan, relations: Sequence[Relation], table: int) -> dict[str, ColumnLineage]:
+    """Return the columns of the table, without hidden ones."""
+    columns = [plan.expressions[row] for row in plan.nodes[table].rows("output")]
+    return {
+        column.name or "": relations[table].columns.get(column.id, NO_LINEAGE)
+        for column in columns
+        if column.id is not None and not column.details.get("metadata")
+    }
+
+
+def _updated(
+    stored: Mapping[str, ColumnLineage],
+    values: Mapping[str, ColumnLineage],
+    tested: frozenset[IndirectInput],
+) -> Columns:
+    """Return columns after an UPDATE: the condition influences those that it changes."""
+    return tuple(
+        (name, _either(column, values.get(name), NO_INPUTS if _is_same(name, values.get(name)) else tested))
+        for name, column in stored.items()
+    )
+
+
+def _is_same(name: str, value: ColumnLineage | None) -> bool:
+    """Return whether a value is that of a column of the same name."""
+    if value is None or value.indirect:
+        return value is None
+    return {(field, kind) for (_, field), kind, _ in value.direct} == {(name, Direct.IDENTITY)}
+
+
+def _either(
+    column: ColumnLineage, value: ColumnLineage | None, tested: frozenset[IndirectInput] = NO_INPUTS
+) -> ColumnLineage:
+    """Return a column that has its value from before in some rows, and a new one in others."""
+    if value is None:
+        return column
+    merged = merge([column, value], indirect=tested)
+    return ColumnLineage(merged.direct, merged.indirect, None, value.row)

@@ -1,0 +1,40 @@
+"""Constructs that are easily resolved wrongly, by their recorded dumps."""
+
+from __future__ import annotations
+
+import pytest
+
+from .golden_dumps import FOLDER, ROOT, recorded, resolve
+from .more_cases import CASES, captured, expected
+
+VERSIONS = ("3.5", "4.3")
+
+DUMPS = [
+    pytest.param(case, lines, id=f"{version}-{case}")
+    for version in VERSIONS
+    for case, lines in recorded(f"more-cases-{version}.ndjson").items()
+    if case in CASES
+]
+
+
+@pytest.mark.parametrize(("case", "lines"), DUMPS)
+def test_a_case_is_exact(case: str, lines: list[bytes]) -> None:
+    (event,) = resolve(lines)
+    assert captured(event) == expected(CASES[case])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_case_is_recorded(version: str) -> None:
+    names = {name for name, case in CASES.items() if case.get("min_spark", "") <= version}
+    assert set(recorded(f"more-cases-{version}.ndjson")) == names | {"application"}
+
+
+def test_the_page_has_their_number() -> None:
+    old, new = (len(recorded(f"more-cases-{version}.ndjson")) - 1 for version in VERSIONS)
+    page = (ROOT / "docs" / "spark" / "captured-lineage.md").read_text(encoding="utf-8")
+    assert f"all {new} on Spark 4.3, and the {old} that Spark 3.5 can run" in page
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dumps_have_no_directories_of_a_machine(version: str) -> None:
+    assert "/tmp/" not in (FOLDER / f"more-cases-{version}.ndjson").read_text(encoding="utf-8")
