@@ -38,19 +38,20 @@ class ErrorList:
     """The errors or warnings of one document: the first 1,000, with texts cut to size, and how many others.
 
     Iteration yields the listed errors, then one that counts the others if there are any. The memory is
-    bounded, whatever is added: this is the only bound of errors, for every source, route and job.
+    bounded, whatever is added: this is the only bound of errors, for every source, route and job. `count` is
+    that of all; readers compare it for each part of a document.
     """
 
-    __slots__ = ("_count", "_listed")
+    __slots__ = ("_listed", "count")
 
     def __init__(self, errors: Iterable[FieldError] = ()) -> None:
         self._listed: list[FieldError] = []
-        self._count = 0
+        self.count = 0
         self.extend(errors)
 
     def append(self, error: FieldError) -> None:
         """Add an error; beyond the listed ones it is only counted."""
-        self._count += error.count
+        self.count += error.count
         # One more than the maximum: a single error is listed itself, not counted as `1 more`.
         if error.count == 1 and len(self._listed) <= ERRORS_LISTED_MAX:
             self._listed.append(_shorten(error))
@@ -66,24 +67,24 @@ class ErrorList:
         """Remove the errors after the first `count`, and return those that are listed."""
         removed = self._listed[count:]
         del self._listed[count:]
-        self._count = min(self._count, count)
+        self.count = min(self.count, count)
         return removed
 
     @property
     def is_full(self) -> bool:
         """Whether there are so many errors that further ones need not even be counted."""
-        return self._count >= ERRORS_COUNTED_MAX
+        return self.count >= ERRORS_COUNTED_MAX
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def __iter__(self) -> Iterator[FieldError]:
-        if self._count == len(self._listed):
+        if self.count == len(self._listed):
             yield from self._listed
             return
         listed = self._listed[:ERRORS_LISTED_MAX]
         yield from listed
-        others = self._count - len(listed)
+        others = self.count - len(listed)
         number = f"at least {others:,}" if self.is_full else f"{others:,}"
         yield FieldError("", f"{number} more are not listed; correct these first", others)
 

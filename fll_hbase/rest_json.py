@@ -30,7 +30,8 @@ from fll_hbase.model.operations import (
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun, State
 from fll_hbase.model.window import BOTH, DAY_MS, Direction, Window
-from fll_hbase.store.read.catalogue import CatalogueDataset, CatalogueField
+from fll_hbase.store.read.catalogue import CatalogueDataset
+from fll_hbase.store.read.field_writes import ListedField
 from fll_hbase.store.read.search import SearchHit
 from fll_hbase.store.read.traversal import sort_entries
 from fll_hbase.store.results import (
@@ -195,12 +196,16 @@ def dataset(entry: CatalogueDataset) -> Json:
     return body
 
 
-def field(entry: CatalogueField) -> Json:
-    """Return one entry of a list of fields."""
-    body: Json = {"name": entry.name}
-    if entry.type:
-        body["type"] = entry.type
-    return {**body, "read": entry.read, "written": entry.written}
+def field(entry: ListedField) -> Json:
+    """Return one entry of a list of fields; `lastWritten` is in milliseconds since 1970."""
+    listed = entry.field
+    body: Json = {"name": listed.name}
+    if listed.type:
+        body["type"] = listed.type
+    body |= {"read": listed.read, "written": listed.written}
+    if entry.last_written_ms is not None:
+        body["lastWritten"] = entry.last_written_ms
+    return body | ({"dropped": True} if entry.dropped else {})
 
 
 def search_hit(hit: SearchHit) -> Json:

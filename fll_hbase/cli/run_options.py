@@ -18,7 +18,7 @@ from fll_hbase.cli.time_options import resolve_option, time_options
 from fll_hbase.errors import FieldError, LineageError, TooLarge, UnreadableDocument
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.sources import strict_json
-from fll_hbase.sources.sql import DIALECTS
+from fll_hbase.sources.sql import DIALECT_ALIASES, DIALECTS
 
 SQL, PIPELINE = "sql", "pipeline"
 _REQUIRED = ("namespace", "application", "program")
@@ -88,7 +88,9 @@ def run_options(command: Command) -> Command:
     @click.option("--start", metavar="TIME", help=f"{_WITH} start of the run (default: now).")
     @time_options
     @click.option(
-        "--dialect", type=click.Choice(DIALECTS), help=f"With --sql: SQL dialect (default: {DIALECTS[0]})."
+        "--dialect",
+        type=click.Choice((*DIALECTS, *DIALECT_ALIASES)),
+        help=f"With --sql: SQL dialect (default: {DIALECTS[0]}).",
     )
     @click.option(
         "--catalog", metavar="C", type=NAME, help="With --sql: catalog of names of tables that have none."

@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from fll_hbase.client import errors
 from fll_hbase.client.base import (
     Answer,
     DerivationsQuery,
@@ -26,10 +25,11 @@ from fll_hbase.client.base import (
 )
 from fll_hbase.client.connection import Connection
 from fll_hbase.client.http_answers import next_page, read_pages, retained_from_ms, truncatable
-from fll_hbase.client.http_session import HttpSession
 from fll_hbase.client.http_tags import HttpTagClient
 from fll_hbase.clock import now_ms
 from fll_hbase.errors import FieldError, LineageError, UnreadableDocument
+from fll_hbase.http import problems
+from fll_hbase.http.session import HttpSession
 from fll_hbase.ingest import FORMATS, DocumentReader, RecordResult
 from fll_hbase.ingest.batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset, DatasetField
@@ -46,8 +46,6 @@ _CLIENT_ROUTES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "datahub": (("aspects",), {"action": "ingestFile"}),
 }
 """Path and query of the formats whose route is that of their own clients and names no namespace."""
-
-_EVENT_BATCH = ("api", "v1", "lineage", "batch")
 
 
 class HttpClient(HttpTagClient, Connection):
@@ -69,16 +67,6 @@ class HttpClient(HttpTagClient, Connection):
         """Send documents of the batch format in one request for each namespace, all others one by one."""
         with self._session.limit(wait_seconds):
             return self._record(documents, {"replace": "true"} if take_over else {})
-
-    def record_events(
-        self, events: Sequence[bytes], *, wait_seconds: float | None = None
-    ) -> dict[int, LineageError]:
-        """Send OpenLineage events in one request; return the errors of those that were refused, by position.
-
-        Raises LineageError if the fault is not that of single events: then any of them may be recorded.
-        """
-        with self._session.limit(wait_seconds):
-            return self._session.post_events(*_EVENT_BATCH, events=events)
 
     def _record(
         self, documents: Sequence[LocatedDocument], params: Mapping[str, str]
@@ -115,7 +103,7 @@ class HttpClient(HttpTagClient, Connection):
         try:
             return _result(self._session.post(*path, body=document.line.raw, params=params))
         # Faults of this document alone; any other error, such as refused access, concerns the others, too.
-        except errors.DOCUMENT_FAULTS as error:
+        except problems.DOCUMENT_FAULTS as error:
             return error
 
     def ask_lineage(self, query: LineageQuery) -> Answer:
@@ -127,21 +115,21 @@ class HttpClient(HttpTagClient, Connection):
         bounds = response.headers.get("Truncated-By", "a bound of the server").split(", ")
         truncated = response.headers.get("Truncated") == "true"
         hint = truncation_hint(bounds if truncated else ())
-        return Answer(errors.json_body(response), hint, retained_from_ms(response))
+        return Answer(problems.json_body(response), hint, retained_from_ms(response))
 
     def ask_field(self, query: FieldQuery) -> Answer:
         """Send GET …/endpoints/<name>/fields/<field>/lineage."""
         path = (*_dataset_path(query.field.dataset), "fields", query.field.name, "lineage")
         response = self._session.get(*path, params=_params(query, view=query.view))
         members = "nodes", "operations", "connections", "checksums", "truncated"
-        return truncatable(errors.json_body(response, *members), retained_from_ms(response))
+        return truncatable(problems.json_body(response, *members), retained_from_ms(response))
 
     def ask_reach(self, query: FieldReachQuery) -> Answer:
         params = _params(query, causal=str(query.causal).lower(), counts=str(query.counts).lower())
         if query.level is not None:
             params["level"] = str(query.level)
         response = self._session.get(*_field_path(query.field), "reach", params=params)
-        body = errors.json_body(response, "nodes", "edges", "truncated")
+        body = problems.json_body(response, "nodes", "edges", "truncated")
         return truncatable(body, retained_from_ms(response))
 
     def ask_report(self, question: ReportQuestion) -> Answer:
@@ -158,7 +146,7 @@ class HttpClient(HttpTagClient, Connection):
         body: dict[str, Any] = {}
         while params is not None:
             response = self._session.get("v3", "reports", question.kind, params=params)
-            page = errors.json_body(response, "report", "truncated")
+            page = problems.json_body(response, "report", "truncated")
             params = next_page(response)
             if not body:
                 body = page
@@ -170,7 +158,7 @@ class HttpClient(HttpTagClient, Connection):
 
     def ask_history(self, query: HistoryQuery) -> Answer:
         response = self._session.get(*_field_path(query.field), "history", params=_change_params(query))
-        body = errors.json_body(response, "stretches", "truncated")
+        body = problems.json_body(response, "stretches", "truncated")
         return truncatable(body, retained_from_ms(response))
 
     def ask_diff(self, query: DiffQuery) -> Answer:
@@ -178,7 +166,7 @@ class HttpClient(HttpTagClient, Connection):
         base = {name: time for name, time in times.items() if time is not None}
         params = {**_change_params(query), **base}
         response = self._session.get(*_field_path(query.field), "diff", params=params)
-        return truncatable(errors.json_body(response, "gained", "lost", "kept", "truncated"))
+        return truncatable(problems.json_body(response, "gained", "lost", "kept", "truncated"))
 
     def ask_derivations(self, query: DerivationsQuery) -> Answer:
         """Send GET …/datasets/<name>/fields/<field>/lineage."""
@@ -186,11 +174,11 @@ class HttpClient(HttpTagClient, Connection):
         path = "v3", "namespaces", dataset.namespace, "datasets", dataset.name, "fields", query.field.name
         params = {**_window_params(query.window), "failed": str(query.failed).lower()}
         response = self._session.get(*path, "lineage", params=params)
-        return truncatable(errors.json_body(response, "paths", "truncated"))
+        return truncatable(problems.json_body(response, "paths", "truncated"))
 
     def ask_dataset(self, dataset: Dataset) -> Answer:
         response = self._session.get(*_dataset_path(dataset), params={})
-        return truncatable(errors.json_body(response, "fields", "firstStart", "lastStart", "truncated"))
+        return truncatable(problems.json_body(response, "fields", "firstStart", "lastStart", "truncated"))
 
     def ask_namespace_runs(self, query: NamespaceRunsQuery, *, limit: int) -> Answer:
         namespace = ("namespaces", query.namespace) if query.namespace else ()
@@ -219,7 +207,7 @@ class HttpClient(HttpTagClient, Connection):
             **({"field": query.field} if query.field else {}),
         }
         response = self._session.get(*_dataset_path(query.dataset), "runs", "counts", params=params)
-        return truncatable(errors.json_body(response, "buckets", "truncated"))
+        return truncatable(problems.json_body(response, "buckets", "truncated"))
 
     def ask_programs(self, query: ProgramsQuery) -> Answer:
         """Send GET …/endpoints/<name>/programs."""
@@ -231,13 +219,13 @@ class HttpClient(HttpTagClient, Connection):
             **({"field": query.field} if query.field else {}),
         }
         response = self._session.get(*_dataset_path(query.dataset), "programs", params=params)
-        return truncatable(errors.json_body(response, "programs", "truncated"), retained_from_ms(response))
+        return truncatable(problems.json_body(response, "programs", "truncated"), retained_from_ms(response))
 
     def export(self, dataset: Dataset, window: WindowText) -> Iterator[dict[str, Any]]:
         params: dict[str, str] | None = {"start": window.start, "end": window.end}
         while params is not None:
             response = self._session.get(*_dataset_path(dataset), "openlineage", params=params)
-            yield from errors.json_body(response)
+            yield from problems.json_body(response)
             params = next_page(response)
 
     def ask_search(self, text: str, *, limit: int, kind: str = "") -> Answer:
@@ -261,12 +249,14 @@ class HttpClient(HttpTagClient, Connection):
 
     def ask_run(self, run: str) -> Answer:
         """Send GET /v3/runs/<run>."""
-        return Answer(errors.json_body(self._session.get("v3", "runs", run, params={}), "run", "operations"))
+        return Answer(
+            problems.json_body(self._session.get("v3", "runs", run, params={}), "run", "operations")
+        )
 
     def ask_content(self, checksum: str) -> Answer:
         """Send GET /v3/contents/<checksum>."""
         response = self._session.get("v3", "contents", checksum, params={})
-        return Answer(errors.json_body(response, "checksum", "operations"))
+        return Answer(problems.json_body(response, "checksum", "operations"))
 
     def ask_questions(self, questions: Sequence[Mapping[str, str]]) -> Answer:
         """Send POST /v3/questions, with up to 100 questions in a request."""
@@ -275,7 +265,7 @@ class HttpClient(HttpTagClient, Connection):
         for begin in range(0, len(questions), QUESTIONS_MAX):
             batch = {"questions": list(questions[begin : begin + QUESTIONS_MAX])}
             response = self._session.send_json("POST", "v3", "questions", body=batch)
-            body = errors.json_body(response, "answers", "truncated")
+            body = problems.json_body(response, "answers", "truncated")
             answers += body["answers"]
             bounds.update(body.get("truncatedBy", ()))
         limits = {"truncatedBy": sorted(bounds)} if bounds else {}
@@ -285,7 +275,7 @@ class HttpClient(HttpTagClient, Connection):
         """Send GET /v3/events."""
         params = {"since": since, "limit": str(limit)} | ({"outcome": outcome} if outcome else {})
         response = self._session.get("v3", "events", params=params)
-        body = errors.json_body(response, "events", "covers", "truncated")
+        body = problems.json_body(response, "events", "covers", "truncated")
         return Answer(body, f"more than {limit} documents" if body["truncated"] else "")
 
     def close(self) -> None:
@@ -352,7 +342,7 @@ def _without_namespace(document: LocatedDocument) -> LineageError:
 
 
 def _line_result(answer: Mapping[str, Any]) -> RecordResult | LineageError:
-    return _result(answer) if "recorded" in answer else errors.error_from_problem(answer)
+    return _result(answer) if "recorded" in answer else problems.error_from_problem(answer)
 
 
 def _result(answer: Mapping[str, Any]) -> RecordResult:
@@ -371,5 +361,5 @@ def _result(answer: Mapping[str, Any]) -> RecordResult:
             )
             for run in runs
         ),
-        warnings=errors.field_errors(answer.get("warnings", ())),
+        warnings=problems.field_errors(answer.get("warnings", ())),
     )

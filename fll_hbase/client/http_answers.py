@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
-from fll_hbase.client import errors
 from fll_hbase.client.base import LIMIT_REACHED, Answer, truncation_hint
-from fll_hbase.client.http_session import HttpSession
+from fll_hbase.http import problems
+from fll_hbase.http.session import HttpSession
 
 
 def read_pages(
@@ -24,7 +24,7 @@ def read_pages(
     while page is not None and len(items) < limit:
         # A server returns fewer items than `limit` where FLL_LIST_LIMIT_MAX or a bounded search is less.
         response = session.get(*segments, params={**page, "limit": str(limit - len(items))})
-        body = errors.json_body(response, member)
+        body = problems.json_body(response, member)
         items += body[member]
         truncated_by = body.get("truncatedBy", [])
         page, horizon_ms = next_page(response), retained_from_ms(response)

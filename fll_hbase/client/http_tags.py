@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fll_hbase.client import errors
 from fll_hbase.client.base import Answer
 from fll_hbase.client.http_answers import read_pages, truncatable
-from fll_hbase.client.http_session import HttpSession
 from fll_hbase.client.tag_base import FieldTagsQuery, RetentionQuestion, TagClient
+from fll_hbase.http import problems
+from fll_hbase.http.session import HttpSession
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetField
 
@@ -21,7 +21,7 @@ class HttpTagClient(TagClient):
     def send_tag(self, field: DatasetField, tag: str, body: Json) -> Answer:
         """Send PUT …/fields/<field>/tags/<tag>."""
         response = self._session.send_json("PUT", *_tags_path(field), tag, body=body)
-        return Answer(_without_warnings(errors.json_body(response, "tag", "at")))
+        return Answer(_without_warnings(problems.json_body(response, "tag", "at")))
 
     def delete_tag(self, field: DatasetField, tag: str) -> None:
         """Send DELETE …/fields/<field>/tags/<tag>."""
@@ -53,7 +53,7 @@ class HttpTagClient(TagClient):
     def send_policy(self, name: str, body: Json) -> Answer:
         """Send PUT /v3/policies/<policy>."""
         response = self._session.send_json("PUT", "v3", "policies", name, body=body)
-        return Answer(_without_warnings(errors.json_body(response, "name", "maxAge")))
+        return Answer(_without_warnings(problems.json_body(response, "name", "maxAge")))
 
     def delete_policy(self, name: str) -> None:
         """Send DELETE /v3/policies/<policy>."""
@@ -73,7 +73,7 @@ class HttpTagClient(TagClient):
             "failed": str(question.failed).lower(),
         }
         response = self._session.get("v3", "reports", "retention", params=params)
-        return truncatable(errors.json_body(response, "policy", "window", "fields", "truncated"))
+        return truncatable(problems.json_body(response, "policy", "window", "fields", "truncated"))
 
 
 def _tags_path(field: DatasetField) -> tuple[str, ...]:

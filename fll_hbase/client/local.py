@@ -41,7 +41,7 @@ from fll_hbase.client.local_tags import LocalTagClient, first_items
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.cursors import decode_runs_cursor, encode_cursor
-from fll_hbase.errors import ConfigurationError, LineageError, NotFound
+from fll_hbase.errors import ConfigurationError, LineageError
 from fll_hbase.ingest import DocumentReader, RecordResult, ingest
 from fll_hbase.ingest.batches import LocatedDocument
 from fll_hbase.model.datasets import Dataset
@@ -289,10 +289,8 @@ class LocalClient(LocalTagClient, Connection):
 
     def ask_fields(self, dataset: Dataset, *, prefix: str, limit: int) -> Answer:
         """Read all fields of a dataset, under all its names, and return the first of them."""
-        entries = self._store.catalogue.fields(dataset)
-        if entries is None:
-            raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
-        matches = (rest_json.field(entry) for entry in entries if entry.name.startswith(prefix))
+        entries = self._store.field_writes.fields(dataset)
+        matches = (rest_json.field(entry) for entry in entries if entry.field.name.startswith(prefix))
         return first_items(matches, "fields", limit)
 
     def ask_run(self, run: str) -> Answer:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fll_hbase.client.base import LineageClient
-from fll_hbase.client.errors import DOCUMENT_FAULTS
 from fll_hbase.errors import LineageError
+from fll_hbase.http.problems import DOCUMENT_FAULTS
 from fll_hbase.ingest import RecordResult
 from fll_hbase.ingest.batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, too_large

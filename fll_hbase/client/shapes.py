@@ -218,12 +218,18 @@ class Datasets(TypedDict):
 
 
 class FieldEntry(TypedDict):
-    """A field of the catalogue, and whether any run read or wrote it."""
+    """A field of the catalogue, and whether any run read or wrote it.
+
+    `lastWritten` is the start of the last run that wrote it, in milliseconds since 1970, if newer ones wrote
+    the dataset without it. It is `dropped` if the newest schema does not have it.
+    """
 
     name: str
     read: bool
     written: bool
     type: NotRequired[str]
+    lastWritten: NotRequired[int]
+    dropped: NotRequired[bool]
 
 
 class Fields(TypedDict):

@@ -160,7 +160,9 @@ RUN_COUNTS = TableShape(("start", "complete", "failed"), _members("buckets"))
 HITS = TableShape((*_DATASET, "field"), _members("results"))
 NAMESPACES = TableShape(("namespace",), _namespaces)
 DATASETS = TableShape((*_DATASET, "description"), _members("endpoints"))
-FIELDS = TableShape(("name", "type", "read", "written"), _members("fields"))
+FIELDS = TableShape(
+    ("name", "type", "read", "written", "lastWritten", "dropped"), _members("fields"), times=("lastWritten",)
+)
 TAGS = TableShape(
     (*_DATASET, "field", "tag", "at", "by", "description", "path"), _tags("tags"), times=("at",)
 )

@@ -1,19 +1,14 @@
-"""Batches of documents: bounded in number and size, in the order of the input."""
+"""Batches of documents, which may be recorded in any order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
+from fll_hbase.batches import split_batches
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.ingest.registry import DocumentHead, detect
 from fll_hbase.sources.validation import ID_BYTES_MAX
-
-T = TypeVar("T")
-
-# 8 MiB: a batch is in memory with its parsed documents, while a whole file or request need not be.
-BATCH_BYTES_MAX = 2**23
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +58,3 @@ def _separate_run(document: LocatedDocument) -> str:
     # Of two documents of a run the later one is valid (docs/row-keys.md, "r: run"), so they must stay in
     # order. Events are merged in the order of their own times, whatever the order of arrival.
     return document.head.run if document.head.format.route else ""
-
-
-def split_batches(
-    items: Iterable[T],
-    *,
-    items_max: int,
-    size_bytes: Callable[[T], int],
-    key: Callable[[T], str] = lambda _: "",
-    is_alone: Callable[[T], bool] = lambda _: False,
-) -> Iterator[list[T]]:
-    """Yield batches of at most `items_max` items and BATCH_BYTES_MAX bytes; a larger item is a batch itself.
-
-    Items with the same key, unless it is empty, are in different batches; an item for which `is_alone`
-    returns true is the only one of its batch.
-    """
-    batch: list[T] = []
-    keys: set[str] = set()
-    bytes_sum = 0
-    for item in items:
-        # Checked before the item is added, so that only an item larger than the limit exceeds it, alone.
-        full = len(batch) == items_max or bytes_sum + size_bytes(item) > BATCH_BYTES_MAX
-        if batch and (full or key(item) in keys or is_alone(item) or is_alone(batch[-1])):
-            yield batch
-            batch, keys, bytes_sum = [], set(), 0
-        batch.append(item)
-        keys.update({key(item)} - {""})
-        bytes_sum += size_bytes(item)
-    if batch:
-        yield batch

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fll_hbase import metrics
-from fll_hbase.errors import ConfigurationError, LineageError, RunIdConflict, StoreUnavailable
+from fll_hbase.errors import ConfigurationError, FieldError, LineageError, RunIdConflict, StoreUnavailable
 from fll_hbase.ingest.outcomes import ParsedDocument, RecordResult
 from fll_hbase.model import event_operations, lineage, run_events
 from fll_hbase.model.lineage import FieldLineageInfo
@@ -34,7 +34,7 @@ def ingest(
     """
     answers = iter(_record(store, _runs(documents, take_over=take_over)))
     results = [
-        _result(document, [next(answers) for _ in document.runs])
+        _result(document, [next(answers) for _ in (*document.runs, *document.statements)])
         if isinstance(document, ParsedDocument)
         else document
         for document in documents
@@ -85,7 +85,7 @@ def find_conflicts(
     conflicts = iter(store.find_conflicts(runs) if runs else ())
     first: list[RunIdConflict | None] = []
     for document in documents:
-        parsed = document.runs if isinstance(document, ParsedDocument) else ()
+        parsed = (*document.runs, *document.statements) if isinstance(document, ParsedDocument) else ()
         owners = [next(conflicts) for run in parsed if isinstance(run, RecordedRun)]
         first.append(next((conflict for conflict in owners if conflict is not None), None))
     return first
@@ -94,7 +94,7 @@ def find_conflicts(
 def _runs(documents: Sequence[ParsedDocument | LineageError], *, take_over: bool) -> list[RunInput]:
     """Return the runs of all documents in order; those of documents take over their ids if `take_over`."""
     parsed = [document for document in documents if isinstance(document, ParsedDocument)]
-    runs = [run for document in parsed for run in document.runs]
+    runs = [run for document in parsed for run in (*document.runs, *document.statements)]
     if not take_over:
         return runs
     return [replace(run, replaces_others=True) if isinstance(run, RecordedRun) else run for run in runs]
@@ -116,7 +116,10 @@ def _record(store: LineageStore, runs: Sequence[RunInput]) -> Sequence[CommitRes
 def _result(
     document: ParsedDocument, answers: Sequence[CommitResult | LineageError]
 ) -> RecordResult | LineageError:
-    runs = tuple(answer for answer in answers if isinstance(answer, CommitResult))
-    if len(runs) == len(answers):
-        return RecordResult(runs, document.metadata, document.warnings)
-    return next(answer for answer in answers if isinstance(answer, LineageError))
+    recorded, stated = answers[: len(document.runs)], answers[len(document.runs) :]
+    runs = tuple(answer for answer in recorded if isinstance(answer, CommitResult))
+    if len(runs) < len(recorded):
+        return next(answer for answer in recorded if isinstance(answer, LineageError))
+    refused = [answer for answer in stated if isinstance(answer, LineageError)]
+    warnings = (FieldError("inputs", f"what it states is not recorded: {error}") for error in refused)
+    return RecordResult(runs, document.metadata, (*document.warnings, *warnings))

@@ -14,11 +14,15 @@ from fll_hbase.store.write.pending_run import CommitResult
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """The runs and run events of one document, metadata of datasets that needs no run, and warnings."""
+    """The runs and run events of one document, metadata of datasets that needs no run, and warnings.
+
+    `statements` are runs that the document states beside its own: one that is refused is a warning.
+    """
 
     runs: tuple[RunInput, ...] = ()
     metadata: tuple[DatasetMetadata, ...] = ()
     warnings: tuple[FieldError, ...] = ()
+    statements: tuple[RunInput, ...] = ()
 
 
 class RecordOutcome(Enum):

@@ -76,14 +76,13 @@ def _read_event(raw: bytes, context: ReadContext) -> ParsedDocument:
 def parse_event(event: object, *, name_rules: NameRules) -> ParsedDocument:
     """Return the run event, or the metadata of a dataset event, of an OpenLineage event that is parsed.
 
-    Metadata in an event of a run is recorded with that run, but for tags of fields, which are of no run.
-    Raises UnreadableDocument.
+    Metadata in an event of a run is recorded with that run, but for what is of no run: tags of fields, and
+    the catalogue of the store that exported the event. Raises UnreadableDocument.
     """
     reading = openlineage.read(event, rules=name_rules)
     if reading.event is None:
         return ParsedDocument(metadata=reading.schemas, warnings=reading.warnings)
-    tags = tuple(item for item in reading.schemas if item.tags)
-    return ParsedDocument((reading.event,), tags, warnings=reading.warnings)
+    return ParsedDocument((reading.event,), reading.later, reading.warnings, reading.statements)
 
 
 def _read_proposal(raw: bytes, context: ReadContext) -> ParsedDocument:

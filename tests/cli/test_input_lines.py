@@ -11,8 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fll_hbase.batches import BATCH_BYTES_MAX
 from fll_hbase.cli.commands.record import BATCH_DOCUMENTS
-from fll_hbase.ingest.batches import BATCH_BYTES_MAX, LocatedDocument, batch_documents
+from fll_hbase.ingest.batches import LocatedDocument, batch_documents
 from fll_hbase.ingest.ndjson import InputLine, read_documents
 
 values = st.recursive(

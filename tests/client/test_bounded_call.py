@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fll_hbase.client.bounded_call import call_bounded
+from fll_hbase.http.bounded_call import call_bounded
 
 
 def test_results_and_errors_are_those_of_the_call() -> None:
@@ -30,7 +30,7 @@ def test_a_call_that_lasts_too_long_is_abandoned() -> None:
 def test_an_abandoned_call_does_not_keep_the_process() -> None:
     program = """
 import time
-from fll_hbase.client.bounded_call import call_bounded
+from fll_hbase.http.bounded_call import call_bounded
 try:
     call_bounded(lambda: time.sleep(600), 0.1)
 except TimeoutError:

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from client.scripted_server import Reply, serving
-from fll_hbase.client.errors import Refused
-from fll_hbase.client.http_session import HttpSession
 from fll_hbase.errors import (
     BatchStopped,
     ChecksumConflict,
@@ -28,6 +26,8 @@ from fll_hbase.errors import (
     TooLarge,
     UnreadableDocument,
 )
+from fll_hbase.http.problems import Refused
+from fll_hbase.http.session import HttpSession
 
 KIND = "urn:fll-hbase:problem:"
 GOOD = Reply(201, b'{"checksum": "c", "run": "r", "recorded": true}')

@@ -21,9 +21,9 @@ from sources.datahub_client import DataHubClient, DatahubRestEmitter, Dataset
 
 from client.scripted_server import Reply, serving
 from fll_hbase.client import connect, open_client
-from fll_hbase.client.errors import Refused
-from fll_hbase.client.http_session import HttpSession
 from fll_hbase.errors import ConfigurationError, LineageError
+from fll_hbase.http.problems import Refused
+from fll_hbase.http.session import HttpSession
 from fll_hbase.model.access import Grant, Role
 from fll_hbase.recorder import Destination, Field, FieldOperation, LineageRecorder, Run, Source
 from fll_hbase.store.access import AccessStore

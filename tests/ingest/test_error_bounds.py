@@ -9,7 +9,6 @@ import pytest
 from work import count_calls
 
 from fll_hbase import rest_json
-from fll_hbase.client.errors import field_errors
 from fll_hbase.errors import (
     ERRORS_COUNTED_MAX,
     ERRORS_LISTED_MAX,
@@ -19,6 +18,7 @@ from fll_hbase.errors import (
     InputError,
     UnreadableDocument,
 )
+from fll_hbase.http.problems import field_errors
 from fll_hbase.ingest import DocumentReader, ParsedDocument, detect
 from fll_hbase.json_types import Json
 

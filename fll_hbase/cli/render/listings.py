@@ -48,7 +48,8 @@ def _program(program: Json) -> str:
 def names_table(answer: TableAnswer[Any]) -> RenderableType:
     """Render names of the catalogue: a column for each that some row has."""
     columns = [name for name in answer.columns if any(row[name] not in (None, "") for row in answer)]
-    rows = [[_cell(row[name]) for name in columns] for row in answer]
+    times = answer.shape.times
+    rows = [[_time(row[name]) if name in times else _cell(row[name]) for name in columns] for row in answer]
     return TextTable(columns, rows) if rows else Text("Nothing is recorded yet; `fll sample` loads a sample.")
 
 
@@ -88,6 +89,10 @@ def _outputs(operation: Json) -> str:
     if "destination" in operation:
         return name_json.text(operation["destination"])
     return ", ".join(item["name"] for item in operation.get("outputs", ()))
+
+
+def _time(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else format_minute(milliseconds, "UTC")
 
 
 def _cell(value: Any) -> str:

@@ -19,6 +19,7 @@ from fll_hbase.cli.options import NAMESPACE, QUERY_TIMEOUT_SECONDS
 from fll_hbase.client import HttpClient
 from fll_hbase.errors import LineageError
 from fll_hbase.escape import escape_control
+from fll_hbase.http.session import HttpSession
 
 SPARK_SECONDS_MAX = 180.0
 
@@ -70,9 +71,9 @@ def _check_spool(settings: CaptureSettings) -> bool:
 def _check_server(settings: CaptureSettings) -> bool:
     try:
         with closing(
-            HttpClient(settings.url, timeout_seconds=QUERY_TIMEOUT_SECONDS, token=settings.token)
-        ) as client:
-            client.record_events([])
+            HttpSession(settings.url, timeout_seconds=QUERY_TIMEOUT_SECONDS, token=settings.token)
+        ) as session:
+            session.record_events([])
     except LineageError as error:
         return _report("server", str(error), passed=False)
     token = "accepts FLL_TOKEN" if settings.token else "needs no token"

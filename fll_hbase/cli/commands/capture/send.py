@@ -17,9 +17,9 @@ from fll_hbase.capture.settings import default_spool
 from fll_hbase.cli.errors import FAILURE
 from fll_hbase.cli.options import RECORD_TIMEOUT_SECONDS
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.client import HttpClient
 from fll_hbase.errors import LineageError
 from fll_hbase.escape import escape_control
+from fll_hbase.http.session import HttpSession
 
 
 @click.command(
@@ -45,7 +45,9 @@ def send(*, directory: Path | None, server: str | None) -> None:
     # Of one destination after the other, since each has a client of its own.
     for destination in [None] if server else spool.destinations():
         url = server or str(destination)
-        with closing(HttpClient(url, timeout_seconds=RECORD_TIMEOUT_SECONDS, token=settings.token)) as client:
+        with closing(
+            HttpSession(url, timeout_seconds=RECORD_TIMEOUT_SECONDS, token=settings.token)
+        ) as client:
             try:
                 for delivery in send_left(spool, client, make_resolver, destination=destination):
                     deliveries[delivery.plan_file.path] = delivery

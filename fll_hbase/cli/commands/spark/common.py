@@ -19,9 +19,9 @@ from fll_hbase.cli.commands.spark.job_errors import find_cause, report_trace
 from fll_hbase.cli.commands.spark.summary_file import SummaryFile, write_summary
 from fll_hbase.cli.options import STORE_HELP, Command
 from fll_hbase.cli.render.console import print_err
-from fll_hbase.client.bounded_call import call_bounded
 from fll_hbase.config import Settings
 from fll_hbase.errors import ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.http.bounded_call import call_bounded
 from fll_hbase.retry import RetryPolicy
 from fll_hbase.spark.reject_limit import NO_LIMIT, RejectLimit, parse_limit
 from fll_hbase.spark.session import DRIVER_MEMORY, session
@@ -218,7 +218,7 @@ def spark_job(
 def _session(name: str, launch: LaunchOptions, defaults: Mapping[str, str]) -> Iterator[SparkSession]:
     # `session` reports a missing PySpark with how to install it, so what follows can be imported after it.
     spark = session(name, master=launch.master, settings={**defaults, **launch.spark_settings})
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 
     try:

@@ -17,10 +17,10 @@ from urllib.parse import quote, urlsplit
 import requests
 
 from fll_hbase import tracing
-from fll_hbase.client import errors
-from fll_hbase.client.bounded_call import call_bounded
-from fll_hbase.client.errors import Unanswered
 from fll_hbase.errors import BatchStopped, ConfigurationError, LineageError, StoreUnavailable
+from fll_hbase.http import problems
+from fll_hbase.http.bounded_call import call_bounded
+from fll_hbase.http.problems import Unanswered
 from fll_hbase.retry import RetryPolicy
 
 CONNECT_SECONDS = 5.0
@@ -29,6 +29,8 @@ BUSY = frozenset({429, 502, 503, 504})
 
 _ACKNOWLEDGEMENT_MEMBERS = ("recorded", "entities", "runs")
 """One of them is in the acknowledgement of any route: of one run, of a DataHub message, of many runs."""
+
+_EVENT_BATCH = ("api", "v1", "lineage", "batch")
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)  # b64token of RFC 6750
 
@@ -75,9 +77,9 @@ class HttpSession:
     def post(self, *segments: str, body: bytes, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Send a JSON document; return the acknowledgement. Raises LineageError."""
         response = self._post_json(segments, body, params)
-        answer = errors.json_body(response)
+        answer = problems.json_body(response)
         if not isinstance(answer, dict) or answer.keys().isdisjoint(_ACKNOWLEDGEMENT_MEMBERS):
-            raise errors.unexpected_response(response)
+            raise problems.unexpected_response(response)
         return answer
 
     def post_events(self, *segments: str, events: Sequence[bytes]) -> dict[int, LineageError]:
@@ -98,16 +100,23 @@ class HttpSession:
             if stop == 0:
                 raise failed[0]
 
+    def record_events(
+        self, events: Sequence[bytes], *, wait_seconds: float | None = None
+    ) -> dict[int, LineageError]:
+        """Send OpenLineage events in one request of at most `wait_seconds`; return as `post_events` does."""
+        with self.limit(wait_seconds):
+            return self.post_events(*_EVENT_BATCH, events=events)
+
     def _post_events(
         self, segments: Sequence[str], events: Sequence[bytes]
     ) -> tuple[dict[int, LineageError], int]:
         """Send events once; return the errors by position, and how many of the events were read."""
         response = self._post_json(segments, b"[" + b",".join(events) + b"]", None)
-        failed = errors.json_body(response, "failed_events", "summary")["failed_events"]
+        failed = problems.json_body(response, "failed_events", "summary")["failed_events"]
         busy = [item for item in failed if item["problem"]["status"] in BUSY]
         if busy:
             raise Unanswered(f"{self._displayed_url()} is busy: {busy[0]['reason']}")
-        refused = {item["index"]: errors.error_from_problem(item["problem"]) for item in failed}
+        refused = {item["index"]: problems.error_from_problem(item["problem"]) for item in failed}
         stopped = [index for index, error in refused.items() if isinstance(error, BatchStopped)]
         return refused, min(stopped, default=len(events))
 
@@ -143,7 +152,7 @@ class HttpSession:
                 stopped = part.pop()
                 # Without an answer to any line the next request would end in the same way.
                 if not part:
-                    raise errors.error_from_problem(stopped)
+                    raise problems.error_from_problem(stopped)
                 # No more than the server reads at a time, or the rest would be sent again and again.
                 size = len(part)
             answers += part
@@ -179,7 +188,7 @@ class HttpSession:
                 error.retry_after_seconds,
             ) from error
         if response.status_code >= 300:
-            raise errors.error_from_response(response)
+            raise problems.error_from_response(response)
         return response
 
     def _attempt(self, request: requests.Request, line_count: int) -> requests.Response:
@@ -262,7 +271,7 @@ def _check_line_count(response: requests.Response, count: int) -> None:
     # A batch is answered 200 even if its lines failed. Sending it all again is safe: commits are idempotent.
     answers = _json_lines(response)
     if len(answers) > count:
-        raise errors.unexpected_response(response)
+        raise problems.unexpected_response(response)
     if len(answers) < count and not _is_stopped(answers):
         raise _Unanswered(f"answered {len(answers)} of {count} lines")
     busy = [answer for answer in answers if answer.get("status") in BUSY]
@@ -279,9 +288,9 @@ def _json_lines(response: requests.Response) -> list[dict[str, Any]]:
     try:
         answers = [json.loads(line) for line in response.content.splitlines() if line.strip()]
     except ValueError as error:
-        raise errors.unexpected_response(response) from error
+        raise problems.unexpected_response(response) from error
     if not all(isinstance(answer, dict) and "status" in answer for answer in answers):
-        raise errors.unexpected_response(response)
+        raise problems.unexpected_response(response)
     return answers
 
 
