@@ -47,7 +47,7 @@ class Validator:
         They are those of the part of the document at `path`, which the caller then leaves out: a broken part
         does not cost the others.
         """
-        if len(self.errors) == errors_before:
+        if self.errors.count == errors_before:
             return False
         for error in self.errors.remove_after(errors_before):
             part = "left out" if path in ("", error.path) else f"{path} is left out"
@@ -57,7 +57,7 @@ class Validator:
     def readable(self, items: Iterable[tuple[_Item, str]], read: Callable[[_Item, str], _T]) -> Iterator[_T]:
         """Yield what `read` returns of each item and its path; those with errors are left out."""
         for item, path in items:
-            errors_before = len(self.errors)
+            errors_before = self.errors.count
             value = read(item, path)
             if not self.leave_out(path, errors_before=errors_before):
                 yield value

@@ -30,7 +30,9 @@ def reported_by(case: dict[str, Any]) -> dict[str, Any]:
     if warnings:
         body["warnings"] = rest_json.field_errors(warnings)
     reported_of = [reading.event for reading in readings if reading.event is not None]
-    return body | _run(reported_of) if reported_of else body
+    body |= _run(reported_of) if reported_of else {}
+    statements = [statement for reading in readings for statement in reading.statements]
+    return body | {"statements": _run(statements)} if statements else body
 
 
 def _run(reported_of: Sequence[IncomingEvent]) -> dict[str, Any]:

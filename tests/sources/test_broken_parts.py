@@ -90,7 +90,12 @@ def remove(document: Json, path: Path) -> Json:
 
 def _content(parsed: openlineage.ParsedEvent) -> tuple[Any, ...]:
     event = parsed.event
-    return (replace(event, bodies={}) if event else None, event and event.bodies, parsed.schemas)
+    return (
+        replace(event, bodies={}) if event else None,
+        event and event.bodies,
+        parsed.schemas,
+        parsed.statements,
+    )
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -39,6 +42,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::datahub.errors.IngestionAttributionWarning"),
 ]
 NUMBERS = count()
+DATAHUB = str(Path(sys.executable).with_name("datahub"))
+RECIPE = """\
+source:
+  type: file
+  config:
+    path: {path}
+sink:
+  type: datahub-rest
+  config:
+    server: {url}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -341,6 +355,31 @@ class TestOthers:
         pipeline.run()
         pipeline.raise_from_status()
         assert pairs(url, f"{db}.t") == expected(f"{db}.s")
+
+    def test_the_command_with_a_recipe(self, url: str, db: str, tmp_path: Path) -> None:
+        """`datahub ingest -c recipe.yml` as docs/sources/datahub.md has it, in a process of its own."""
+        source, target = dataset(f"{db}.s"), dataset(f"{db}.t")
+        proposals = [
+            Proposal(entityUrn=target, aspect=lineage(source, target)),
+            Proposal(entityUrn=target, aspect=models.DatasetPropertiesClass(description="Totals by day")),
+        ]
+        file, recipe = tmp_path / "proposals.json", tmp_path / "recipe.yml"
+        file.write_text(json.dumps([proposal.to_obj() for proposal in proposals]))
+        recipe.write_text(RECIPE.format(path=file, url=url))
+        done = subprocess.run(
+            [DATAHUB, "ingest", "-c", str(recipe)],
+            env={**os.environ, "HOME": str(tmp_path), "DATAHUB_TELEMETRY_ENABLED": "false"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Pipeline finished successfully" in done.stdout + done.stderr
+        assert pairs(url, f"{db}.t") == expected(f"{db}.s")
+        (described,) = requested(url, "hive", "endpoints", prefix=f"{db}.t")["endpoints"]
+        assert described["description"] == "Totals by day"
 
     def test_gzip(self, url: str, db: str) -> None:
         source, target = dataset(f"{db}.s"), dataset(f"{db}.t")

@@ -33,7 +33,7 @@ def dataset(name: str, *fields: str, namespace: str = POSTGRES, columns: Any = N
 
 ORDERS = dataset("shop.public.orders", "id", "customer", "amount", "day")
 TOTALS = dataset("shop.public.totals", "customer", "total")
-WITH_COLUMNS = dataset("shop.public.totals", columns={"x": ("shop.public.orders", "id")})
+WITH_COLUMNS = dataset("shop.public.totals", columns={"total": ("shop.public.orders", "id")})
 
 
 def event(statement: str, *outputs: dict[str, Any], inputs: Any = (ORDERS,)) -> dict[str, Any]:
@@ -95,10 +95,10 @@ def test_a_query_alone_is_written_into_the_only_output() -> None:
 
 
 def test_columns_of_events_have_priority() -> None:
-    assert edges(lineage(AGGREGATE, WITH_COLUMNS)) == {"x": {"shop.public.orders.id"}}
+    assert edges(lineage(AGGREGATE, WITH_COLUMNS)) == {"total": {"shop.public.orders.id"}}
     derived, given = lineage(AGGREGATE, TOTALS), lineage("", WITH_COLUMNS)
     for order in ([derived, given], [given, derived]):
-        assert edges(run_events.merge_lineage(order)) == {"x": {"shop.public.orders.id"}}
+        assert edges(run_events.merge_lineage(order)) == {"total": {"shop.public.orders.id"}}
     assert set(edges(run_events.merge_lineage([derived, lineage("", TOTALS)]))) == {"customer", "total", "*"}
 
 
@@ -112,6 +112,83 @@ def test_numbers_in_place_of_names_give_way() -> None:
         [lineage("", numbered), lineage(AGGREGATE, TOTALS)],
     ):
         assert set(edges(run_events.merge_lineage(order))) == {"customer", "total", "*"}
+
+
+BY_POSITION = "INSERT INTO totals SELECT day, amount FROM orders"
+AS_IN_THE_QUERY = {"day": ("shop.public.orders", "day"), "amount": ("shop.public.orders", "amount")}
+"""What the SQL parser of Airflow's operators reports for it."""
+
+
+def test_names_that_the_schema_has_not_give_way() -> None:
+    """An INSERT by position: the client names the columns as the query does."""
+    misnamed = dataset("shop.public.totals", "customer", "total", columns=AS_IN_THE_QUERY)
+    right = {"customer": {"shop.public.orders.day"}, "total": {"shop.public.orders.amount"}}
+    assert edges(lineage(BY_POSITION, misnamed)) == right
+    # At the START of a run that makes the table there is no schema yet.
+    early = lineage(BY_POSITION, dataset("shop.public.totals", columns=AS_IN_THE_QUERY))
+    for order in ([early, lineage(BY_POSITION, misnamed)], [lineage(BY_POSITION, misnamed), early]):
+        assert edges(run_events.merge_lineage(order)) == right
+
+
+def test_a_name_with_a_number_among_others_gives_way() -> None:
+    given = {"_1": ("shop.public.orders", "amount"), "customer": ("shop.public.orders", "customer")}
+    mixed = dataset("shop.public.totals", "customer", "total", columns=given)
+    assert edges(lineage(AGGREGATE, mixed)) == edges(lineage(AGGREGATE, TOTALS))
+
+
+def test_the_schema_of_a_table_that_is_replaced_decides_nothing() -> None:
+    """CREATE TABLE AS over a table of other columns: at its START the client sends those."""
+    columns = {"id": ("shop.public.orders", "id")}
+    replaced = dataset("shop.public.totals", "customer", "total", columns=columns)
+    statement = "DROP TABLE totals; CREATE TABLE totals AS SELECT id FROM orders"
+    merged = lineage(statement, replaced)
+    assert edges(merged) == {"id": {"shop.public.orders.id"}}
+    transforms = [item for item in event_operations.build_operations(merged) if isinstance(item, Transform)]
+    assert [item.description for item in transforms] == [""]
+
+
+def test_letters_of_another_case_are_no_other_name() -> None:
+    columns = {"TOTAL": ("shop.public.orders", "id")}
+    output = dataset("shop.public.totals", "customer", "total", columns=columns)
+    assert edges(lineage(AGGREGATE, output)) == {"TOTAL": {"shop.public.orders.id"}}
+
+
+def warnings(statement: str, *outputs: dict[str, Any]) -> list[str]:
+    return [f"{item.path}: {item.detail}" for item in openlineage.read(event(statement, *outputs)).warnings]
+
+
+def test_what_the_sql_reads_beside_the_event_is_named() -> None:
+    for query in (
+        "SELECT o.customer, r.rate FROM orders o JOIN rates r ON o.day = r.day",
+        "SELECT * FROM rates",
+    ):
+        (warning,) = warnings(f"CREATE TABLE totals AS {query}", TOTALS)
+        assert warning.startswith("job.facets.sql.query: ")
+        assert warning.endswith("it reads what is no dataset of the event, and is left out: rates")
+    many = ", ".join(f"t{number}.a AS a{number}" for number in range(12))
+    tables = ", ".join(f"t{number}" for number in range(12))
+    (warning,) = warnings(
+        f"CREATE TABLE totals AS SELECT {many} FROM {tables}", dataset("shop.public.totals")
+    )
+    assert warning.endswith("t0, t1, t10, t11, t2, t3, t4, t5, t6, t7 and 2 more")
+
+
+def test_statements_that_are_left_out_are_named() -> None:
+    (warning,) = warnings(f"{AGGREGATE}; INSERT INTO totals SELEC 1 FRM x", TOTALS)
+    assert warning.startswith("job.facets.sql.query: ")
+    assert "SELEC" in warning
+
+
+def test_names_in_warnings_are_those_of_datasets() -> None:
+    (warning,) = warnings(BY_POSITION, dataset("shop.public.totals"))
+    assert "the columns of 'shop.public.totals', which is written by position, are not known" in warning
+
+
+@pytest.mark.parametrize(
+    "statement", ["CREATE TABLE IF NOT EXISTS totals (a int)", "COMMIT", "DROP TABLE totals"]
+)
+def test_statements_without_columns_leave_nothing_out(statement: str) -> None:
+    assert warnings(statement, TOTALS) == []
 
 
 def test_only_tables_of_the_event_are_sources() -> None:
@@ -177,3 +254,44 @@ def test_a_statement_is_read_once() -> None:
         lineage(AGGREGATE, TOTALS)
     assert sql_facet._derive.cache_info().misses == 1
     assert json.dumps(edges(lineage(AGGREGATE, TOTALS)), default=sorted)
+
+
+def test_tables_between_the_statements_of_a_script() -> None:
+    statement = (
+        "CREATE TABLE staged AS SELECT customer, amount FROM orders WHERE day > '2026-11-21';\n"
+        "INSERT INTO totals SELECT customer, SUM(amount) FROM staged GROUP BY 1;\nDROP TABLE staged"
+    )
+    assert edges(lineage(statement, TOTALS)) == {
+        "customer": {"shop.public.orders.customer"},
+        "total": {"shop.public.orders.amount"},
+        "*": {"shop.public.orders.day filter", "shop.public.orders.customer group_by"},
+    }
+
+
+def test_a_table_that_dbt_renames() -> None:
+    statement = (
+        '/* {"app": "dbt", "node_id": "model.shop.totals"} */\n'
+        'create table "shop"."public"."totals__dbt_tmp" as (\n'
+        '  select customer, sum(amount) as total from "shop"."public"."orders" group by 1\n);'
+    )
+    derived = edges(lineage(statement, TOTALS))
+    assert derived["total"] == {"shop.public.orders.amount"}
+    assert derived["customer"] == {"shop.public.orders.customer"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DO $$ DECLARE m int; BEGIN SELECT max(amount) INTO m FROM orders; "
+        "INSERT INTO totals SELECT customer, m FROM orders; END $$",
+        "EXECUTE IMMEDIATE 'INSERT INTO totals SELECT customer, amount FROM orders'",
+        "INSERT INTO totals SELECT customer, 'x FROM orders;\n"
+        "INSERT INTO totals SELECT customer, amount FROM orders",
+        "BEGIN; DELETE FROM totals;\n"
+        "INSERT INTO totals SELECT customer, amount FROM orders WHERE day = {{ ds }}; COMMIT",
+    ],
+)
+def test_scripts_of_operators(statement: str) -> None:
+    derived = edges(lineage(statement, TOTALS))
+    assert derived["total"] == {"shop.public.orders.amount"}
+    assert derived["customer"] == {"shop.public.orders.customer"}

@@ -359,3 +359,16 @@ class TestDocuments:
         assert direct(read(text)) == {"o.k": {"s.a"}}
         with pytest.raises(UnreadableDocument, match="nested too deeply"):
             read(text.replace("UPPER(", "UPPER(" * 40).replace(")", ")" * 40))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    reading = read("\ufeffCREATE TABLE o AS SELECT a FROM s", schema=TABLES)
+    assert direct(reading) == {"o.a": {"s.a"}}
+    assert json.loads(reading.run.details)["sql"].startswith("\ufeff")
+
+
+def test_branches_of_a_union_are_merged_at_once() -> None:
+    branches = " UNION ALL ".join(f"SELECT id, {column} AS k FROM s" for column in ("a", "b", "a"))
+    reading = read(f"CREATE TABLE o AS {branches} UNION SELECT id, x FROM t ORDER BY k", schema=TABLES)
+    assert direct(reading) == {"o.id": {"s.id", "t.id"}, "o.k": {"s.a", "s.b", "t.x"}}
+    assert descriptions(reading)["o.k"] == "a | b | x"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,8 @@ REGRESSIONS = [
     "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE * WHEN NOT MATCHED THEN INSERT *",
     "UPDATE t SET x = s.a, () = ROW(s.b) FROM s",
     "DECLARE d DATE DEFAULT '2026-01-01'; CREATE TABLE o AS SELECT a FROM s",
+    f"CREATE TABLE o AS SELECT '{'x; ' * 1_000}' || a FROM s",
+    "CREATE PROCEDURE; CREATE TABLE o AS SELECT a FROM s",
 ]
 """Texts that failed in an earlier version."""
 
@@ -161,6 +164,28 @@ LONG_TSQL = {
 def test_work_without_separators_is_linear_in_the_length(name: str) -> None:
     calls = count_calls(lambda: check(LONG_TSQL[name], "tsql", SCHEMA))
     assert calls < 1_000_000 * max(len(LONG_TSQL[name]) / 20_000, 1)
+
+
+WIDE = {
+    "columns": "CREATE TABLE t AS SELECT {} FROM s",
+    "fields of a struct": "CREATE TABLE t AS SELECT {} FROM s LATERAL VIEW explode(xs) x AS p",
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_the_time_is_linear_in_the_columns(name: str) -> None:
+    """Measured, since a table that is copied for each of its columns is one call each."""
+
+    def measure_s(number: int) -> float:
+        prefix = "p." if "struct" in name else ""
+        text = WIDE[name].format(", ".join(f"{prefix}a{n} AS b{n}" for n in range(number)))
+        start_s = time.process_time()
+        check(text, "spark", {"s": [f"{prefix.replace('.', '/')}a{n}" for n in range(number)]})
+        return time.process_time() - start_s
+
+    measure_s(10)
+    # Eight times the columns; a square would be 64.
+    assert measure_s(8_000) < 24 * max(measure_s(1_000), 0.05)
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from work import count_calls
 
 from fll_hbase.errors import UnreadableDocument
 from fll_hbase.model.operations import Operation
@@ -120,3 +121,59 @@ class TestProcedures:
     def test_deeply_nested_procedures_are_refused(self) -> None:
         with pytest.raises(UnreadableDocument):
             read(["CREATE PROCEDURE p() BEGIN " * 5_000])
+
+
+class TestUnclosed:
+    """A quote, bracket or comment that is never closed costs its own statement."""
+
+    FIRST, LAST = "INSERT INTO o (k) SELECT id FROM s", "INSERT INTO o2 (k) SELECT id FROM t"
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            "INSERT INTO u SELECT 'x, id FROM s",
+            'INSERT INTO u SELECT "x, id FROM s',
+            "INSERT INTO u SELECT `x, id FROM s",
+            "INSERT INTO u SELECT id /* all of them FROM s",
+            "/* nightly\nINSERT INTO u SELECT id, a FROM s",
+            "INSERT INTO u SELECT (id FROM s",
+            "INSERT INTO u SELECT a[1 FROM s",
+        ],
+    )
+    @pytest.mark.parametrize("line_end", ["\n", "\r\n", " -- see below\n"])
+    def test_the_others_are_as_without_it(self, broken: str, line_end: str) -> None:
+        expected = operations([self.FIRST, self.LAST])
+        script = f";{line_end}".join((self.FIRST, broken, self.LAST, ""))
+        reading = read([script])
+        assert tuple(reading.operations.info.operations) == expected
+        (warning,) = reading.warnings
+        assert "statement 2 is left out: line 2" in warning.detail
+        # At the end of a script nothing shows where it ends.
+        assert tuple(read([self.FIRST, self.LAST, broken]).operations.info.operations) == expected
+
+    def test_a_statement_on_the_same_line_is_read(self) -> None:
+        script = f"{self.FIRST}; INSERT INTO u SELECT 'x;\n{self.LAST}"
+        assert tuple(read([script]).operations.info.operations) == operations([self.FIRST, self.LAST])
+
+    def test_the_body_of_a_procedure_is_a_string(self) -> None:
+        body = "CREATE PROCEDURE p() AS '\nINSERT INTO o2 (k) SELECT id FROM t;\nDELETE FROM u;\n'"
+        reading = read([self.FIRST, "INSERT INTO u SELECT 'x", body, "CALL p()"])
+        assert tuple(reading.operations.info.operations) == operations([self.FIRST, self.LAST])
+        assert len(reading.warnings) == 1
+
+    def test_two_open_quotes_are_reported(self) -> None:
+        reading = read([self.FIRST, "INSERT INTO u SELECT 'x", "INSERT INTO u SELECT 'y FROM s"])
+        assert "a quoted text has a statement in it" in str(reading.warnings[0])
+
+    def test_lines_of_the_text_are_reported(self) -> None:
+        script = f"-- head\n\n{self.FIRST};\n\nINSERT INTO u\nSELECT 'x\nFROM s;\n{self.LAST}"
+        (warning,) = read([script]).warnings
+        detail = "statement 2 is left out: line 5: a quote or comment is not closed; left out up to line 7"
+        assert warning.detail == detail
+
+    def test_the_time_is_linear(self) -> None:
+        calls = [
+            count_calls(lambda number=number: read(["INSERT INTO u SELECT 'x", self.LAST] * number))
+            for number in (20, 200)
+        ]
+        assert calls[1] < 13 * calls[0]

@@ -155,7 +155,7 @@ class _ConfigReader:
         self, members: dict[str, Any], properties: dict[str, Any], stage_name: str, stage_path: str
     ) -> tuple[Dataset, str]:
         """Read the dataset of a source or sink and its description; unresolved names are the stage's."""
-        errors_before = len(self._validator.errors)
+        errors_before = self._validator.errors.count
         dataset = self._read_named_dataset(members, properties, stage_name, stage_path)
         if self._validator.leave_out(child_path(stage_path, "endPoint"), errors_before=errors_before):
             return Dataset(self._namespace, stage_name), ""

@@ -132,7 +132,7 @@ class MacroValues:
         if not isinstance(value, str):
             self._validator.warn_type(value, path, "a string or an object")
             return None
-        errors_before = len(self._validator.errors)
+        errors_before = self._validator.errors.count
         resolved = self._macros.resolve(self._validator.name(value, path))
         if self._validator.leave_out(path, errors_before=errors_before):
             return None

@@ -64,7 +64,7 @@ def _proposals(validator: MessageValidator, document: object) -> Iterator[Propos
 
 def _readable(validator: MessageValidator, part: Iterator[Proposal]) -> Iterator[Proposal]:
     """Yield the proposals of one of several parts of a message; one that cannot be read is refused."""
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     # As a list: errors of the envelope are known before the first aspect is read.
     listed = list(part)
     if not validator.refuse(errors_before=errors_before):
@@ -109,10 +109,10 @@ def _change(validator: MessageValidator, item: object, path: str) -> Iterator[Pr
 
 def _parse_aspect(validator: MessageValidator, holder: dict[str, Any], path: str) -> object:
     """Parse the aspect of an envelope, which is JSON inside a string."""
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     text = validator.required(holder, "value", path)
     # The error is reported; parsing the placeholder would add a false one.
-    if len(validator.errors) > errors_before:
+    if validator.errors.count > errors_before:
         return {}
     try:
         return strict_json.parse(text.encode())
@@ -228,7 +228,7 @@ def _observed_ms(validator: MessageValidator, holder: dict[str, Any], path: str)
     data = members(validator, holder.get("systemMetadata"), item_path, optional=True)
     if data.get("lastObserved") is None:
         return 0
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     observed_ms = validator.integer(data, "lastObserved", item_path, below=START_LIMIT_MS)
     return 0 if validator.leave_out(item_path, errors_before=errors_before) else observed_ms
 

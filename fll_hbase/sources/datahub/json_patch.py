@@ -56,7 +56,7 @@ def apply_patch(validator: Validator, value: object, value_path: str) -> PatchRe
     for op, steps, value, where in validator.readable(
         items_with_path(operations, item_path), partial(_operation, validator)
     ):
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         if op in _ADDS:
             _add(validator, aspect, steps, value, where)
         else:

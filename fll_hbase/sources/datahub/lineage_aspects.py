@@ -242,7 +242,7 @@ def _newest_ms(validator: Validator, holders: list[tuple[dict[str, Any], str]]) 
     for holder, path in holders:
         for name in _STAMPS:
             item_path = child_path(path, name)
-            errors_before = len(validator.errors)
+            errors_before = validator.errors.count
             stamp = object_without_nulls(validator, holder.get(name, {}), item_path)
             # DataHub's own classes write 0 for a stamp that is not set.
             if stamp.get("time", 0) != 0:

@@ -77,7 +77,7 @@ class _MessageCollector:
 
     def add(self, proposal: Proposal) -> None:
         """Parse one proposal; one without lineage or metadata is only counted."""
-        errors_before = len(self.checks.errors)
+        errors_before = self.checks.errors.count
         outcome = AspectOutcome.COUNTED
         if proposal.change == DELETE:
             outcome = AspectOutcome.REMOVED
@@ -147,7 +147,7 @@ class _MessageCollector:
         return RecordedRun(run, info, replaces_others=True)
 
     def _describe(self, proposal: Proposal) -> AspectOutcome:
-        errors_before = len(self.checks.errors)
+        errors_before = self.checks.errors.count
         dataset = _dataset(self.checks, proposal).dataset
         value, _ = self._upserted(proposal)
         metadata = _DESCRIBING[proposal.aspect](self.checks, value, proposal.path, dataset)

@@ -27,12 +27,12 @@ def schema(validator: Validator, value: object, value_path: str, dataset: Datase
 
     def read_field(item: object, item_path: str) -> None:
         members = object_without_nulls(validator, item, item_path)
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         path = validator.required(members, "fieldPath", item_path)
         name = validator.name(
             field_paths.field_name(path), child_path(item_path, "fieldPath"), bytes_max=NAME_BYTES_MAX
         )
-        if not isinstance(item, dict) or len(validator.errors) > errors_before:
+        if not isinstance(item, dict) or validator.errors.count > errors_before:
             return
         # A path that ends in a type names no field, unless the whole schema is one value.
         field_types = types if field_paths.ends_in_a_name(path) else types_alone
@@ -53,11 +53,11 @@ def edited_schema(validator: Validator, value: object, value_path: str, dataset:
 
     def read_field(item: object, item_path: str) -> None:
         members = object_without_nulls(validator, item, item_path)
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         path = validator.required(members, "fieldPath", item_path)
         name_at = child_path(item_path, "fieldPath")
         name = validator.name(field_paths.field_name(path), name_at, bytes_max=NAME_BYTES_MAX)
-        if isinstance(item, dict) and len(validator.errors) == errors_before:
+        if isinstance(item, dict) and validator.errors.count == errors_before:
             tags.update(dict.fromkeys(_tags(validator, members, item_path, name)))
 
     list(validator.readable(list_items(validator, data, "editableSchemaFieldInfo", value_path), read_field))

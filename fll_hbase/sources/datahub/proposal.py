@@ -22,7 +22,7 @@ class MessageValidator(Validator):
 
     def refuse(self, *, errors_before: int) -> bool:
         """Move the errors after the first `errors_before` to `refused`; return whether there are any."""
-        if len(self.errors) == errors_before:
+        if self.errors.count == errors_before:
             return False
         self.refused.extend(self.errors.remove_after(errors_before))
         return True

@@ -35,7 +35,7 @@ def proposals(validator: Validator, document: object) -> Iterator[Proposal]:
             detail = "must be a list of a `Left` or `Right` and of what it is made of; left out"
             validator.warning(path, detail)
             continue
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         pair_written: dict[str, dict[str, dict[str, Any]]] = {}
         _add(validator, pair_written, item, "" if _is_pair(document) else path)
         if not validator.leave_out(path, errors_before=errors_before):

@@ -49,10 +49,10 @@ def read_dataset_member(validator: Validator, holder: dict[str, Any], name: str,
 
 def _parse_urn(validator: Validator, value: object, path: str, reading: Callable[[str], _T]) -> _T | None:
     """Parse a urn; None, with an error, if it is invalid."""
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     text = validator.name(value, path)
     # The error is reported; parsing the placeholder would add a false one.
-    if len(validator.errors) > errors_before:
+    if validator.errors.count > errors_before:
         return None
     try:
         return reading(text)

@@ -30,7 +30,7 @@ def _fields(validator: Validator, columns: dict[str, Any], path: str) -> tuple[F
     indexed: list[tuple[int, Field]] = []
     for key, value in columns.items():
         column_path = child_path(path, key)
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         column = members(validator, value, column_path)
         name = validator.required(column, "name", column_path, bytes_max=NAME_BYTES_MAX)
         if not validator.leave_out(column_path, errors_before=errors_before):

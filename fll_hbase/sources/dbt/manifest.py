@@ -91,7 +91,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
     for unique_id, data, node_path in _objects(
         validator, artifact.data, "nodes", required=artifact.is_object
     ):
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         resource_type = validator.required(data, "resource_type", node_path)
         node = None
         if resource_type in BUILT:
@@ -103,7 +103,7 @@ def read_manifest(validator: Validator, artifact: Artifact) -> Manifest:
         else:
             nodes[unique_id] = node
     for unique_id, data, node_path in _objects(validator, artifact.data, "sources"):
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         source = _read_source(validator, data, node_path, unique_id)
         if not validator.leave_out(node_path, errors_before=errors_before):
             nodes[unique_id] = source
@@ -131,7 +131,7 @@ def _objects(
     path = child_path(MANIFEST.member, member)
     for unique_id, value in members(validator, data.get(member), path, optional=not required).items():
         node_path = child_path(path, unique_id)
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         node = members(validator, value, node_path)
         validator.name(unique_id, node_path, bytes_max=ID_BYTES_MAX)
         if not validator.leave_out(node_path, errors_before=errors_before):

@@ -64,7 +64,7 @@ def read_run_results(validator: Validator, artifact: Artifact, types: tuple[str,
     results: dict[str, NodeResult] = {}
     passed_over: Counter[str] = Counter()
     for item, result_path in items_with_path(items, path):
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         data = members(validator, item, result_path)
         unique_id, status = (validator.required(data, name, result_path) for name in ("unique_id", "status"))
         if validator.leave_out(result_path, errors_before=errors_before):
@@ -99,7 +99,7 @@ def _start_ms(validator: Validator, data: dict[str, Any], path: str) -> int:
     starts: dict[str, int] = {}
     for number, item in enumerate(list_items(validator, data, "timing", path)):
         timing_path = child_path(path, f"timing.{number}")
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         timing = members(validator, item, timing_path, optional=True)
         if timing.get("started_at") is not None:
             name = text(validator, timing, "name", timing_path)

@@ -54,7 +54,7 @@ def read(
     for name, item in members(validator, facet.get("fields"), fields_at, optional=True).items():
         item_path = child_path(fields_at, name)
         data = members(validator, item, item_path, optional=True)
-        errors_before = len(validator.errors)
+        errors_before = validator.errors.count
         validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
         if validator.leave_out(item_path, errors_before=errors_before) or not isinstance(item, dict):
             continue
@@ -121,7 +121,7 @@ def _read_transformation(
     validator: Validator, item: object, path: str, dataset_index: int, field: str
 ) -> InputColumn | None:
     data = members(validator, item, path, optional=True)
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     type_ = text(validator, data, "type", path, required=True).upper()
     if validator.leave_out(path, errors_before=errors_before):
         return None

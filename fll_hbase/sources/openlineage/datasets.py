@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from fll_hbase.model import run_events
-from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag
+from fll_hbase.model.datasets import Dataset, DatasetMetadata, DeclaredTag, Field
 from fll_hbase.model.run_events import DatasetMention, InputColumn, OutputColumn
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import column_lineage
-from fll_hbase.sources.openlineage.facets import EXPORTER
+from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTER
 from fll_hbase.sources.openlineage.json_access import facet, list_items, members, text
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path, items_with_path
 
@@ -47,6 +47,7 @@ class _ListedDataset:
     previous: Name | None = None
     description: str = ""
     tags: list[DeclaredTag] = field(default_factory=list)
+    has_catalogue_facet: bool = False
 
 
 class DatasetCollector:
@@ -63,6 +64,8 @@ class DatasetCollector:
         self._doubles_directories = SPARK in producer
         self._producer = producer
         self._listed: list[_ListedDataset] = []
+        # Those whose schemas apply: of a statement about an input, all datasets of the event.
+        self._with_schemas = self._listed
         self._indexes: dict[Name, int] = {}
         self._read_without_fields: set[Name] = set()
         self._names_without_namespace: set[str] = set()
@@ -96,12 +99,8 @@ class DatasetCollector:
         dataset.fields = self._fields(facets, facets_at)
         for name, shape in _LINEAGES.items():
             lineage = facet(self._validator, facets, name, facets_at, member="fields")
-            if written and lineage is not None:
+            if lineage is not None:
                 dataset.lineages.append((shape, lineage, child_path(facets_at, name)))
-            elif lineage:
-                # Other runs made the inputs, and the right to read a dataset is none to write it.
-                detail = "lineage of an input is not recorded: the runs that write it report it"
-                self._validator.warning(child_path(facets_at, name), detail)
         # After name rules a symlink may equal the name; a dataset is no alias of itself.
         dataset.aliases = set(self._aliases(facets, facets_at)) - {dataset.name}
         documentation = facet(self._validator, facets, "documentation", facets_at) or {}
@@ -109,6 +108,7 @@ class DatasetCollector:
             self._validator, documentation, "description", child_path(facets_at, "documentation")
         )
         dataset.tags = list(self._tags(facets, facets_at))
+        dataset.has_catalogue_facet = isinstance(facets.get(CATALOGUE), dict) and self._producer == EXPORTER
         self._listed.append(dataset)
 
     def add_entry(self, data: dict[str, Any], path: str) -> None:
@@ -138,6 +138,24 @@ class DatasetCollector:
         moved = (run_events.remap_positions(mention, positions) for mention in merged.values())
         return tuple(sorted(moved, key=lambda item: (item.dataset_index, item.written)))
 
+    def input_statements(self) -> Iterator[DatasetCollector]:
+        """Yield a collector for each input of which the event has lineage, with that input as written.
+
+        The lineage of an input states how other runs made it, so it is none of this run.
+        """
+        stated: dict[Name, list[_ListedDataset]] = {}
+        for dataset in self._listed:
+            if not dataset.written and any(data for _, data, _ in dataset.lineages):
+                item = _ListedDataset(dataset.name, True, dataset.path, dataset.fields, dataset.lineages)
+                stated.setdefault(dataset.name, []).append(item)
+        for listed in stated.values():
+            collector = DatasetCollector(
+                self._validator, self._rules, producer=self._producer, namespace=self._namespace
+            )
+            collector._listed, collector._with_schemas = listed, self._listed
+            collector._names_without_namespace = self._names_without_namespace
+            yield collector
+
     def field_tags(self) -> Iterator[DatasetMetadata]:
         """Yield the tags of the fields of each dataset that has any."""
         paths = self._paths()
@@ -146,6 +164,13 @@ class DatasetCollector:
                 nested = paths[dataset.name]
                 tags = (replace(tag, field=nested.get(tag.field, tag.field)) for tag in dataset.tags)
                 yield DatasetMetadata(Dataset(*dataset.name), tags=tuple(tags))
+
+    def catalogue_metadata(self) -> Iterator[DatasetMetadata]:
+        """Yield the fields and description of each dataset of which an export has those of the catalogue."""
+        for dataset in self._listed:
+            if dataset.has_catalogue_facet:
+                fields = tuple(Field(*item) for item in sorted((dataset.fields or {}).items()))
+                yield DatasetMetadata(Dataset(*dataset.name), fields, dataset.description)
 
     def ordered_fields(self) -> dict[Name, tuple[str, ...]]:
         """Return the fields of each dataset with a schema, in its order."""
@@ -159,7 +184,9 @@ class DatasetCollector:
         item_path = self._index_of(dataset.name)
         if dataset.previous is not None:
             self._index_of(dataset.previous)
-        lineages = [self._lineage(dataset, paths, *lineage) for lineage in dataset.lineages]
+        # That of an input is a statement of its own.
+        listed = dataset.lineages if dataset.written else ()
+        lineages = [self._lineage(dataset, paths, *lineage) for lineage in listed]
         inputs: dict[str, set[InputColumn]] = {}
         for column in (column for lineage in lineages for column in lineage.columns):
             inputs.setdefault(column.name, set()).update(column.inputs)
@@ -196,7 +223,7 @@ class DatasetCollector:
             if shape is column_lineage.LINEAGE and data.get("field") is None:
                 self._read_without_fields.add(name)
                 return None
-            errors_before = len(self._validator.errors)
+            errors_before = self._validator.errors.count
             field_name = self._validator.required(data, "field", path, bytes_max=NAME_BYTES_MAX)
             if self._validator.leave_out(path, errors_before=errors_before):
                 return None
@@ -217,7 +244,7 @@ class DatasetCollector:
 
     def _read_name(self, data: dict[str, Any], path: str, *, doubled: bool = False) -> Name | None:
         """Return the name of a dataset; None, with a warning, if it has no readable one."""
-        errors_before = len(self._validator.errors)
+        errors_before = self._validator.errors.count
         namespace = data.get("namespace")
         if namespace == "" and self._namespace:
             namespace = self._namespace_of_job(data.get("name"), path)
@@ -258,7 +285,7 @@ class DatasetCollector:
             )
             return
         for item, item_path in items_with_path(items, child_path(path, "fields")):
-            errors_before = len(self._validator.errors)
+            errors_before = self._validator.errors.count
             data = members(self._validator, item, item_path)
             name = prefix + self._validator.required(data, "name", item_path, bytes_max=NAME_BYTES_MAX)
             self._validator.name(name, item_path, bytes_max=NAME_BYTES_MAX)
@@ -287,7 +314,7 @@ class DatasetCollector:
             tag = members(self._validator, item, item_path, optional=True)
             if tag.get("field") is None:
                 continue
-            errors_before = len(self._validator.errors)
+            errors_before = self._validator.errors.count
             name = self._validator.required(tag, "field", item_path, bytes_max=NAME_BYTES_MAX)
             key = self._validator.required(tag, "key", item_path)
             value = text(self._validator, tag, "value", item_path)
@@ -302,7 +329,7 @@ class DatasetCollector:
     def _paths(self) -> dict[Name, dict[str, str]]:
         """Map, by dataset, dotted field names of lineage (`employees.name`) to paths of the schema."""
         nested_paths: dict[Name, dict[str, str]] = {}
-        for dataset in self._listed:
+        for dataset in self._with_schemas:
             fields = dataset.fields or {}
             nested = {path.replace("/", "."): path for path in fields if "/" in path}
             nested_paths.setdefault(dataset.name, {}).update(

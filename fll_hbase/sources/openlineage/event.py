@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from fll_hbase.errors import FieldError, UnreadableDocument
 from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
-from fll_hbase.model.run_events import EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.model.run_events import DatasetMention, EventLineage, EventRunFacts, EventType, IncomingEvent
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
@@ -20,15 +21,23 @@ from fll_hbase.sources.time_member import read_time_ms
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX, Validator, child_path
 
 KINDS = {kind.value for kind in EventType}
+DATASET = "DATASET"
+"""The type of a run that stands for a statement about a dataset, of no run that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
-    """A parsed event: the run event, if there is one, and metadata of its datasets."""
+    """A parsed event: the run event, if there is one, and metadata of its datasets.
+
+    `later` is metadata to record after the run: tags, and that of the catalogue of an exporting store.
+    `statements` are events of further runs: the lineage that the event states of its inputs.
+    """
 
     event: IncomingEvent | None
     schemas: tuple[DatasetMetadata, ...]
     warnings: tuple[FieldError, ...] = ()
+    statements: tuple[IncomingEvent, ...] = ()
+    later: tuple[DatasetMetadata, ...] = ()
 
 
 def parse(raw: bytes) -> Any:
@@ -68,8 +77,14 @@ def read(document: object, *, rules: NameRules | None = None) -> ParsedEvent:
     if validator.errors or parsed is None:
         raise UnreadableDocument(validator.errors)
     part, event = parsed
-    schemas = (*event_operations.dataset_metadata(part), *datasets.field_tags())
-    return ParsedEvent(event, schemas, tuple(validator.warnings))
+    tags = tuple(datasets.field_tags())
+    schemas = (*event_operations.dataset_metadata(part), *tags)
+    # Those of an exported run are exported themselves, each as a run of its own.
+    statements: tuple[IncomingEvent, ...] = ()
+    if event is not None and not part.operations:
+        statements = tuple(_input_statements(datasets, part, event.run, time_ms))
+    later = (*datasets.catalogue_metadata(), *tags)
+    return ParsedEvent(event, schemas, tuple(validator.warnings), statements, later)
 
 
 def _job_namespace(data: dict[str, Any]) -> str:
@@ -82,7 +97,7 @@ def _job_namespace(data: dict[str, Any]) -> str:
 def _run_event(
     validator: Validator, data: dict[str, Any], datasets: DatasetCollector, time_ms: int
 ) -> tuple[EventLineage, IncomingEvent]:
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     kind = EventType(validator.choice(data, "eventType", "", KINDS, EventType.OTHER.value))
     validator.leave_out("eventType", errors_before=errors_before)
     about = members(validator, data.get("run"), "run")
@@ -116,10 +131,36 @@ def _dataset_event(
     if datasets.first is None:
         raise UnreadableDocument([*validator.errors, *validator.warnings])
     (namespace, name), mentions = datasets.first, datasets.mentions()
-    part = EventLineage(namespace, name, "DATASET", datasets.dataset_names(), mentions)
+    part = EventLineage(namespace, name, DATASET, datasets.dataset_names(), mentions)
     has_lineage = any(mention.columns is not None or mention.lifecycle for mention in mentions)
     # A schema alone updates the catalogue only; otherwise each change of a schema would be a run.
     return part, _static_event(part, time_ms, datasets) if has_lineage else None
+
+
+def _input_statements(
+    datasets: DatasetCollector, stating: EventLineage, run: str, time_ms: int
+) -> Iterator[IncomingEvent]:
+    """Yield an event for each input of which an event of `run` has lineage: of a run of type DATASET."""
+    for collector in datasets.input_statements():
+        mentions, names = collector.mentions(), collector.dataset_names()
+        if collector.first is None or not _has_lineage(mentions):
+            continue
+        namespace, name = collector.first
+        part = EventLineage(namespace, name, DATASET, names, mentions)
+        facts = EventRunFacts(
+            parent=(stating.namespace, stating.job, run),
+            physical_names=tuple(sorted(collector.physical_names)),
+        )
+        # One for each run that states it, whose events merge as those of the run do.
+        statement = digest("\n".join((namespace, name, run)).encode())
+        yield run_events.make_event(
+            f"{DATASET.lower()}-{statement}", time_ms, EventType.COMPLETE, part, facts
+        )
+
+
+def _has_lineage(mentions: Sequence[DatasetMention]) -> bool:
+    """Return whether mentions of one written dataset relate it to anything."""
+    return len(mentions) > 1 or any(mention.columns or mention.dataset_inputs for mention in mentions)
 
 
 def _event_lineage(

@@ -24,6 +24,9 @@ EXPORTER = "https://github.com/fll-hbase"
 EXPORTED_RUN = "fll_run"
 """Facet of this project's exports: the run with its operations, so that an import loses no information."""
 
+CATALOGUE = "fll_catalogue"
+"""Facet of a dataset in this project's exports: its schema and description are the latest, not the run's."""
+
 # The Spark agent has a facet of its own for errors, beside the `errorMessage` of the spec.
 SPARK_EXCEPTION = "spark.exception"
 # Bounds what each failed run stores; docs/sources/openlineage.md states it.
@@ -125,7 +128,7 @@ def _reference(validator: Validator, holder: dict[str, Any], path: str) -> tuple
     job = members(validator, holder.get("job"), child_path(path, "job"), optional=True)
     if not run:
         return None
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     reference = (
         validator.optional(job, "namespace", child_path(path, "job"), bytes_max=ID_BYTES_MAX),
         validator.optional(job, "name", child_path(path, "job"), bytes_max=NAME_BYTES_MAX),

@@ -70,7 +70,7 @@ def text(
     # The fast path of nearly all texts, see `Validator.name`.
     if type(value) is str and value.isascii():
         return value
-    errors_before = len(validator.errors)
+    errors_before = validator.errors.count
     value = validator.name(value, child_path(path, name))
     return "" if validator.leave_out(child_path(path, name), errors_before=errors_before) else value
 

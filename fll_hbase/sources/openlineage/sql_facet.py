@@ -1,8 +1,8 @@
 """Column lineage derived from the `sql` facet of a job, for outputs of which an event gives none.
 
 Airflow's SQL operators, dbt and many JDBC jobs send the statement of a run and its datasets without columns,
-or with columns under numbers. Each derived input is marked by its description; columns that any event of the
-run gives have priority over derived ones when events are merged.
+with columns under numbers, or under names of the query where an INSERT writes by position. Each derived input
+is marked by its description; other columns of an event go before derived ones when events are merged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from fll_hbase.errors import LineageError
+from fll_hbase.errors import InvalidLineage, LineageError
 from fll_hbase.model import run_events
 from fll_hbase.model.datasets import Dataset, Field
 from fll_hbase.model.operations import Influence, InputField, Operation, Read, Transform, Write
@@ -23,6 +23,8 @@ SQL_CHARACTERS_MAX = 100_000
 """Length of a statement that is read; docs/sources/openlineage.md states it."""
 _RESULTS_MAX = 512
 """Number of statements whose lineage stays in memory; the events of a run repeat theirs."""
+_UNLISTED_MAX = 10
+"""Number of tables, and of statements, that a warning names."""
 
 _DIALECTS = {
     # By scheme of a dataset's namespace, as the naming page of OpenLineage has them.
@@ -43,6 +45,8 @@ _DIALECTS = {
 }
 _TABLE = "\n{}"
 """Name under which the SQL is read of the table with an index: one that no table of an event has."""
+_DBT_SUFFIX = "__dbt_tmp"
+"""End of the name under which dbt creates a table before it renames it."""
 
 Name = tuple[str, str]
 _Output = tuple[int, tuple[OutputColumn, ...], tuple[InputColumn, ...]]
@@ -60,44 +64,60 @@ def with_derived_columns(
     """Return the mentions of an event, with columns of its SQL for outputs that have none, and what is wrong.
 
     `names` are the datasets by index, `fields` their schemas in order. SQL that cannot be read adds nothing:
-    the text says why, else it is empty.
+    the text says why. It also names statements and tables that are left out; else it is empty.
     """
-    lacking = [mention for mention in mentions if _lacks_columns(mention)]
+    lacking = {item.dataset_index: item for item in mentions if _lacks_columns(item)}
     if not statement or not lacking:
         return mentions, ""
     if len(statement) > SQL_CHARACTERS_MAX:
         return mentions, f"is longer than {SQL_CHARACTERS_MAX} characters: no columns are derived from it"
     aliases = {mention.dataset_index: mention.aliases for mention in mentions}
-    written = {mention.dataset_index for mention in lacking}
     tables = tuple(
         (
             (name[1], *(alias[1] for alias in aliases.get(index, ()))),
             tuple(fields.get(name, ())),
-            index in written,
+            index in lacking,
         )
         for index, name in enumerate(names)
     )
-    outputs, fault = _derive(statement, _dialect(names, lacking), tables)
-    derived = {index: rest for index, *rest in outputs}
-    with_columns = tuple(
-        msgspec.structs.replace(mention, columns=derived[index][0], dataset_inputs=derived[index][1])
-        if (index := mention.dataset_index) in derived and _lacks_columns(mention)
+    outputs, fault = _derive(statement, _dialect(names[min(lacking)]), tables)
+    derived = {
+        index: msgspec.structs.replace(lacking[index], columns=columns, dataset_inputs=rows)
+        for index, columns, rows in outputs
+    }
+    with_columns = (
+        replacement
+        if mention.written
+        and (replacement := derived.get(mention.dataset_index))
+        and not _is_worse(mention, replacement)
         else mention
         for mention in mentions
     )
-    return with_columns, fault
+    return tuple(with_columns), fault
 
 
 def _lacks_columns(mention: DatasetMention) -> bool:
-    """Return whether an output has no columns, or only numbers in place of their names."""
+    """Return whether an output has no columns, numbers for their names, or names that its schema has not."""
     is_plain = mention.written and mention.lifecycle not in ("DROP", "RENAME", "TRUNCATE")
-    return is_plain and run_events.has_numbered_columns(mention)
+    return is_plain and (not mention.columns or _has_wrong_names(mention))
 
 
-def _dialect(names: Sequence[Name], lacking: Sequence[DatasetMention]) -> str:
-    """Return the dialect of the engine of the first output; "spark" for one that has no engine of its own."""
-    scheme = names[lacking[0].dataset_index][0].partition(":")[0]
-    return _DIALECTS.get(scheme, "spark")
+def _has_wrong_names(mention: DatasetMention) -> bool:
+    return run_events.has_numbered_columns(mention) or run_events.has_misnamed_columns(mention)
+
+
+def _is_worse(mention: DatasetMention, derived: DatasetMention) -> bool:
+    """Return whether derived columns are no better named than those that the event gives.
+
+    The schema of a table that the run replaces is that of the table before.
+    """
+    is_named = bool(mention.columns) and not run_events.has_numbered_columns(mention)
+    return is_named and run_events.has_misnamed_columns(derived)
+
+
+def _dialect(output: Name) -> str:
+    """Return the dialect of the engine of an output; "spark" for one that has no engine of its own."""
+    return _DIALECTS.get(output[0].partition(":")[0], "spark")
 
 
 @lru_cache(_RESULTS_MAX)
@@ -108,7 +128,10 @@ def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[t
     try:
         try:
             reading = sql.read_script(statement, dialect=dialect, tables=schemas)
-        except LineageError:
+        except LineageError as error:
+            if isinstance(error, InvalidLineage) and error.errors[0].detail == sql.NO_WRITE:
+                # CREATE TABLE and the like have no columns to leave out.
+                return (), ""
             # dbt sends the query alone; what it writes is then the only output.
             if len(outputs) != 1:
                 raise
@@ -117,16 +140,51 @@ def _derive(statement: str, dialect: str, tables: tuple[_Table, ...]) -> tuple[t
                 statement, dialect=dialect, target=target, verb="SELECT", tables=_table_schemas(tables)
             )
     except LineageError as error:
-        return (), f"no columns are derived from it: {error}"
-    return tuple(_outputs(reading.info.operations, set(outputs))), ""
+        return (), f"no columns are derived from it: {_with_table_names(str(error), tables)}"
+    operations = reading.info.operations
+    left_out = [_with_table_names(item.detail, tables) for item in reading.warnings[:_UNLISTED_MAX]]
+    left_out += filter(None, [_describe_unlisted(operations, set(outputs))])
+    return tuple(_outputs(operations, set(outputs))), "; ".join(left_out)
+
+
+def _with_table_names(detail: str, tables: Sequence[_Table]) -> str:
+    """Replace the names under which the SQL is read by those of the datasets."""
+    for index, (names, _, _) in enumerate(tables):
+        detail = detail.replace(repr(_TABLE.format(index)), repr(names[0]))
+    return detail
+
+
+def _describe_unlisted(operations: Sequence[Operation], outputs: set[int]) -> str:
+    """Name the tables that flow into the outputs and are no datasets of the event; "" if there are none."""
+    unlisted = {
+        item.name: item.source.name
+        for item in operations
+        if isinstance(item, Read) and _index(item.source.name) < 0
+    }
+    inputs = {item.name: item.inputs for item in operations if isinstance(item, Transform)}
+    origins: set[str] = set()
+    for write in operations:
+        if isinstance(write, Write) and _index(write.destination.name) in outputs:
+            for used in write.inputs:
+                origins.update(item.origin for item in inputs.get(used.origin, (used,)))
+    # A READ without fields is that of `SELECT *`: where it flows is not known.
+    origins.update(item.name for item in operations if isinstance(item, Read) and not item.outputs)
+    names = sorted({name for origin, name in unlisted.items() if origin in origins})
+    if not names:
+        return ""
+    more = f" and {len(names) - _UNLISTED_MAX} more" if len(names) > _UNLISTED_MAX else ""
+    return (
+        f"it reads what is no dataset of the event, and is left out: {', '.join(names[:_UNLISTED_MAX])}{more}"
+    )
 
 
 def _table_schemas(tables: Sequence[_Table]) -> sql.TableSchemas:
     """Build the schemas of the tables of an event, each under its index and found by any end of its names."""
-    schemas = sql.TableSchemas("", {}, lambda _: None)
+    # A table that the script creates and the event does not have is dropped again, or a step of no interest.
+    schemas = sql.TableSchemas("", {}, lambda _: None, is_transient=lambda dataset: _index(dataset.name) < 0)
     owners: dict[str, set[int]] = {}
-    for index, (names, fields, _) in enumerate(tables):
-        for name in names:
+    for index, (names, fields, is_written) in enumerate(tables):
+        for name in (*names, *(f"{name}{_DBT_SUFFIX}" for name in names if is_written)):
             parts = name.split(".")
             for start in range(len(parts)):
                 owners.setdefault(".".join(parts[start:]).lower(), set()).add(index)

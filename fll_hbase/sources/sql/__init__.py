@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from fll_hbase.sources.sql.document import ALIASES_MAX, ScriptReading, read_document, read_query, read_script
-from fll_hbase.sources.sql.parser import DIALECTS
+from fll_hbase.sources.sql.document import (
+    ALIASES_MAX,
+    NO_WRITE,
+    ScriptReading,
+    read_document,
+    read_query,
+    read_script,
+)
+from fll_hbase.sources.sql.parser import DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.sql.table_schemas import FieldLookup, TableSchemas
 
 __all__ = [
     "ALIASES_MAX",
     "DIALECTS",
+    "DIALECT_ALIASES",
+    "NO_WRITE",
     "FieldLookup",
     "ScriptReading",
     "TableSchemas",

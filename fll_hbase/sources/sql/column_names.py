@@ -11,14 +11,15 @@ from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from fll_hbase.sources.sql.spark_names import IsTable, spark_name
 
-_NUMBERED = {"hive": "_c{}", "trino": "_col{}"}
+_NUMBERED = {"athena": "_col{}", "hive": "_c{}", "trino": "_col{}"}
 """Name by the number of the column in the SELECT list."""
-_GENERATED = {"hive": r"_c\d+", "trino": r"_col\d+", "bigquery": r"f\d+_", "postgres": r"\?column\?"}
+_GENERATED = {"athena": r"_col\d+", "hive": r"_c\d+", "trino": r"_col\d+", "bigquery": r"f\d+_"}
+_LIKE_SPARK, _LIKE_POSTGRES = {"databricks", "spark"}, {"postgres", "redshift"}
 
 _POSTGRES_TYPES = {
     "INT": "int4",
@@ -74,14 +75,18 @@ def generated_name(dialect: Dialect, text: str, *, number: int, unnamed: int, is
         return _NUMBERED[name].format(number)
     if name == "bigquery":
         return f"f{unnamed}_"
-    if name not in ("postgres", "spark"):
+    # `column::type` is PostgreSQL's, so engines that have it mostly name it as PostgreSQL does.
+    is_postgres_cast = name == "dialect" and "::" in text
+    if name not in _LIKE_POSTGRES | _LIKE_SPARK and not is_postgres_cast:
         return ""
-    node = _parse(dialect, _prefix_functions(dialect, text)) or _parse(dialect, text)
     try:
-        if name == "spark":
+        node = _parse(dialect, _prefix_functions(dialect, text)) or _parse(dialect, text)
+        if name in _LIKE_SPARK:
             return spark_name(node, is_table=is_table, function=_function) if node is not None else ""
-        return (_postgres_name(node)[0] if node is not None else "") or "?column?"
-    except RecursionError:
+        postgres_name = _postgres_name(node)[0] if node is not None else ""
+        return postgres_name or ("" if is_postgres_cast else "?column?")
+    except (RecursionError, TokenError):
+        # A long text is cut, maybe inside of a quote.
         return ""
 
 

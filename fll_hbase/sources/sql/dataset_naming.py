@@ -14,11 +14,15 @@ from sqlglot import exp
 from fll_hbase.model.datasets import Dataset
 
 _LOWER, _UPPER = str.lower, str.upper
-_FOLDED = {"hive": _LOWER, "postgres": _LOWER, "snowflake": _UPPER, "spark": _LOWER, "trino": _LOWER}
-"""How engines store unquoted identifiers; BigQuery and SQL Server store them as they are written."""
-_QUOTED_ARE_EXACT = {"postgres", "snowflake"}
+_FOLDED = {
+    **dict.fromkeys(("ansi", "athena", "databricks", "duckdb", "hive", "postgres", "redshift"), _LOWER),
+    **dict.fromkeys(("spark", "sqlite", "teradata", "trino"), _LOWER),
+    **dict.fromkeys(("oracle", "snowflake"), _UPPER),
+}
+"""One case for names that an engine does not tell apart; the others store them as they are written."""
+_QUOTED_ARE_EXACT = {"oracle", "postgres", "snowflake"}
 """Dialects whose quoted identifiers keep their case, and differ from others by it."""
-_FOLDED_COLUMNS = {"hive", "postgres", "snowflake", "trino"}
+_FOLDED_COLUMNS = {"athena", "hive", "oracle", "postgres", "redshift", "snowflake", "trino"}
 """Dialects that fold the names of new columns, too."""
 
 _TWO_PARTS = {"clickhouse", "hive", "mariadb", "mysql", "teradata"}

@@ -17,7 +17,14 @@ from fll_hbase.sources.native.document import Reading, ReadOperations, read_name
 from fll_hbase.sources.native.shared_members import read_field
 from fll_hbase.sources.sql.dataset_naming import DatasetNaming, fold_default
 from fll_hbase.sources.sql.operations import build_operations
-from fll_hbase.sources.sql.parser import DIALECTS, BrokenStatement, Script, Statement, parse_script
+from fll_hbase.sources.sql.parser import (
+    DIALECT_ALIASES,
+    DIALECTS,
+    BrokenStatement,
+    Script,
+    Statement,
+    parse_script,
+)
 from fll_hbase.sources.sql.query import open_resolver
 from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
 from fll_hbase.sources.sql.statements import read_statements
@@ -55,7 +62,8 @@ def read_document(document: object, *, namespace: str | None, columns: FieldLook
         raise UnreadableDocument(validator.errors)
     namespace = read_namespace(validator, members, namespace)
     run = read_run(validator, members, namespace)
-    dialect = validator.choice(members, "dialect", "", DIALECTS, DIALECTS[0])
+    dialect = validator.choice(members, "dialect", "", (*DIALECTS, *DIALECT_ALIASES), DIALECTS[0])
+    dialect = DIALECT_ALIASES.get(dialect, dialect)
     schema = _read_schema(validator, members)
     naming = _read_naming(validator, members, namespace, dialect)
     sql = validator.required(members, "sql", "")

@@ -37,8 +37,10 @@ def add_from(resolver: Resolver, node: exp.Expr) -> None:
 
 def add_source(resolver: Resolver, node: exp.Expr) -> None:
     """Add one item of a FROM, and what is joined inside of it, to the scope."""
-    # Parentheses around a table without an alias mean nothing.
-    if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias:
+    # FINAL of ClickHouse and parentheses around a table without an alias mean nothing.
+    if isinstance(node, exp.Final) or (
+        isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)) and not node.alias
+    ):
         add_source(resolver, node.this)
     else:
         result = _resolve_source(resolver, node)
@@ -66,9 +68,21 @@ def _add_joined(resolver: Resolver, node: exp.Expr) -> None:
     for lateral in node.args.get("laterals") or ():
         add_source(resolver, lateral)
     for join in node.args.get("joins") or ():
+        if join.kind == "ARRAY":
+            _add_array_elements(resolver, join)
+            continue
         start = len(resolver.scope.sources)
         add_source(resolver, join.this)
         _join(resolver, join, start)
+
+
+def _add_array_elements(resolver: Resolver, node: exp.Join) -> None:
+    """Add the elements of ClickHouse's ARRAY JOIN; one without an alias has the name of its array."""
+    select_list = SelectList(resolver)
+    aliased = [item for item in (node.this, *node.expressions) if isinstance(item, exp.Alias)]
+    items = tuple((item.alias, select_list.resolve(item)) for item in aliased)
+    resolver.scope.add(TableSource((), ColumnSet(items)))
+    resolver.scope.add_dependencies(select_list.dependencies)
 
 
 def _join(resolver: Resolver, node: exp.Join, start: int) -> None:

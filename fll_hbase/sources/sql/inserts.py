@@ -46,7 +46,7 @@ def _on_conflict(
     resolver: Resolver, node: exp.Expr, target: Dataset, fields: list[NamedColumn]
 ) -> tuple[list[NamedColumn], RowDependencies]:
     """Return the fields that ON CONFLICT ... DO UPDATE sets; `excluded` is the row to be inserted."""
-    conflict = node.args["conflict"]
+    conflict = node.args["conflict"].transform(_name_excluded)
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     existing = TableSource((table.alias_or_name.lower(),), resolver.script.tables.columns(target))
     # `excluded` has the values of the INSERT, so lineage passes through it to their sources.
@@ -60,6 +60,13 @@ def _on_conflict(
         for name, column in assignments(inner, select_list, conflict.expressions, table.alias_or_name)
     ]
     return updated, select_list.dependencies | condition.dependencies
+
+
+def _name_excluded(node: exp.Expr) -> exp.Expr:
+    """Return MySQL's `VALUES(column)` as `excluded.column`, any other node as it is."""
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "VALUES" and len(node.expressions) == 1:
+        return exp.column(node.expressions[0].copy(), table="excluded")
+    return node
 
 
 def insert_many(resolver: Resolver, node: exp.Expr) -> None:
@@ -102,7 +109,13 @@ def create(resolver: Resolver, node: exp.Expr) -> None:
     is_temporary = _is_temporary(node)
     if is_temporary or (kind == "VIEW" and not resolver.script.database):
         _add_unqualified(resolver.script, node.this)
+    written = node.find(exp.ToTableProperty)
+    if written is not None:
+        # A materialized view of ClickHouse is a trigger: the rows go into the table behind TO.
+        node.this.replace(written.this)
+        kind = "TABLE"
     target = read_target(resolver.script, node.this)
+    is_temporary = is_temporary or resolver.script.tables.is_transient(target.dataset)
     query = node.args.get("expression") or _clone_source(node)
     if query is None:
         _declare(resolver.script, node, target.dataset, is_temporary=is_temporary)
@@ -132,13 +145,32 @@ def into_clause(node: exp.Query) -> exp.Into | None:
 
 
 def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
-    """Read SELECT ... INTO, which creates its target."""
+    """Read SELECT ... INTO, which creates its target, or gives variables of a procedure their values."""
+    variables = _assigned_variables(resolver.script, into)
+    if variables:
+        columns = resolver.query(node).columns
+        if columns.is_positional:
+            # Each value keeps its inputs; its text is that of another statement.
+            values = (replace(column, text="", origin=None) for column in columns.values())
+            resolver.script.variables |= dict(zip(variables, values, strict=False))
+        return
     is_temporary = bool(into.args.get("temporary") or into.this.this.args.get("temporary"))
     if is_temporary:
         _add_unqualified(resolver.script, into.this)
     target = read_target(resolver.script, into.this)
     is_temporary = is_temporary or target.dataset.name.startswith("#")
     _create(resolver.script, "SELECT INTO", target, resolver.query(node), is_temporary=is_temporary)
+
+
+def _assigned_variables(script: ScriptState, into: exp.Into) -> list[str]:
+    """Return the variables behind INTO, in lower case; none if it is a table."""
+    if into.expressions:
+        return [name.name.lower() for name in into.expressions]
+    table = into.this
+    name = table.name.lower() or table.this.name.lower()
+    # Oracle creates no table by a SELECT.
+    is_variable = script.dialect_name == "oracle" or isinstance(table.this, exp.Placeholder)
+    return [name] if is_variable or (not table.db and name in script.variables) else []
 
 
 def load(resolver: Resolver, node: exp.Expr) -> None:
@@ -255,5 +287,5 @@ def _is_temporary(node: exp.Expr) -> bool:
     if isinstance(table, exp.Table) and table.this and table.this.args.get("temporary"):
         return True
     return properties is not None and any(
-        isinstance(item, exp.TemporaryProperty) for item in properties.expressions
+        isinstance(item, (exp.TemporaryProperty, exp.VolatileProperty)) for item in properties.expressions
     )

@@ -52,6 +52,8 @@ class _OperationBuilder:
         self._tables = tables
         self._names = UniqueNames()
         self._reads: dict[Dataset, str] = {}
+        # By dataset: asked for each of its fields, which would make a wide table quadratic.
+        self._types: dict[Dataset, dict[str, str]] = {}
 
     def build_reads(self, fields: dict[Dataset, set[str]]) -> list[Read]:
         # Sorted, since the checksum must not depend on the order of sets.
@@ -59,16 +61,21 @@ class _OperationBuilder:
 
     def _build_read(self, dataset: Dataset, names: set[str]) -> Read:
         read_name = self._reads[dataset] = self._names.assign(f"read {dataset.name}")
-        types = self._tables.types(dataset)
+        types = self._types_of(dataset)
         outputs = tuple(Field(name, types.get(name, "")) for name in sorted(names))
         return Read(read_name, "", dataset, "", outputs)
+
+    def _types_of(self, dataset: Dataset) -> dict[str, str]:
+        if dataset not in self._types:
+            self._types[dataset] = self._tables.types(dataset)
+        return self._types[dataset]
 
     def build_transform(self, target: Dataset, item: NamedColumn) -> Transform:
         name, column = item
         direct = (InputField(self._reads[field.dataset], field.name) for field in sorted(column.direct))
         inputs = (*direct, *self.indirect_inputs(column.indirect))
         description = describe(column) or (column.origin.name if column.origin else "")
-        output = Field(name, self._tables.types(target).get(name, ""))
+        output = Field(name, self._types_of(target).get(name, ""))
         return Transform(self._names.assign(f"{target.name}.{name}"), description, inputs, (output,))
 
     def build_write(self, target: Dataset, description: str, inputs: tuple[InputField, ...]) -> Write:

@@ -11,23 +11,39 @@ from typing import TypeAlias
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from fll_hbase.errors import FieldError, UnreadableDocument
+from fll_hbase.sources.sql.complexity import find_excess
 from fll_hbase.sources.sql.statement_splitter import (
     CallTokens,
     ProcedureTokens,
     ScriptPart,
     split_statements,
 )
+from fll_hbase.sources.sql.unclosed import UnclosedPart, blank, find_unclosed, plain_starts
 
-DIALECTS = ("spark", "bigquery", "hive", "postgres", "snowflake", "trino", "tsql")
-"""Supported dialects, each with golden cases; the first is the default."""
+DIALECTS = (
+    *("spark", "ansi", "athena", "bigquery", "clickhouse", "databricks", "duckdb", "hive", "mysql", "oracle"),
+    *("postgres", "redshift", "snowflake", "sqlite", "teradata", "trino", "tsql"),
+)
+"""Supported dialects, each with golden cases; the first is the default, `ansi` is standard SQL."""
 
-DEPTH_MAX = 1_000
-"""Nesting of parentheses; the parser's time grows with the square of it."""
+DIALECT_ALIASES = {
+    "mariadb": "mysql",
+    "mssql": "tsql",
+    "postgresql": "postgres",
+    "presto": "trino",
+    "sparksql": "spark",
+}
+"""Other names of dialects, by which clients know them."""
+
+STANDARD_SQL = ""
+"""The parser's own dialect, for `ansi`."""
+
+_PHRASES = {"FORMAT", "TITLE"}
 
 # The library logs the text of statements; the warnings of a document report what matters of them.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -35,11 +51,15 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement: its tree, and the text and tokens that it was parsed from."""
+    """A statement: its tree, and the text and tokens that it was parsed from.
+
+    `caution` says why it may have been meant otherwise, "" if it cannot.
+    """
 
     tree: exp.Expr
     sql: str
     tokens: Sequence[Token]
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,7 @@ class Call:
 class Procedure:
     """A procedure that the script creates: its statements, and its variables in lower case.
 
+    A block without a name runs where it stands.
     `language` is that of a body which is not SQL and so is not read.
     """
 
@@ -87,7 +108,9 @@ def parse_script(sql: str, dialect: str) -> Script:
 
     Raises UnreadableDocument with every error if no statement can be parsed.
     """
-    parser_dialect = Dialect.get_or_raise(dialect)
+    # Editors put a byte order mark in front of files; offsets stay as they are.
+    sql = f" {sql[1:]}" if sql.startswith("\ufeff") else sql
+    parser_dialect = Dialect.get_or_raise(STANDARD_SQL if dialect == "ansi" else dialect)
     statements, variables = _StatementParser(parser_dialect, dialect).parse(sql)
     errors = [item.error for item in statements if isinstance(item, BrokenStatement)]
     if errors and len(errors) == len(statements):
@@ -103,18 +126,38 @@ class _StatementParser:
         self._dialect_name = dialect_name
         # The first error of a statement has a position; those that follow are mostly its consequences.
         self._parser = dialect.parser(error_level=ErrorLevel.IMMEDIATE)
+        self._tokenizer = _plain_tokenizer(type(dialect))(dialect)
 
     def parse(self, sql: str) -> tuple[tuple[ScriptItem, ...], frozenset[str]]:
         """Return the items of a text and its variables; one broken statement if it has no tokens."""
         try:
-            tokens = _plain_tokenizer(type(self._dialect))(self._dialect).tokenize(sql)
-            parts, variables = split_statements(tokens, self._dialect_name)
+            parts, variables = split_statements(self._tokens(sql), self._dialect_name)
             items = (self._item(part, sql) for part in parts)
             return tuple(item for item in items if item is not None), variables
         except RecursionError:
             return (_broken("nested too deeply"),), frozenset()
         except SqlglotError as error:
             return (_broken(f"no {self._dialect_name} SQL: {_first_line(error)}"),), frozenset()
+
+    def _tokens(self, sql: str) -> list[Token]:
+        """Return the tokens of a text, for a statement with an open quote its error. Raises SqlglotError."""
+        tokens = self._closed_tokens(sql)
+        if tokens is not None:
+            return tokens
+        parts = find_unclosed(sql, lambda text: self._closed_tokens(text) is not None)
+        errors = [token for part in parts for token in _unclosed_tokens(part)]
+        return sorted([*self._tokenizer.tokenize(blank(sql, parts)), *errors], key=lambda token: token.start)
+
+    def _closed_tokens(self, sql: str) -> list[Token] | None:
+        """Return the tokens of a text, None if a quote or a comment is not closed.
+
+        The library reports open quotes only; behind an open comment a `;` is no token either.
+        """
+        try:
+            tokens = self._tokenizer.tokenize(f"{sql}\n;")
+        except TokenError:
+            return None
+        return tokens[:-1] if tokens and tokens[-1].start > len(sql) else None
 
     def _item(self, part: ScriptPart, sql: str) -> ScriptItem | None:
         if isinstance(part, ProcedureTokens):
@@ -129,8 +172,12 @@ class _StatementParser:
         return statement
 
     def _statement(self, tokens: Sequence[Token], sql: str) -> Statement | BrokenStatement | None:
-        if _depth(tokens) > DEPTH_MAX:
-            return _broken("nested too deeply")
+        if tokens[0].token_type is TokenType.UNKNOWN:
+            return _broken(tokens[0].text)
+        excess = find_excess(tokens, self._dialect)
+        if excess:
+            return _broken(excess)
+        tokens = _with_known_words(tokens)
         if tokens[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
             sql = sql[tokens[0].start : tokens[-1].end + 1]
@@ -139,12 +186,13 @@ class _StatementParser:
             trees = self._trees(tokens, sql)
         except UnreadableDocument as error:
             return BrokenStatement(error.errors[0])
-        return Statement(trees[0], sql, tokens) if trees else None
+        return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None
 
     def _trees(self, tokens: Sequence[Token], sql: str) -> list[exp.Expr]:
         """Parse the tokens of one statement. Raises UnreadableDocument."""
         try:
-            trees = self._parser.parse([*_implied_words(tokens), *tokens], sql)
+            tokens = _without_phrases(tokens) if self._dialect_name == "teradata" else tokens
+            trees = self._parser.parse(list(tokens), sql)
         except ParseError as error:
             raise _sql_error(_describe_position(error)) from error
         except RecursionError as error:
@@ -161,25 +209,53 @@ def _plain_tokenizer(dialect: type[Dialect]) -> type[Tokenizer]:
     return type("PlainTokenizer", (dialect.tokenizer_class,), {"COMMANDS": set()})
 
 
-def _implied_words(tokens: Sequence[Token]) -> list[Token]:
-    """Return CREATE OR for a statement that begins with REPLACE TABLE, which the library does not parse."""
-    first = tokens[0]
-    if len(tokens) < 2 or first.text.upper() != "REPLACE" or tokens[1].token_type is not TokenType.TABLE:
-        return []
-    kinds = (TokenType.CREATE, TokenType.OR)
-    return [Token(kind, kind.name, first.line, first.col, first.start, first.start) for kind in kinds]
+def _unclosed_tokens(part: UnclosedPart) -> list[Token]:
+    """Return the statement that stands for an unclosed part: its error as a token, and a `;`."""
+    detail = f"line {part.first_line}: a quote or comment is not closed"
+    if part.last_line > part.first_line:
+        detail = f"{detail}; left out up to line {part.last_line}"
+    kinds = ((TokenType.UNKNOWN, detail), (TokenType.SEMICOLON, ";"))
+    return [Token(kind, text, part.first_line, 1, part.start, part.start) for kind, text in kinds]
 
 
-def _depth(tokens: Sequence[Token]) -> int:
-    """Return the deepest nesting of parentheses."""
-    deepest = depth = 0
+def _caution(tokens: Sequence[Token]) -> str:
+    """Return a warning if a quoted text of a statement has the start of another one in it."""
     for token in tokens:
-        if token.token_type is TokenType.L_PAREN:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token.token_type is TokenType.R_PAREN:
-            depth -= 1
-    return deepest
+        if token.end - token.start > len(token.text) and ";" in token.text and any(plain_starts(token.text)):
+            return f"line {token.line}: a quoted text has a statement in it; a quote may not be closed"
+    return ""
+
+
+def _without_phrases(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return tokens without Teradata's `(FORMAT 'x')` and `(TITLE 'x')`, which only show an expression."""
+    kinds = [token.token_type for token in tokens]
+    phrases = {
+        number
+        for number in range(1, len(tokens) - 3)
+        if tokens[number + 1].text.upper() in _PHRASES
+        and kinds[number] is TokenType.L_PAREN
+        and kinds[number + 2 : number + 4] == [TokenType.STRING, TokenType.R_PAREN]
+    }
+    left_out = {number + offset for number in phrases for offset in range(4)}
+    return [token for number, token in enumerate(tokens) if number not in left_out]
+
+
+def _with_known_words(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return a statement that begins with REPLACE, which the library does not parse, as one that it does.
+
+    REPLACE TABLE is CREATE OR REPLACE TABLE; REPLACE of rows is an INSERT.
+    """
+    first = tokens[0]
+    if len(tokens) < 2 or first.text.upper() != "REPLACE" or first.token_type is TokenType.IDENTIFIER:
+        return tokens
+    if tokens[1].token_type is not TokenType.TABLE:
+        return [_word_token(TokenType.INSERT, first), *tokens[1:]]
+    words = (TokenType.CREATE, TokenType.OR, TokenType.REPLACE)
+    return [*(_word_token(word, first) for word in words), *tokens[1:]]
+
+
+def _word_token(kind: TokenType, origin: Token) -> Token:
+    return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
 
 
 def _describe_position(error: ParseError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from fll_hbase.sources.sql.provenance import (
     RowDependencies,
     as_indirect,
     merge_columns,
+    merge_dependencies,
 )
 from fll_hbase.sources.sql.scope import AliasPrecedence, Reader, Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
@@ -138,12 +139,38 @@ def _resolve_set_operation(resolver: Resolver, node: exp.SetOperation) -> QueryR
             scope.queries = common_table_expressions(resolver, first)
         links.append(first)
         first = first.this
-    result = resolver.query(first)
+    # Branches of one long UNION are merged once: merging them in pairs would take the square of their number.
+    branches = [resolver.query(first)]
     for link in reversed(links):
-        result = _combine(resolver.script, link, result, resolver.query(link.expression))
+        right = resolver.query(link.expression)
+        if _is_plain_union(link) and _match_by_position(branches[0].columns, right.columns):
+            branches.append(right)
+            continue
+        result = _combine(resolver.script, link, _merge_branches(branches), right)
         scope.aliases = {name.lower(): column for name, column in result.columns.items}
-        result = _with_ordering(resolver, link, result)
-    return result
+        branches = [_with_ordering(resolver, link, result)]
+    return _merge_branches(branches)
+
+
+def _is_plain_union(node: exp.SetOperation) -> bool:
+    """Return whether a link is a UNION by position without a clause of its own."""
+    clauses = ("by_name", "order", "sort", "cluster")
+    return isinstance(node, exp.Union) and not any(node.args.get(name) for name in clauses)
+
+
+def _match_by_position(left: ColumnSet, right: ColumnSet) -> bool:
+    return left.is_positional and right.is_positional and len(left.items) == len(right.items)
+
+
+def _merge_branches(branches: Sequence[QueryResult]) -> QueryResult:
+    """Merge the results of a UNION by position, all with as many columns as the first, which names them."""
+    if len(branches) == 1:
+        return branches[0]
+    columns = zip(*(branch.columns.values() for branch in branches), strict=True)
+    names = [name for name, _ in branches[0].columns.items]
+    items = zip(names, map(merge_columns, columns), strict=True)
+    dependencies = merge_dependencies(branch.dependencies for branch in branches)
+    return QueryResult(ColumnSet(tuple(items)), dependencies)
 
 
 def _combine(
@@ -162,7 +189,7 @@ def _combine(
 
 
 def _union_by_position(script: ScriptState, left: ColumnSet, right: ColumnSet) -> ColumnSet:
-    if left.is_positional and right.is_positional and len(left.items) == len(right.items):
+    if _match_by_position(left, right):
         pairs = zip(left.items, right.values(), strict=True)
         return ColumnSet(tuple((name, merge_columns([column, other])) for (name, column), other in pairs))
     script.warn("a UNION has sides whose columns cannot be matched by position; give them in `schema`")
@@ -201,6 +228,9 @@ def _resolve_select(resolver: Resolver, node: exp.Select) -> QueryResult:
     dependencies = scope.dependencies
     for name in ("where", "prewhere"):
         dependencies |= _filter(resolver, node, name, "WHERE")
+    if (connect := node.args.get("connect")) is not None:
+        operands = [(connect.args.get(part), "filter") for part in ("start", "connect")]
+        dependencies |= clause_dependencies(resolver, operands, "CONNECT BY")
     select_list = SelectList(resolver)
     for expression in node.expressions:
         select_list.add(expression)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from fll_hbase.sources.sql.provenance import (
-    GENERATED,
     UNKNOWN,
     ColumnProvenance,
     NamedColumn,
@@ -21,8 +20,11 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.script_state import ScriptState
 
-_LATERAL_ALIASES = {"spark", "databricks", "snowflake", "redshift"}
+_LATERAL_ALIASES = {"clickhouse", "databricks", "duckdb", "redshift", "snowflake", "spark", "teradata"}
 """Dialects in which an expression may refer to an alias to its left in the same SELECT list."""
+
+_ALIASES_BEFORE_COLUMNS = {"clickhouse"}
+"""Dialects in which such an alias goes before a column of a table."""
 
 
 class AliasPrecedence(Enum):
@@ -152,7 +154,8 @@ class Resolver:
         """Return the column, or why it is ambiguous; None if the scope has no column of that name."""
         # Aliases are not visible in subqueries of the same SELECT.
         alias = scope.aliases.get(name.lower()) if scope is self.scope else None
-        if alias is not None and scope.alias_precedence is AliasPrecedence.FIRST:
+        is_first = scope.alias_precedence is AliasPrecedence.FIRST
+        if alias is not None and (is_first or self.script.dialect_name in _ALIASES_BEFORE_COLUMNS):
             return alias
         if name.lower() in scope.join_keys:
             return scope.join_keys[name.lower()][1]
@@ -167,7 +170,7 @@ class Resolver:
         """Attribute a name to the table whose columns are not all known, if no other can have it."""
         candidates = [source for source in scope.sources if source.columns.fallback is not None]
         if name.lower() in self.script.variables:
-            return GENERATED
+            return self.script.variables[name.lower()]
         if not candidates:
             return alias
         if len(candidates) > 1:

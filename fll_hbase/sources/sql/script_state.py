@@ -11,6 +11,8 @@ from fll_hbase.errors import ERRORS_LISTED_MAX, ErrorList, FieldError
 from fll_hbase.model.datasets import Dataset, DatasetField
 from fll_hbase.sources.sql.parser import Procedure, Script, Statement
 from fll_hbase.sources.sql.provenance import (
+    GENERATED,
+    ColumnProvenance,
     ColumnSet,
     NamedColumn,
     QueryResult,
@@ -47,6 +49,7 @@ class ScriptState:
     `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
     views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
     the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
+    with the value that a query has assigned, and
     `procedures` those that the script creates. `source_text` is that of the statement being read, `errors`
     are those of parts that are left out.
     """
@@ -60,7 +63,7 @@ class ScriptState:
     writes: list[TableWrite] = field(default_factory=list)
     catalog: str = ""
     database: str = ""
-    variables: set[str] = field(default_factory=set)
+    variables: dict[str, ColumnProvenance] = field(default_factory=dict)
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
@@ -68,7 +71,7 @@ class ScriptState:
     _warnings: ErrorList = field(default_factory=ErrorList)
 
     def __post_init__(self) -> None:
-        self.variables |= self.script.variables
+        self.variables |= dict.fromkeys(self.script.variables, GENERATED)
         self.catalog, self.database = self.tables.naming.catalog, self.tables.naming.schema
 
     def begin(self, statement: Statement) -> None:

@@ -61,7 +61,7 @@ class CallTokens:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureTokens:
-    """A procedure: its name and variables in lower case, and its statements.
+    """A procedure: its name and variables in lower case, and its statements; one without a name runs at once.
 
     `text` is the body if the procedure has it as a string, and `language` the one it is written in if that is
     not SQL.
@@ -92,7 +92,8 @@ class _Splitter:
     def __init__(self, tokens: Sequence[Token], dialect_name: str) -> None:
         self._tokens = tokens
         self._is_tsql = dialect_name == "tsql"
-        self._has_declare_section = dialect_name in ("postgres", "snowflake")
+        self._is_oracle = dialect_name == "oracle"
+        self._has_declare_section = dialect_name in ("oracle", "postgres", "redshift", "snowflake")
         self._position = 0
         self._blocks = 0
         self.variables: set[str] = set()
@@ -150,14 +151,37 @@ class _Splitter:
             self.variables.add(tokens[1].text.lower())
         if is_assignment or self._word(start) in _WITHOUT_LINEAGE:
             return None
+        if (body := self._body_run_at_once(tokens)) is not None:
+            return ProcedureTokens("", frozenset(), (), body)
         if self._word(start) in _CALLS:
             return CallTokens(self._name(start + 1), tokens)
+        if self._is_oracle and self._is_bare_call(start, end):
+            return CallTokens(self._name(start), tokens)
         return StatementTokens(tokens)
+
+    def _is_bare_call(self, start: int, end: int) -> bool:
+        """Return whether a statement is only a name, and arguments in parentheses up to its end."""
+        behind = start + 2 * self._name(start).count(".") + 1
+        is_name = self._tokens[start].token_type in (_T.VAR, _T.IDENTIFIER)
+        has_arguments = behind < end and self._tokens[behind].token_type is _T.L_PAREN
+        return is_name and (
+            behind == end or (has_arguments and self._tokens[end - 1].token_type is _T.R_PAREN)
+        )
+
+    def _body_run_at_once(self, tokens: Sequence[Token]) -> str | None:
+        """Return the text of DO or EXECUTE IMMEDIATE if that is the only string in it and SQL; else None."""
+        words = [tsql_boundaries.word_at(tokens, number) for number in range(min(4, len(tokens)))]
+        is_do = words[0] == "DO" and {*words[1:]} <= {"", "LANGUAGE", *_SQL_LANGUAGES}
+        is_immediate = words[:2] == ["EXECUTE", "IMMEDIATE"] and len(tokens) == 3
+        texts = [token.text for token in tokens if token.token_type in _BODY_TEXTS]
+        return texts[0] if (is_do or is_immediate) and len(texts) == 1 else None
 
     def _statement_end(self, start: int, stop: int) -> int:
         if self._is_tsql:
             return tsql_boundaries.statement_end(self._tokens, start, stop)
-        return next((n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON), stop)
+        ends = (n for n in range(start, stop) if self._tokens[n].token_type is _T.SEMICOLON)
+        # A statement of Oracle may end with a `/` alone.
+        return min(next(ends, stop), _next_position(self._separators, start, stop))
 
     def _end(self) -> None:
         """Pass over END with the word for what it ends, and leave the block that it ends."""
@@ -166,7 +190,9 @@ class _Splitter:
         ends_control = following in _ENDED and not self._is_tsql
         if not ends_control:
             self._blocks = max(0, self._blocks - 1)
-        self._position += 2 if ends_control or following in _BLOCK_KINDS else 1
+        # Oracle's END has the name of what it ends behind it.
+        has_name = bool(following) and self._is_semicolon(self._position + 2) and not self._is_tsql
+        self._position += 2 if ends_control or has_name or following in _BLOCK_KINDS else 1
 
     def _condition_end(self, start: int, stop: int) -> int:
         """Return the position behind a condition, `start` if it has no end."""
@@ -225,6 +251,12 @@ class _Splitter:
                 if self._blocks == blocks and self._word(self._position) == "BEGIN":
                     self._part(stop)
                 break
+            if self._is_oracle and self._word(number) in ("AS", "IS"):
+                # Declarations begin without a word of their own.
+                begin = _next_position(self._begins, number, stop)
+                self.variables |= self._declared(number, begin)
+                number = begin
+                continue
             if self._word(number) == "LANGUAGE":
                 language = self._word(number + 1)
             if self._word(number - 1) == "AS" and self._tokens[number].token_type in _BODY_TEXTS:
@@ -262,6 +294,9 @@ class _Splitter:
         )
         return {self._tokens[number].text.lower() for number in firsts}
 
+    def _is_semicolon(self, number: int) -> bool:
+        return number < len(self._tokens) and self._tokens[number].token_type is _T.SEMICOLON
+
     def _name(self, number: int) -> str:
         """Return the dotted name at a position in lower case."""
         parts = [self._text(number)]
@@ -271,6 +306,8 @@ class _Splitter:
         return ".".join(parts).lower()
 
     def _is_separator(self, number: int) -> bool:
+        if self._is_oracle and self._tokens[number].token_type is _T.SLASH:
+            return tsql_boundaries.is_alone_on_line(self._tokens, number)
         return self._is_tsql and tsql_boundaries.is_separator(self._tokens, number)
 
     def _text(self, number: int) -> str:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from fll_hbase.sources.sql import dml, inserts, renames
 from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, ScriptItem, Statement
-from fll_hbase.sources.sql.provenance import ColumnSet, QueryResult, RowDependencies, TableSource
+from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult, RowDependencies, TableSource
 from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
 from fll_hbase.sources.sql.scope import Resolver, Scope
 from fll_hbase.sources.sql.script_state import ScriptState
@@ -36,7 +36,7 @@ _WITHOUT_LINEAGE = (
 # The library parses these as plain text behind a first word.
 _COMMANDS_WITHOUT_LINEAGE = {"EXPLAIN", "MSCK", "ADD", "RESET", "VACUUM", "OPTIMIZE", "SHOW"}
 
-_DATABASE_BEFORE_TABLE = {"spark", "hive", "trino"}
+_DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
 """Dialects in which a full table name is `database.table`, so that USE completes it."""
 
 
@@ -60,6 +60,8 @@ def _read_item(script: ScriptState, item: ScriptItem, label: str, called: set[st
     match item:
         case BrokenStatement():
             script.leave_out(label, item.error.detail)
+        case Procedure(name="") if item.statements:
+            _read_block(script, item, label, called)
         case Procedure():
             script.procedures[item.name] = item
             if item.language:
@@ -79,9 +81,14 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
     if procedure.name in called:
         return
     called.add(procedure.name)
-    outer, script.variables = script.variables, script.variables | procedure.variables
+    _read_block(script, procedure, f"procedure {procedure.name!r}", called)
+
+
+def _read_block(script: ScriptState, procedure: Procedure, label: str, called: set[str]) -> None:
+    outer = script.variables
+    script.variables = outer | dict.fromkeys(procedure.variables, GENERATED)
     for number, item in enumerate(procedure.statements, 1):
-        _read_item(script, item, f"statement {number} of procedure {procedure.name!r}", called)
+        _read_item(script, item, f"statement {number} of {label}", called)
     script.variables = outer
 
 
@@ -89,6 +96,8 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
     """Read a statement; the parser accepts more than any grammar, so a part may be missing in its tree."""
     start = len(script.writes)
     script.begin(statement)
+    if statement.caution:
+        script.warn(f"{label}, {statement.caution}")
     try:
         script.fold_columns(statement.tree)
         _read_statement(open_resolver(script, _read_nested), label, statement.tree)
@@ -113,7 +122,8 @@ def _read_statement(resolver: Resolver, label: str, node: exp.Expr) -> None:
     elif isinstance(node, exp.Use):
         _use(script, node)
     elif isinstance(node, exp.Declare):
-        script.variables.update(name.name.lower() for name in node.find_all(exp.Identifier))
+        names = (name.name.lower() for name in node.find_all(exp.Identifier))
+        script.variables |= dict.fromkeys(names, GENERATED)
     elif isinstance(node, exp.Drop):
         _drop(script, node)
     elif isinstance(node, exp.Query) and node.args.get("with_"):
@@ -164,7 +174,9 @@ def _use(script: ScriptState, node: exp.Expr) -> None:
     if kind in ("WAREHOUSE", "ROLE") or not isinstance(node.this, exp.Table):
         return
     parts = [script.tables.naming.fold(part) for part in node.this.parts if isinstance(part, exp.Identifier)]
-    if script.dialect_name in _DATABASE_BEFORE_TABLE or kind == "SCHEMA":
+    if kind == "CATALOG":
+        script.catalog = parts[-1]
+    elif script.dialect_name in _DATABASE_BEFORE_TABLE or kind == "SCHEMA":
         script.database = parts[-1]
         script.catalog = ".".join(parts[:-1]) or script.catalog
     elif script.catalog or script.database:

@@ -22,7 +22,11 @@ class TableSchema:
 
 
 class TableSchemas:
-    """Tables that a script names, each under one spelling, with what is known of their columns."""
+    """Tables that a script names, each under one spelling, with what is known of their columns.
+
+    `is_transient` says whether a table that the script creates is only a step between others: it is no
+    dataset of the run, and lineage passes through it.
+    """
 
     def __init__(
         self,
@@ -31,7 +35,9 @@ class TableSchemas:
         lookup: FieldLookup,
         *,
         naming: DatasetNaming | None = None,
+        is_transient: Callable[[Dataset], bool] = lambda _: False,
     ) -> None:
+        self.is_transient = is_transient
         self.naming = naming or DatasetNaming(namespace)
         self._namespace = namespace
         self._lookup = lookup
@@ -39,6 +45,7 @@ class TableSchemas:
         self._spelling: dict[str, str] = {}
         self._schemas: dict[Dataset, TableSchema | None] = {}
         self._columns: dict[Dataset, ColumnSet] = {}
+        self._field_spelling: dict[Dataset, tuple[TableSchema, dict[str, str]]] = {}
         for name, fields in schema.items():
             full_name, dataset_name = self._declared_names(name)
             self._spelling.setdefault(self._key(full_name), dataset_name)
@@ -130,8 +137,7 @@ class TableSchemas:
 
     def _nested_field(self, origin: DatasetField, path: Sequence[str]) -> DatasetField:
         """Return the deepest known field on a path below a field; the field itself if none is known."""
-        schema = self.schema(origin.dataset)
-        spelling = {field.name.lower(): field.name for field in schema.fields} if schema else {}
+        spelling = self._spelling_of_fields(origin.dataset)
         deepest = origin
         name = origin.name
         for step in path:
@@ -139,6 +145,17 @@ class TableSchemas:
             if name.lower() in spelling:
                 deepest = DatasetField(origin.dataset, spelling[name.lower()])
         return deepest
+
+    def _spelling_of_fields(self, dataset: Dataset) -> Mapping[str, str]:
+        """Return the fields of a table by their names in lower case; built once for all of its columns."""
+        schema = self.schema(dataset)
+        if schema is None:
+            return {}
+        entry = self._field_spelling.get(dataset)
+        if entry is None or entry[0] is not schema:
+            spelling = {field.name.lower(): field.name for field in schema.fields}
+            entry = self._field_spelling[dataset] = (schema, spelling)
+        return entry[1]
 
     def _read_columns(self, dataset: Dataset) -> ColumnSet:
         def fallback(name: str) -> ColumnProvenance | None:

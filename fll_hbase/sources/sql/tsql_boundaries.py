@@ -78,8 +78,11 @@ def condition_end(tokens: Sequence[Token], start: int, stop: int) -> int:
 
 def is_separator(tokens: Sequence[Token], number: int) -> bool:
     """Return whether a token is GO, which ends a batch, on a line of its own."""
-    if word_at(tokens, number) != "GO":
-        return False
+    return word_at(tokens, number) == "GO" and is_alone_on_line(tokens, number)
+
+
+def is_alone_on_line(tokens: Sequence[Token], number: int) -> bool:
+    """Return whether no other token is on the line of a token."""
     line = tokens[number].line
     is_first = number == 0 or tokens[number - 1].line < line
     return is_first and (number + 1 == len(tokens) or tokens[number + 1].line > line)

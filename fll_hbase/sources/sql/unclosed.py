@@ -1,0 +1,103 @@
+"""Quotes and comments that are never closed: which statements of a script they cost.
+
+A script is cut where the end of a statement is plain: at a `;` that ends a line, in front of a line that
+begins with the first word of a statement. A statement whose quote is never closed is left out; the others are
+read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+_FIRST_WORDS = {
+    *("ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "COMMENT", "COMMIT", "COPY", "CREATE", "DECLARE"),
+    *("DELETE", "DROP", "EXEC", "EXECUTE", "FROM", "GRANT", "INSERT", "LOAD", "MERGE", "REPLACE", "SELECT"),
+    *("SET", "TRUNCATE", "UPDATE", "USE", "WITH"),
+}
+_LAST_LINE = re.compile(r";\s*(?:--.*|/\*[^*]*\*/\s*)?$")
+_COMMENT_LINE = re.compile(r"\s*(?:--.*|/\*[^*]*\*/\s*)?$")
+_BATCH_END = re.compile(r"\s*GO\s*$", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"\s*([A-Za-z]+)\b")
+_LEAD = re.compile(r"\s*(?:--.*\n\s*)*")
+"""Blanks and comments in front of a statement."""
+_ROUTINE = re.compile(r"\b(?:PROCEDURE|FUNCTION|DO|IMMEDIATE)\b|\$\$", re.IGNORECASE)
+"""What stands in front of a string that may have statements in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnclosedPart:
+    """A part of a text, by offsets, `start` included and `stop` excluded, and by its lines, both from 1."""
+
+    start: int
+    stop: int
+    first_line: int
+    last_line: int
+
+
+def find_unclosed(sql: str, is_closed: Callable[[str], bool]) -> list[UnclosedPart]:
+    """Return the parts of a text with a quote or comment that is never closed, in order.
+
+    `is_closed` says of a text whether it closes all of them. The texts that it is called with are a small
+    multiple of the whole in all.
+    """
+    starts = [0, *plain_starts(sql)]
+    pieces = list(zip(starts, [*starts[1:], len(sql)], strict=True))
+    open_numbers = [number for number, (start, stop) in enumerate(pieces) if not is_closed(sql[start:stop])]
+    ranges: list[tuple[int, int]] = []
+    read_up_to = 0
+    for number, following in zip(open_numbers, [*open_numbers[1:], -1], strict=True):
+        start, stop = pieces[number]
+        if start < read_up_to:
+            continue
+        if following > 0 and _ROUTINE.search(sql, start, stop):
+            # The body of a routine may be a string of several statements.
+            read_up_to = pieces[following][1]
+            if is_closed(sql[start:read_up_to]):
+                continue
+        read_up_to = stop
+        ranges.append((_first_open(sql, start, stop, is_closed), stop))
+    return list(_with_lines(sql, ranges))
+
+
+def _first_open(sql: str, start: int, stop: int, is_closed: Callable[[str], bool]) -> int:
+    """Return where the first statement of a piece begins that is not closed; `start` if each seems to be."""
+    position = start
+    while position < stop:
+        end = sql.find(";", position, stop) + 1 or stop
+        if not is_closed(sql[position:end]):
+            lead = _LEAD.match(sql, position, end)
+            return lead.end() if lead else position
+        position = end
+    return start
+
+
+def _with_lines(sql: str, ranges: Iterable[tuple[int, int]]) -> Iterator[UnclosedPart]:
+    line, position = 1, 0
+    for start, stop in ranges:
+        first_line = line + sql.count("\n", position, start)
+        # A line end behind the part is still on its last line.
+        line, position = first_line + sql.count("\n", start, stop - 1), stop - 1
+        yield UnclosedPart(start, stop, first_line, line)
+
+
+def plain_starts(sql: str) -> Iterator[int]:
+    """Yield the offsets of lines that plainly begin a statement: behind a line that ends with `;`, or GO."""
+    is_ended, offset = False, 0
+    for line in sql.splitlines(keepends=True):
+        word = _FIRST_WORD.match(line)
+        if is_ended and word and word[1].upper() in _FIRST_WORDS:
+            yield offset
+        if not _COMMENT_LINE.match(line):
+            is_ended = bool(_LAST_LINE.search(line) or _BATCH_END.match(line))
+        offset += len(line)
+
+
+def blank(sql: str, parts: Sequence[UnclosedPart]) -> str:
+    """Return a text with spaces in place of the parts, so that the others keep their offsets and lines."""
+    pieces, position = [], 0
+    for part in parts:
+        pieces += [sql[position : part.start], re.sub(r"[^\r\n]", " ", sql[part.start : part.stop])]
+        position = part.stop
+    return "".join([*pieces, sql[position:]])

@@ -1,0 +1,1 @@
+"""Events that real clients of OpenLineage sent, posted again to a server."""

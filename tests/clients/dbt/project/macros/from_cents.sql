@@ -1,0 +1,1 @@
+{% macro from_cents(column) %}({{ column }} / 100.0){% endmacro %}

@@ -1,0 +1,3 @@
+select id as account_id, owner, opened_at
+from {{ ref('accounts') }}
+where closed_at is null

@@ -1,0 +1,55 @@
+"""Statements for which the parser's time doubles with each more of something are refused, others are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from fll_hbase.errors import UnreadableDocument
+from fll_hbase.sources.sql.complexity import JOINS_MAX, TYPES_MAX
+from fll_hbase.sources.sql.parser import Statement, parse_script
+
+COUNT = 60
+"""So many would take the parser years."""
+
+EXCESSES = {
+    "joins": "SELECT a.x FROM t a " + "".join(f" JOIN t{number}" for number in range(COUNT)),
+    "left joins": "SELECT a.x FROM t a " + "".join(f" LEFT JOIN t{number}" for number in range(COUNT)),
+    "joins in a subquery": f"SELECT x FROM (SELECT 1 FROM t{' JOIN t' * COUNT}) s JOIN u ON s.x = u.x",
+    "joins behind conditions": f"SELECT x FROM t{' JOIN t ON 1 = 1' * COUNT}{' JOIN t' * COUNT}",
+    "laterals": f"SELECT x FROM t{' JOIN LATERAL (SELECT 1)' * COUNT}",
+    "types as functions": f"SELECT {'DATE(' * COUNT}x{')' * COUNT} FROM t",
+    "structs": f"SELECT {'STRUCT(' * COUNT}x{')' * COUNT} FROM t",
+    "arrays": f"SELECT {'ARRAY[' * COUNT}x{']' * COUNT} FROM t",
+    "unclosed": f"SELECT {'STRUCT(' * COUNT}x FROM t",
+}
+
+
+@pytest.mark.parametrize("name", EXCESSES)
+@pytest.mark.parametrize("dialect", ["spark", "mysql"])
+def test_excesses_are_refused_at_once(name: str, dialect: str) -> None:
+    with pytest.raises(UnreadableDocument, match=r"nested too deeply|write CROSS JOIN"):
+        parse_script(f"INSERT INTO o {EXCESSES[name]}", dialect)
+
+
+def test_an_excess_costs_its_own_statement() -> None:
+    script = parse_script(f"INSERT INTO o {EXCESSES['joins']}; INSERT INTO p SELECT x FROM t", "spark")
+    assert [isinstance(item, Statement) for item in script.statements] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT a.x FROM t a{' JOIN t ON a.x = t.x' * COUNT}",
+        f"SELECT a.x FROM t a{' JOIN t USING (x)' * COUNT}",
+        f"SELECT a.x FROM t a{' CROSS JOIN t' * COUNT}",
+        f"SELECT a.x FROM t a{' NATURAL JOIN t' * COUNT}",
+        f"SELECT a.x FROM t a{' JOIN t' * JOINS_MAX}",
+        " UNION ALL ".join(["SELECT x FROM t JOIN u"] * COUNT),
+        f"SELECT {'DATE(' * TYPES_MAX}x{')' * TYPES_MAX} FROM t",
+        f"SELECT {'COALESCE(' * COUNT}x{', 1)' * COUNT} FROM t",
+        f"SELECT {', '.join(['DATE(x)'] * COUNT)} FROM t",
+    ],
+)
+def test_others_are_read(query: str) -> None:
+    script = parse_script(f"INSERT INTO o {query}", "spark")
+    assert [isinstance(item, Statement) for item in script.statements] == [True]
