@@ -24,8 +24,8 @@ from fll_hbase.model.operations import Influence, Operation, Read, Transform, Wr
 from fll_hbase.model.run_events import EventRunFacts
 from fll_hbase.model.runs import ProgramRun
 from fll_hbase.model.tags import FieldTag
-from fll_hbase.sources.openlineage.facets import EXPORTED_RUN, EXPORTER
-from fll_hbase.store.read.catalogue import Catalogue, CatalogueField
+from fll_hbase.sources.openlineage.facets import CATALOGUE, EXPORTED_RUN, EXPORTER
+from fll_hbase.store.read.catalogue import Catalogue, CatalogueDataset, CatalogueField
 from fll_hbase.store.read.content_cache import Content
 from fll_hbase.store.results import RunDetails
 from fll_hbase.store.tags import TagStore
@@ -90,35 +90,47 @@ def export_runs(
 ) -> list[Json]:
     """Return one event for each run, in the order given, with what is known of their datasets.
 
-    The first event of a dataset has the tags of its fields, and in its schema also the fields that no run of
-    it uses, and types that the run does not have: all events of it would be very large.
+    The last event of a dataset has the catalogue's fields with their latest types, its description and the
+    tags of its fields: all events of it would be very large. The last, because a receiver takes the type that
+    it received last for the latest, and runs are listed newest first.
     """
     datasets = datasets_of_runs(runs)
-    events = run_events(runs, catalogue.aliases(datasets))
-    fields = catalogue.field_lists(datasets)
+    aliases = catalogue.aliases(datasets)
+    events = run_events(runs, aliases)
     # Mostly there are no tags at all, which one read shows.
     has_tags = next(tags.tags(), None) is not None
-    facets = {dataset: _with_tags(tags.dataset_tags(dataset)) if has_tags else {} for dataset in fields}
-    for event in events:
-        for member in ("inputs", "outputs"):
+    facets = {
+        entry.dataset: {
+            **_catalogue_facets(entry, fields),
+            **(_with_tags(tags.dataset_tags(entry.dataset)) if has_tags else {}),
+        }
+        for entry, fields in catalogue.entries_of(datasets, aliases)
+    }
+    for event in reversed(events):
+        for member in ("outputs", "inputs"):
             # Copies: events of one content share these lists.
-            event[member] = [_with_catalogue(dataset, fields, facets) for dataset in event[member]]
+            event[member] = [_with_catalogue(dataset, facets) for dataset in event[member]]
     return events
 
 
-def _with_catalogue(
-    dataset: Json, fields: dict[Dataset, list[CatalogueField]], facets: Mapping[Dataset, Json]
-) -> Json:
-    """Return a dataset of an event with its fields in the catalogue, which are taken out of `fields`."""
-    name = Dataset(dataset["namespace"], dataset["name"])
-    listed = fields.pop(name, None)
-    if listed is None:
-        return dataset
-    schema = dataset["facets"].get("schema", {"fields": []})
-    types = {field["name"]: field.get("type", "") for field in schema["fields"]}
-    merged = {field.name: types.get(field.name) or field.type for field in listed}
-    complete = {"schema": _schema(sorted((types | merged).items())), **facets[name]}
+def _with_catalogue(dataset: Json, facets: dict[Dataset, Json]) -> Json:
+    """Return a dataset of an event with its facets of the catalogue, which are taken out of `facets`."""
+    complete = facets.pop(Dataset(dataset["namespace"], dataset["name"]), {})
     return {**dataset, "facets": {**dataset["facets"], **complete}}
+
+
+def _catalogue_facets(entry: CatalogueDataset, fields: Sequence[CatalogueField]) -> Json:
+    """Return the fields and the description of a dataset, marked as those of the catalogue."""
+    facets: Json = {CATALOGUE: _facet(_DATASET_FACET)}
+    if fields:
+        facets["schema"] = _schema((field.name, field.type) for field in fields)
+    return facets | _documentation(entry.description)
+
+
+def _documentation(description: str) -> Json:
+    if not description:
+        return {}
+    return {"documentation": _standard("1-1-0/DocumentationDatasetFacet", description=description)}
 
 
 def _with_tags(tags: Iterable[FieldTag]) -> Json:
@@ -147,17 +159,14 @@ def run_events(runs: Iterable[tuple[RunDetails, Content]], aliases: Aliases) -> 
     return events
 
 
-def dataset_event(metadata: DatasetMetadata, *, time_ms: int) -> Json:
-    """Return metadata of a dataset that does not come from a run as a DatasetEvent at `time_ms`."""
+def dataset_event(metadata: DatasetMetadata, tags: Iterable[FieldTag], *, time_ms: int) -> Json:
+    """Return metadata and tags of a dataset that do not come from a run as a DatasetEvent at `time_ms`."""
     facets: Json = {}
     if metadata.fields:
         facets["schema"] = _schema((field.name, field.type) for field in metadata.fields)
     if metadata.aliases:
         facets["symlinks"] = _symlinks(metadata.aliases)
-    if metadata.description:
-        facets["documentation"] = _standard(
-            "1-1-0/DocumentationDatasetFacet", description=metadata.description
-        )
+    facets |= _documentation(metadata.description) | _with_tags(tags)
     dataset = metadata.dataset
     return {
         "eventTime": _time(time_ms),

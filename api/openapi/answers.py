@@ -242,6 +242,8 @@ class ListedFieldSchema(ma.Schema):
     type = fields.String()
     read = fields.Boolean(required=True)
     written = fields.Boolean(required=True)
+    lastWritten = fields.Integer()
+    dropped = fields.Boolean()
 
 
 class FieldsSchema(ma.Schema):

@@ -11,7 +11,7 @@ from marshmallow import ValidationError, fields, validate
 from fll_hbase.model.operations import KINDS
 from fll_hbase.model.runs import State
 from fll_hbase.model.window import START_LIMIT_MS
-from fll_hbase.sources.sql import ALIASES_MAX, DIALECTS
+from fll_hbase.sources.sql import ALIASES_MAX, DIALECT_ALIASES, DIALECTS
 from fll_hbase.sources.validation import ID_BYTES_MAX, NAME_BYTES_MAX
 
 # Requests are parsed by fll_hbase.sources, for all ways of recording alike; tests compare both.
@@ -255,7 +255,7 @@ class SqlDocumentSchema(Document):
     namespace = NamespaceMember()
     run = fields.Nested(RunSchema, required=True)
     sql = Text(required=True, metadata={"description": "One statement, or several with `;` between them"})
-    dialect = fields.String(validate=validate.OneOf(DIALECTS), dump_default=DIALECTS[0])
+    dialect = fields.String(validate=validate.OneOf((*DIALECTS, *DIALECT_ALIASES)), dump_default=DIALECTS[0])
     schema = fields.Dict(
         keys=fields.String(),
         values=fields.List(OutputField()),

@@ -23,7 +23,6 @@ from api.query_params import (
 from api.routes.blueprint import Blueprint, settings, store
 from fll_hbase import dataset_json, rest_json
 from fll_hbase.cursors import invalid_cursor
-from fll_hbase.errors import NotFound
 from fll_hbase.model.datasets import Dataset
 from fll_hbase.store.read.search import MatchRank, SearchHit, SearchPosition
 
@@ -73,22 +72,25 @@ def endpoint(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.response(200, FieldsSchema, description="By code point")
 @blueprint.problems(400, 404, 503)
 def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
-    """List the fields of a dataset. 404 if no recorded run read or wrote it."""
+    """List the fields of a dataset. 404 if no recorded run read or wrote it.
+
+    `lastWritten` is the start of the last run that wrote a field, if newer runs wrote the dataset without it.
+    A `dropped` field is not in the newest schema that a run reported of the dataset.
+    """
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
-    dataset = Dataset(namespace, name)
-    entries = store().catalogue.fields(dataset)
-    if entries is None:
-        raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it. Use /v3/search")
+    entries = store().field_writes.fields(Dataset(namespace, name))
     # All fields are in one catalogue row, which is read whole: only the answer is paged.
     text = query["q"].casefold()
     matches = (
         entry
         for entry in entries
-        if entry.name.startswith(query["prefix"])
-        and text in entry.name.casefold()
-        and entry.name > start_after
+        if entry.field.name.startswith(query["prefix"])
+        and text in entry.field.name.casefold()
+        and entry.field.name > start_after
     )
-    return list_page(matches, query, "fields", to_json=rest_json.field, cursor_of=lambda entry: (entry.name,))
+    return list_page(
+        matches, query, "fields", to_json=rest_json.field, cursor_of=lambda entry: (entry.field.name,)
+    )
 
 
 @blueprint.route("/v3/search")

@@ -16,6 +16,7 @@ from api.openapi.documents import REQUESTS, RequestShape
 from api.query_params import RecordRunParams, now_ms
 from api.routes.blueprint import Blueprint, body, ingest_batch, reader, settings, store
 from fll_hbase import rest_json
+from fll_hbase.batches import split_batches
 from fll_hbase.errors import BatchStopped, ConfigurationError, FieldError, LineageError, StoreUnavailable
 from fll_hbase.ingest import (
     FORMATS,
@@ -27,7 +28,6 @@ from fll_hbase.ingest import (
     format_named,
     preview,
 )
-from fll_hbase.ingest.batches import split_batches
 from fll_hbase.ingest.error_budget import ErrorBudget
 from fll_hbase.ingest.ndjson import InputLine
 from fll_hbase.json_types import Json

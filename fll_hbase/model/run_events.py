@@ -266,15 +266,16 @@ def _decode(text: bytes, shape: type[Shape]) -> Shape:
 
 
 def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMention:
+    fields = earlier.fields if later.fields is None else later.fields
     # Columns and inputs of the whole dataset come from one facet, so they are replaced together.
     has_priority = later.columns is not None and (
-        earlier.columns is None or _column_rank(later) >= _column_rank(earlier)
+        earlier.columns is None or _goes_before(later, earlier, fields)
     )
     column_lineage = later if has_priority else earlier
     return DatasetMention(
         dataset_index=later.dataset_index,
         written=later.written,
-        fields=earlier.fields if later.fields is None else later.fields,
+        fields=fields,
         columns=column_lineage.columns,
         dataset_inputs=column_lineage.dataset_inputs,
         aliases=tuple(sorted({*earlier.aliases, *later.aliases})),
@@ -285,13 +286,46 @@ def _merge_mentions(earlier: DatasetMention, later: DatasetMention) -> DatasetMe
 
 
 def has_numbered_columns(mention: DatasetMention) -> bool:
-    """Return whether the columns of an output have numbers for names, such as `_0`; true without columns."""
-    return all(_NUMBER.fullmatch(column.name) for column in mention.columns or ())
+    """Return whether a column of an output has a number for its name, such as `_0`."""
+    return any(_NUMBER.fullmatch(column.name) for column in mention.columns or ())
 
 
-def _column_rank(mention: DatasetMention) -> int:
-    """Return the priority of columns: those of an event, then those derived from SQL, then numbered ones."""
+def has_misnamed_columns(mention: DatasetMention) -> bool:
+    """Return whether a column of an output is, in any case of its letters, no field of its schema.
+
+    False without a schema. Clients that read the SQL of an INSERT name columns as the query does, though they
+    are written by position.
+    """
+    return _are_misnamed(mention.columns, mention.fields)
+
+
+def _are_misnamed(
+    columns: tuple[OutputColumn, ...] | None, fields: tuple[tuple[str, str], ...] | None
+) -> bool:
+    if not columns or not fields:
+        return False
+    names = {name.casefold() for name, _ in fields}
+    return any(column.name.casefold() not in names for column in columns)
+
+
+def _goes_before(
+    later: DatasetMention, earlier: DatasetMention, fields: tuple[tuple[str, str], ...] | None
+) -> bool:
+    """Return whether the columns of the later event replace those of the earlier one.
+
+    Columns of an event go before those derived from SQL, unless only these are `fields` of the dataset; both
+    go before numbered ones. Of equal columns the later ones hold.
+    """
+    if _is_derived(later) is not _is_derived(earlier):
+        derived, given = (later, earlier) if _is_derived(later) else (earlier, later)
+        is_better = has_numbered_columns(given) or (
+            _are_misnamed(given.columns, fields) and not _are_misnamed(derived.columns, fields)
+        )
+        return (later is derived) is is_better
+    return has_numbered_columns(earlier) or not has_numbered_columns(later)
+
+
+def _is_derived(mention: DatasetMention) -> bool:
+    """Return whether columns are derived from SQL; every input of such columns says so."""
     inputs = (item for column in mention.columns or () for item in column.inputs)
-    if next((item.transformation.startswith(DERIVED) for item in inputs), False):
-        return 1
-    return 0 if mention.columns and has_numbered_columns(mention) else 2
+    return next((item.transformation.startswith(DERIVED) for item in inputs), False)

@@ -11,10 +11,10 @@ from cachetools import LRUCache
 
 from fll_hbase import config
 from fll_hbase.client import LineageClient, open_client
-from fll_hbase.client.errors import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
 from fll_hbase.errors import LineageError, StoreUnavailable
+from fll_hbase.http.problems import DOCUMENT_FAULTS, Unanswered
 from fll_hbase.ingest import DocumentReader, RecordResult
 from fll_hbase.ingest.batches import LocatedDocument
 from fll_hbase.recorder.circuit import LIMIT_SECONDS_MIN, Circuit

@@ -13,13 +13,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from fll_hbase import openlineage_export
+from fll_hbase.clock import now_ms
 from fll_hbase.config import Settings
+from fll_hbase.errors import NotFound
 from fll_hbase.json_types import Json
 from fll_hbase.model.datasets import Dataset, DatasetMetadata, Field
+from fll_hbase.model.tags import FieldTag
 from fll_hbase.spark.datasource.run_scan import still_has_content
 from fll_hbase.spark.worker_store import worker_store
 from fll_hbase.store.components import StoreComponents
 from fll_hbase.store.read.content_cache import Content, ContentMissing
+from fll_hbase.store.tags import TagStore
 
 BATCH_RUNS = 500
 CACHED_CONTENTS = 64
@@ -33,7 +37,7 @@ def run_events(runs: DataFrame, settings: Settings) -> DataFrame:
 def dataset_events(fields: DataFrame, settings: Settings, *, time_ms: int) -> DataFrame:
     """Return a lazy frame with one event for each dataset of the table `fields`, in the column `value`.
 
-    It has the schema and the description of the dataset; `time_ms` is its event time.
+    It has the schema, description, aliases and tags of the dataset; `time_ms` is its event time.
     """
     field = f.struct("field", f.coalesce("type", f.lit("")).alias("type"))
     # The row without a field has the description; sorting makes the event independent of partitions.
@@ -89,9 +93,21 @@ def _dataset_batches(
     for batch in batches:
         rows = batch.to_pylist()
         aliases = store.catalogue.aliases([Dataset(row["namespace"], row["name"]) for row in rows])
+        tags = TagStore(store.table, store.catalogue, clock=now_ms)
+        has_tags = next(tags.tags(), None) is not None
+        events = ((metadata := _metadata(row, aliases), _tags(tags, metadata, has_tags)) for row in rows)
         yield _lines(
-            openlineage_export.dataset_event(_metadata(row, aliases), time_ms=time_ms) for row in rows
+            openlineage_export.dataset_event(metadata, listed, time_ms=time_ms) for metadata, listed in events
         )
+
+
+def _tags(tags: TagStore, metadata: DatasetMetadata, has_tags: bool) -> Iterable[FieldTag]:
+    """Return the tags of the fields of a dataset; `has_tags` is whether any field of the store has one."""
+    try:
+        return list(tags.dataset_tags(metadata.dataset)) if has_tags else ()
+    # Purged since the catalogue was read.
+    except NotFound:
+        return ()
 
 
 def _metadata(row: dict[str, Any], aliases: dict[Dataset, list[Dataset]]) -> DatasetMetadata:

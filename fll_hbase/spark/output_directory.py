@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from fll_hbase.clock import now_ms

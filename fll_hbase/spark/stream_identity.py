@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from fll_hbase.errors import ConfigurationError

@@ -32,6 +32,7 @@ from fll_hbase.store.read.field_graphs import FieldGraphReader
 from fll_hbase.store.read.field_history import FieldHistoryReader
 from fll_hbase.store.read.field_programs import FieldProgramReader
 from fll_hbase.store.read.field_summaries import FieldSummaryReader
+from fll_hbase.store.read.field_writes import FieldWriteReader
 from fll_hbase.store.read.horizons import HorizonReader
 from fll_hbase.store.read.namespace_runs import NamespaceRunReader, RunsQuery
 from fll_hbase.store.read.reach import ReachReader
@@ -76,8 +77,7 @@ class LineageStore:
     Queries raise NotFound for datasets and fields that were never recorded, StoreUnavailable when the table
     does not answer, and CorruptRow for rows that cannot be read: no stored lineage is left out silently. If a
     limit of the settings cuts a result, its `truncated_by` contains that limit. At the deadline of a request
-    they raise DeadlineExceeded, but queries of lineage return what they found so far, truncated, if they
-    found anything.
+    they raise DeadlineExceeded, but queries of lineage return what they found until then, if anything.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class LineageStore:
         self.retention = RetentionRequests(self._components, self._runs)
         self._namespace_runs = NamespaceRunReader(table, self._components.events, self._components.requests)
         self.summaries = FieldSummaryReader(self._windows, self._contents, self.catalogue, self._settings)
+        self.field_writes = FieldWriteReader(self._components)
         self.field_programs = FieldProgramReader(
             self._windows, self._contents, self.catalogue, self._settings
         )

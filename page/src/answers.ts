@@ -43,6 +43,10 @@ export interface ListedField {
   type?: string;
   read: boolean;
   written: boolean;
+  /** The start of the last run that wrote it, in milliseconds since 1970, if newer ones wrote the dataset without it. */
+  lastWritten?: number;
+  /** The newest schema does not have it. */
+  dropped?: boolean;
 }
 
 export interface Fields {

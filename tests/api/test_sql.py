@@ -201,3 +201,20 @@ def test_defaults_that_are_wrong(client: FlaskClient, defaults: Any) -> None:
     assert answer.status_code == 400
     assert all(error_path.startswith("defaults") for error_path in error_paths(answer, 400))
     assert is_store_empty(client)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "recorded", "typed"),
+    [("spark", "orders", "Orders"), ("postgresql", "orders", "ORDERS"), ("snowflake", "ORDERS", "Orders")],
+)
+def test_a_name_in_the_case_that_was_typed(
+    client: FlaskClient, dialect: str, recorded: str, typed: str
+) -> None:
+    """The engine stores a name in its own case: the answer names it, and a search finds it."""
+    statement = "CREATE TABLE Orders AS SELECT a FROM s"
+    assert post(client, document(statement, dialect=dialect)).status_code == 201
+    answer = client.get(path("ns1", "endpoints", typed, "fields", "lineage", **ALL, direction="backward"))
+    problem = assert_problem(answer, 404)
+    assert problem["detail"].endswith(f"{recorded!r} is recorded")
+    results = client.get(f"/v3/search?q={typed}").json["results"]
+    assert recorded in [result["name"] for result in results]

@@ -96,6 +96,19 @@ class History:
         chosen = (run for run in inside if failed or not run.failed())
         return sorted(chosen, key=lambda run: run.age)
 
+    def last_writes(self, end_point: EndPoint) -> dict[str, int]:
+        """The last start of a run that wrote a field, for those that the newest run did not write."""
+        runs = [run for run in self.runs.values() if run.writes(end_point) and not run.failed()]
+        newest = max((run.start_ms for run in runs), default=0)
+        starts: dict[str, int] = {}
+        for run in runs:
+            fields: dict[EndPoint, dict[str, Json]] = {}
+            _see(fields, run.content)
+            for name, seen in fields[end_point].items():
+                if seen["written"]:
+                    starts[name] = max(run.start_ms, starts.get(name, 0))
+        return {name: start for name, start in starts.items() if start != newest}
+
     def known_endpoints(self) -> dict[EndPoint, dict[str, Json]]:
         """Every end point ever seen, with its fields: whether read, whether written, and `types`.
 

@@ -136,7 +136,14 @@ class Oracle:
         if end_point not in self.history.known_endpoints():
             return NOT_FOUND
         fields = self.history.known_endpoints()[end_point]
-        return 200, {"fields": [_field(fields[item]) for item in sorted(fields) if item.startswith(prefix)]}
+        starts = self.history.last_writes(end_point)
+        return 200, {
+            "fields": [
+                _field(fields[item]) | ({"lastWritten": starts[item]} if item in starts else {})
+                for item in sorted(fields)
+                if item.startswith(prefix)
+            ]
+        }
 
 
 def _in_any_order(content: Content) -> set[Operation]:

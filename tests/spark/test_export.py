@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,19 @@ from strategies import AWKWARD
 
 from fll_hbase import field_graph_json, rest_json
 from fll_hbase.cli import main
+from fll_hbase.client import WindowText
+from fll_hbase.client.local import LocalClient
 from fll_hbase.config import Settings
+from fll_hbase.ingest import ingest
+from fll_hbase.ingest.registry import parse_event
 from fll_hbase.model import lineage
 from fll_hbase.model.datasets import Dataset, DatasetField, DatasetMetadata, Field
 from fll_hbase.model.operations import InputField, Read, Write
 from fll_hbase.model.runs import ProgramRun, RecordedRun
+from fll_hbase.model.tags import TagNote
 from fll_hbase.model.window import DAY_MS, START_LIMIT_MS, Direction, Window
 from fll_hbase.sources import openlineage
+from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.spark.datasource import schemas
 from fll_hbase.spark.export_files import Format
 from fll_hbase.spark.jobs.export import ExportReport, ExportSpec, export
@@ -212,6 +219,51 @@ def test_events_of_an_agent_are_restored(spark: SparkSession, tmp_path: Path) ->
             restored_commit.checksum,
             restored_commit.run.start_ms,
         )
+
+
+def without_catalogue(event: dict[str, Any]) -> dict[str, Any]:
+    """An event without what comes from the catalogue: one job has it in events of datasets."""
+    catalogue_facets = ("schema", "documentation", "tags", "fll_catalogue")
+    for dataset in (*event["inputs"], *event["outputs"]):
+        dataset["facets"] = {
+            name: dataset["facets"][name] for name in dataset["facets"] if name not in catalogue_facets
+        }
+    return event
+
+
+def test_events_and_catalogue_are_those_of_fll_export(spark: SparkSession, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lineage.db"
+    record_awkward_names(url)
+    store = open_sqlite(url)
+    ends = datasets(store)
+    store.put_metadata([DatasetMetadata(ends[0], (Field("unread", "date"),), "a table")])
+    for number, end in enumerate(ends):
+        field = (store.catalogue.field_names(end) or [])[0]
+        store.tags.put(DatasetField(end, field), f"tag {number}", TagNote(by="anna"))
+    run_export(spark, url, tmp_path / "out", Format.OPENLINEAGE)
+    lines = [
+        json.loads(line)
+        for file in sorted((tmp_path / "out/events").glob("*.txt"))
+        for line in file.read_text().split("\n")
+        if line
+    ]
+    client = LocalClient(store)
+    exported = {
+        event["run"]["runId"]: event for end in ends for event in client.export(end, WindowText("0", "now"))
+    }
+    runs = {line["run"]["runId"]: line for line in lines if "run" in line}
+    assert runs.keys() == exported.keys()
+    for run, event in exported.items():
+        assert without_catalogue(runs[run]) == without_catalogue(event)
+    restored = LineageStore(open_table("sqlite:///:memory:"))
+    for line in lines:
+        ingest(restored, [parse_event(line, name_rules=NameRules())])
+    for end in ends:
+        assert restored.catalogue.fields(end) == store.catalogue.fields(end)
+        tags = [[replace(tag, at_ms=0) for tag in copy.tags.dataset_tags(end)] for copy in (restored, store)]
+        assert tags[0] == tags[1] != []
+        entries = [list(copy.catalogue.datasets(end.namespace)) for copy in (restored, store)]
+        assert entries[0] == entries[1]
 
 
 def test_an_empty_store_is_an_export_of_nothing(spark: SparkSession, tmp_path: Path) -> None:

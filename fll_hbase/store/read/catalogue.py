@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fll_hbase import deadline
 from fll_hbase.errors import CorruptRow, NotFound, in_row
@@ -95,12 +95,18 @@ class Catalogue:
         rows = self._table.rows([layout.dataset_row(name) for name in self.names(dataset)])
         return _fields(*rows.values()) if layout.dataset_row(dataset) in rows else None
 
-    def field_lists(self, datasets: Collection[Dataset]) -> dict[Dataset, list[CatalogueField]]:
-        """Return the fields of datasets under their own names, in one call; only of those with any."""
-        keys = {layout.dataset_row(dataset): dataset for dataset in datasets}
-        rows = self._table.rows(list(keys), columns=(layout.LIGHT,))
-        fields = {keys[key]: _fields(row) for key, row in rows.items()}
-        return {dataset: listed for dataset, listed in fields.items() if listed}
+    def entries_of(
+        self, datasets: Collection[Dataset], aliases: Mapping[Dataset, Sequence[Dataset]]
+    ) -> Iterator[tuple[CatalogueDataset, list[CatalogueField]]]:
+        """Yield datasets with their fields, under all their names, in one call; recorded ones alone."""
+        names = {dataset: [dataset, *aliases.get(dataset, ())] for dataset in datasets}
+        keys = {layout.dataset_row(name) for listed in names.values() for name in listed}
+        rows = self._table.rows(sorted(keys), columns=(layout.LIGHT,))
+        for dataset, listed in names.items():
+            row = rows.get(layout.dataset_row(dataset))
+            if row is not None:
+                others = (rows.get(layout.dataset_row(name), {}) for name in listed[1:])
+                yield CatalogueDataset(dataset, _latest_description(row)), _fields(row, *others)
 
     def summary(self, dataset: Dataset) -> DatasetSummary:
         """Return a dataset under all its names. Raises NotFound for one that was never recorded."""
@@ -162,11 +168,14 @@ class Catalogue:
         return {dataset for dataset, listed in results.items() if listed}
 
     def require_dataset(self, dataset: Dataset) -> None:
-        """Raise NotFound for a dataset that was never recorded."""
-        if not self.has_dataset(dataset):
-            raise NotFound(
-                f"dataset {dataset} not found: no recorded run read or wrote it; search for its name"
-            )
+        """Raise NotFound for a dataset that was never recorded; the error names one in another case."""
+        if self.has_dataset(dataset):
+            return
+        # Engines store names that are not quoted in lower or in upper case.
+        spellings = {replace(dataset, name=fold(dataset.name)) for fold in (str.lower, str.upper)} - {dataset}
+        recorded = ", ".join(repr(other.name) for other in sorted(self.recorded(spellings)))
+        advice = f"{recorded} is recorded" if recorded else "search for its name"
+        raise NotFound(f"dataset {dataset} not found: no recorded run read or wrote it; {advice}")
 
     def require_field(self, field: DatasetField) -> None:
         """Raise NotFound for a field that was never recorded."""

@@ -7,7 +7,9 @@ import { Icon } from "../parts/button";
 import { formatCount, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { VirtualList } from "../parts/virtual-list";
+import { useZone } from "../parts/time";
 import type { PageState } from "../url";
+import { formatTime } from "../window";
 import { type FieldRow, fieldRows, type GroupRow } from "./rows";
 
 interface FieldListProps {
@@ -69,7 +71,7 @@ function FieldItem({ row: { field, label, isNested }, state: { ns, name, field: 
   return (
     <div class={`field-row${isNested ? " nested" : ""}${isSelected ? " selected" : ""}`}>
       <Link to={{ field: isSelected ? undefined : field.name }} inPlace class="pick" current={isSelected ? "true" : undefined} title={field.name}>
-        <span class="clip">{label}</span> <span class="type">{field.type}</span>
+        <span class="clip">{label}</span> <FieldType field={field} />
       </Link>
       <Link to={{ view: "graph", ns, name, field: field.name }} class="action" label={`Graph of ${field.name}`}>
         Graph
@@ -79,6 +81,15 @@ function FieldItem({ row: { field, label, isNested }, state: { ns, name, field: 
       </Link>
     </div>
   );
+}
+
+/** The type of a field; of one that the newest schema does not have, the day on which it was written last. */
+function FieldType({ field: { type, dropped, lastWritten } }: { field: ListedField }) {
+  const zone = useZone();
+  if (dropped !== true) return <span class="type" title={type}>{type}</span>;
+  if (lastWritten === undefined) return <span class="type">dropped</span>;
+  const time = formatTime(lastWritten / 1000, zone);
+  return <span class="type" title={`dropped; last written ${time}`}>last written {time.slice(0, 10)}</span>;
 }
 
 /** The selected field, with its whole name and what can be asked about it. */
