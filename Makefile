@@ -29,7 +29,7 @@ NPM := npm --prefix page
 
 .PHONY: help setup run page page-dev pictures hbase hbase-cluster hbase-stop test format lint types imports house \
 	tests tests-python tests-java tests-page tests-servers spark35 system-java system-node system-page system-servers \
-	capture-matrix faults bench lock clean
+	capture-matrix clients faults bench lock clean
 
 help:
 	@echo 'make run           the API on $(HOST):$(PORT), with a sample on first use, renewed daily; PORT, HOST, STORE override'
@@ -42,6 +42,7 @@ help:
 	@echo 'make tests-servers what docker/ has for Prometheus, nginx and systemd, tried with these'
 	@echo 'make spark35       the jobs on Spark 3.5, in $(SPARK35)'
 	@echo 'make capture-matrix  captured jobs on Spark 3.5, 4.0, 4.1 and the newest, each in .venv-capture-*'
+	@echo 'make clients       records what Airflow, dbt and Flink send, anew (tests/clients/README.md); CLIENTS selects'
 	@echo 'make house         the house rules in numbers'
 	@echo 'make pictures      the pictures of the page in docs/pictures, anew'
 	@echo 'make bench         the benchmarks; RUNS overrides the largest size'
@@ -125,7 +126,7 @@ tests: tests-python tests-java tests-page tests-servers
 
 # Coverage makes these several times slower, and what they execute the other tests execute, too.
 UNCOVERED := tests/simulation tests/oracle tests/cases tests/faults tests/keys tests/model \
-	$(addprefix tests/sources/test_,datahub_fuzz.py openlineage_fuzz.py pipeline_any.py)
+	$(addprefix tests/sources/test_,datahub_fuzz.py openlineage_fuzz.py pipeline_any.py) tests/capture/test_resolver_cost.py
 
 tests-python: setup
 	$(PYTEST) -m 'not java and not servers' --cov --cov-report=term:skip-covered $(addprefix --ignore=,tests/page $(UNCOVERED))
@@ -158,6 +159,10 @@ $(SPARK35)/installed: requirements-spark35.lock
 
 capture-matrix: system-java setup
 	$(BIN)/python tools/capture_matrix.py
+
+# In build/clients, about 800 MB.
+clients: system-java setup $(KAFKA)
+	PYTHONPATH=tests $(BIN)/python tests/clients/record.py $(CLIENTS)
 
 $(AGENT) $(KAFKA) $(LAKE) $(GENERATOR): %/target/fetched: %/pom.xml
 	mvn -q -B -f $< package

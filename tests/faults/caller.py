@@ -65,6 +65,10 @@ class Caller:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=patience_seconds)
         self.tally = Tally()
 
+    def close(self) -> None:
+        """Close the connection; a later call opens another."""
+        self._connection.close()
+
     def call(
         self,
         method: str,

@@ -53,6 +53,9 @@ class Client(threading.Thread):
         self._going.set()
         self.join(seconds)
         assert not self.is_alive(), f"{self.name} did not come to an end within {seconds:g} s"
+        # A worker with open connections accepts later than one without: probes would not reach it.
+        for caller in self._callers:
+            caller.close()
         if self._failure is not None:
             raise self._failure
 
