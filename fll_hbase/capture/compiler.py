@@ -10,8 +10,8 @@ newline; a line without its newline is unfinished.
   could not be read. `fll_hbase.capture.resolver.dump` describes datasets and plans.
 - `{"fault": {"error"}}` is an event that could not be processed.
 - `{"unseen": {"job"}}` is the first job that writes an RDD, which has no plan; there is one at most.
-- `{"applicationEnd": {"time", "dropped", "missed"}}` is the last line after a clean stop; `dropped` counts
-  the lines that did not fit into the file, `missed` the executions whose events Spark dropped.
+- `{"applicationEnd": {"time", "missed", "dropped"}}` is the last line after a clean stop; `dropped` counts
+  the lines for which there was no room, `missed` the executions whose events Spark dropped.
 """
 
 from __future__ import annotations
@@ -44,8 +44,12 @@ class Listener:
     def __init__(self, listener: Any) -> None:
         self._listener = listener
 
+    def waiting(self) -> int:
+        """Return how many lines wait in memory until the plan file has room for them."""
+        return int(self._listener.waiting())
+
     def dropped(self) -> int:
-        """Return how many lines did not fit into the plan file, or could not be written."""
+        """Return how many lines are neither in the plan file nor wait for it."""
         return int(self._listener.dropped())
 
     def missed(self) -> int:
@@ -53,7 +57,7 @@ class Listener:
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was emptied."""
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
@@ -65,7 +69,7 @@ class Listener:
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark, and end the plan file. Calling it again does nothing."""
+        """Remove the listener from Spark, and end the plan file; what waits is dropped. Again does nothing."""
         self._listener.stop()
 
 

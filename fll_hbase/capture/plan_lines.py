@@ -14,7 +14,6 @@ class PlanLines:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
-        self._rest = b""
 
     def read(self, bytes_max: int) -> list[tuple[int, bytes]]:
         """Return lines that were not read before, each with the offset of its end.
@@ -22,24 +21,22 @@ class PlanLines:
         Of more than `bytes_max` bytes the rest is left for later, but a single line is read at any length.
         Raises PlanSpoolError.
         """
-        read = 0
+        content = b""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
-                while read < bytes_max or b"\n" not in self._rest:
+                while len(content) < bytes_max or b"\n" not in content:
                     part = file.read(bytes_max)
                     if not part:
                         break
-                    self._rest += part
-                    read += len(part)
+                    content += part
         except OSError as error:
             raise PlanSpoolError(f"{self._path} cannot be read: {os_reason(error)}") from error
-        end = self._offset - (len(self._rest) - read)
-        self._offset += read
+        # An unfinished line is read again: the listener takes back what a full disk has cut.
         # Not splitlines(), which ends lines at other characters, too.
-        *complete, self._rest = self._rest.split(b"\n")
+        *complete, _ = content.split(b"\n")
         lines = []
         for line in complete:
-            end += len(line) + 1
-            lines.append((end, line))
+            self._offset += len(line) + 1
+            lines.append((self._offset, line))
         return lines

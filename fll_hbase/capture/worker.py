@@ -26,11 +26,17 @@ LEFT_POLL_SECONDS = 60.0
 
 ATTEMPT_SECONDS_MIN = 0.1
 
+STOP_SECONDS = 1.0
+"""Of the time to close: for the end of the plan file, and for storing what is lost."""
+
 T = TypeVar("T")
 
 
 class Listener(Protocol):
     """The listener in the JVM; any method may raise once the JVM has ended."""
+
+    def waiting(self) -> int:
+        """Return how many lines wait for room in the plan file."""
 
     def dropped(self) -> int:
         """Return how many executions are not in the plan file, because it is full or cannot be written."""
@@ -39,13 +45,13 @@ class Listener(Protocol):
         """Return how many executions may not be in the plan file, because Spark dropped their events."""
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes; return whether it was emptied."""
+        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was."""
 
     def wait_until_empty(self, seconds: float) -> bool:
         """Return whether all events until now are in the plan file within `seconds`."""
 
     def stop(self) -> None:
-        """End the plan file."""
+        """End the plan file; what waits for room is dropped."""
 
 
 class Progress(Enum):
@@ -151,9 +157,12 @@ class CaptureWorker:
         if request.is_urgent and not self._is_stopped:
             self._drain_listener(request)
         progress = self._attempt(self._send_own, request)
-        if progress is Progress.IDLE:
-            self._complete(request)
-        if self._delivery.is_complete or (request.is_closing and not request.seconds_left()):
+        if progress is Progress.IDLE and self._complete(request):
+            progress = Progress.SENT
+        if self._delivery.is_complete:
+            return False
+        if request.is_closing and not request.seconds_left():
+            self._stop_listener()
             return False
         if progress is not Progress.SENT and not request.is_urgent:
             progress = self._attempt(self._send_left, request)
@@ -167,22 +176,30 @@ class CaptureWorker:
             return _Request(self._requested, is_urgent, self._is_closing, self._deadline)
 
     def _drain_listener(self, request: _Request) -> None:
-        """Let the JVM write what it has; end the file if capture is closed."""
+        """Let the JVM write what it has; end the file if capture is closed and nothing waits for room."""
         _call(lambda: self._listener.wait_until_empty(request.seconds_left()), False)
-        if request.is_closing:
+        if request.is_closing and (request.seconds_left() <= STOP_SECONDS or not self._waiting_lines()):
+            self._stop_listener()
+
+    def _stop_listener(self) -> None:
+        """End the plan file, and store what is lost: a full disk has no room for the last line."""
+        if not self._is_stopped:
             _call(self._listener.stop, None)
             self._is_stopped = True
-            # Stored, since a full disk has no room for the last line, and the server may be away.
             losses = Losses(_call(self._listener.dropped, 0), _call(self._listener.missed, 0))
             self._delivery.report_losses(losses)
+
+    def _waiting_lines(self) -> int:
+        return _call(self._listener.waiting, 0)
 
     def _attempt(self, send: Callable[[float | None], bool], request: _Request) -> Progress:
         """Send, unless the server failed before and is to be left alone."""
         if self._pauses.blocked_seconds(is_urgent=request.is_urgent) > 0:
             return Progress.FAILED
-        seconds = max(request.seconds_left(), ATTEMPT_SECONDS_MIN) if request.is_closing else None
+        reserved = 0.0 if self._is_stopped else STOP_SECONDS
+        seconds = max(request.seconds_left() - reserved, ATTEMPT_SECONDS_MIN)
         try:
-            is_sent = send(seconds)
+            is_sent = send(seconds if request.is_closing else None)
         except LineageError as error:
             self._pauses.add_failure(error)
             return Progress.FAILED
@@ -191,18 +208,28 @@ class CaptureWorker:
         self._pauses.add_success()
         return Progress.SENT
 
-    def _complete(self, request: _Request) -> None:
-        """Answer callers, all of the plan file being recorded; remove it if nothing follows."""
+    def _complete(self, request: _Request) -> bool:
+        """Answer callers, all of the plan file being recorded, and remove it if nothing follows.
+
+        Return whether lines that waited for room are in it now.
+        """
         if self._is_stopped and not self._delivery.is_finished:
             self._delivery.finish()
-            return
+            return False
         if self._delivery.is_finished:
             self._delivery.complete()
-        elif self._delivery.is_half_full and not self._is_stopped:
-            self._delivery.restart(lambda recorded: _call(lambda: self._listener.restart(recorded), False))
+        elif not self._is_stopped:
+            waiting = self._waiting_lines()
+            if waiting or self._delivery.is_half_full:
+                self._delivery.restart(
+                    lambda recorded: _call(lambda: self._listener.restart(recorded), False)
+                )
+            if waiting:
+                return self._waiting_lines() < waiting
         with self._condition:
             self._completed = request.flush
             self._condition.notify_all()
+        return False
 
     def _send_own(self, wait_seconds: float | None) -> bool:
         return self._delivery.step(self._client, wait_seconds=wait_seconds)

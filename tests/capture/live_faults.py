@@ -98,6 +98,13 @@ def full_disk(jobs: JobRunner, server: Lineage) -> Outcome:
     return Outcome(41, done)
 
 
+def small_disk(jobs: JobRunner, server: Lineage) -> Outcome:
+    """The spool is a file system of 300 kB, and the server records what comes."""
+    jobs.spool.mkdir()
+    with _file_system(jobs.spool, "300k"):
+        return Outcome(41, jobs.run("small_disk", 40, "stop", "wide", url=server.url))
+
+
 def contexts(jobs: JobRunner, server: Lineage) -> Outcome:
     """Two contexts, one after the other."""
     return Outcome(41, jobs.run("contexts", 40, "stop", "again", url=server.url))
@@ -131,6 +138,7 @@ FAULTS: list[Fault] = [
     exited,
     interrupted,
     full_disk,
+    small_disk,
     contexts,
     threads,
     many,

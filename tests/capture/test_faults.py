@@ -120,6 +120,15 @@ def test_a_full_disk_is_reported_and_the_job_goes_on(jobs: JobRunner, server: Li
     assert jobs.plans() == []
 
 
+def test_a_full_disk_loses_nothing_while_the_server_records(jobs: JobRunner, server: Lineage) -> None:
+    """Lines wait in memory until those before them are recorded, also beyond the end of the session."""
+    done = jobs.run("room", 30, "stop", "wide", url=server.url, file_kib_max=300)
+    assert done.returncode == 0, done.stderr
+    assert "not recorded" not in done.stderr
+    assert len(server.runs("room")) == 31
+    assert jobs.plans() == []
+
+
 def recorded_and_lost(server: Lineage, application: str) -> int:
     """The number of writes that are recorded, and of those that the run of the application says are lost."""
     recorded = server.runs(application)

@@ -36,6 +36,9 @@ class ProcessListener:
     missed_count: int = 0
     calls: list[str] = field(default_factory=list)
 
+    def waiting(self) -> int:
+        return 0
+
     def dropped(self) -> int:
         return self.dropped_count
 

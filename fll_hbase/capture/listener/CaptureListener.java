@@ -20,7 +20,6 @@ public final class CaptureListener extends SparkListener {
     private final String firstLine;
     private final boolean literals;
     private final Map executions = new LinkedHashMap();
-    private boolean ended;
     private boolean reported;
 
     public CaptureListener(SparkContext context, String path, long bytesMax, boolean literals) throws Exception {
@@ -73,9 +72,14 @@ public final class CaptureListener extends SparkListener {
         return new Execution(0, 0).line(query, literals);
     }
 
-    /** Empties the plan file if all of it is recorded; false if there is more. */
+    /** Empties the plan file if all of it is recorded, and writes what waits; false if there is more. */
     public boolean restart(long recorded) throws Exception {
         return file.restart(recorded, firstLine);
+    }
+
+    /** Lines that wait for room in the plan file. */
+    public int waiting() {
+        return file.waiting();
     }
 
     /** Executions whose lines could not be written. */
@@ -101,14 +105,11 @@ public final class CaptureListener extends SparkListener {
     public void stop() {
         context.listenerBus().removeListener(this);
         end(System.currentTimeMillis());
+        file.close();
     }
 
-    private synchronized void end(long time) {
-        if (!ended) {
-            ended = true;
-            String counts = ",\"dropped\":" + file.dropped() + ",\"missed\":" + count.missing();
-            file.end("{\"applicationEnd\":{\"time\":" + time + counts + "}}");
-        }
+    private void end(long time) {
+        file.end("{\"applicationEnd\":{\"time\":" + time + ",\"missed\":" + count.missing());
     }
 
     private void started(SparkListenerSQLExecutionStart event) {
