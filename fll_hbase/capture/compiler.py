@@ -57,7 +57,7 @@ class Listener:
         return int(self._listener.missed())
 
     def restart(self, recorded: int) -> bool:
-        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was emptied."""
+        """Empty the plan file if it has `recorded` bytes, and write what waits; return whether it was."""
         return bool(self._listener.restart(recorded))
 
     def dump(self, query_execution: Any) -> str:
@@ -69,7 +69,10 @@ class Listener:
         return bool(self._listener.waitUntilEmpty(max(int(seconds * 1_000), 1)))
 
     def stop(self) -> None:
-        """Remove the listener from Spark, and end the plan file; what waits is dropped. Again does nothing."""
+        """Remove the listener from Spark, and end the plan file; what waits is dropped.
+
+        Calling it again does nothing.
+        """
         self._listener.stop()
 
 
