@@ -10,7 +10,6 @@ nor counted as lost.
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from cli.commands import serving
 
 from capture.conftest import Lineage
 from capture.job_runner import SETTINGS, JobRunner
-from capture.slow_server import gated
+from capture.slow_server import gated, reserved_port
 from capture.test_faults import own_output
 
 
@@ -60,12 +59,10 @@ def busy(jobs: JobRunner, server: Lineage) -> Outcome:
 
 def away(jobs: JobRunner, server: Lineage) -> Outcome:
     """The server is away for the whole job, and back later."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    done = jobs.run("away", 40, "stop", url=f"http://127.0.0.1:{port}")
-    with gated(server.url, port=port):
-        jobs.send()
+    with reserved_port() as port:
+        done = jobs.run("away", 40, "stop", url=f"http://127.0.0.1:{port}")
+        with gated(server.url, port=port):
+            jobs.send()
     return Outcome(41, done)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,16 @@ class Gate:
     retry_after: str = "1"
     times: list[float] = field(default_factory=list)
     """When each request came (monotonic)."""
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port at which nothing listens, and that no other process gets; `gated` may listen at it."""
+    with socket.socket() as reserved:
+        # Two sockets may have one port if both have this option and only one of them listens.
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +12,16 @@ from cli.commands import complaint, fll
 from capture import recorded_plans
 from capture.conftest import Lineage
 from capture.job_runner import JobRunner
+from capture.slow_server import reserved_port
 from fll_hbase.capture import class_cache
 from fll_hbase.capture.plan_spool import PlanFile, open_plan_spool
 
 
 @pytest.fixture
-def away() -> str:
+def away() -> Iterator[str]:
     """The URL of a server that is not there."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+    with reserved_port() as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def leave(spool: Path, destination: str, application: str, count: int) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from capture.conftest import Lineage
 from capture.job_runner import JobRunner
-from capture.slow_server import gated
+from capture.slow_server import gated, reserved_port
 
 pytestmark = pytest.mark.java
 
@@ -60,18 +59,15 @@ def test_threads_and_a_slow_server(jobs: JobRunner, server: Lineage) -> None:
 
 def test_a_server_that_is_back_for_the_next_job(jobs: JobRunner, server: Lineage) -> None:
     """The first job has two contexts; the second one records what they left, and its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    done = jobs.run("first", 8, "exit", "again", url=url)
-    assert done.returncode == 7, done.stderr
-    assert own_output(done.stderr).count("lineage waits in") <= 2
-    assert len(jobs.plans()) == 2
-    assert server.runs("first") == []
-    with gated(server.url, port=port) as gate:
-        second = jobs.run("second", 1, "stop", url=gate.url)
-        assert second.returncode == 0, second.stderr
+    with reserved_port() as port:
+        done = jobs.run("first", 8, "exit", "again", url=f"http://127.0.0.1:{port}")
+        assert done.returncode == 7, done.stderr
+        assert own_output(done.stderr).count("lineage waits in") <= 2
+        assert len(jobs.plans()) == 2
+        assert server.runs("first") == []
+        with gated(server.url, port=port) as gate:
+            second = jobs.run("second", 1, "stop", url=gate.url)
+            assert second.returncode == 0, second.stderr
     assert len(server.runs("first")) == 9
     assert len(server.runs("second")) == 2
     assert jobs.plans() == []
@@ -140,10 +136,9 @@ def recorded_and_lost(server: Lineage, application: str) -> int:
 
 def test_secrets_never_reach_the_spool(jobs: JobRunner, server: Lineage) -> None:
     """Neither those of the URL nor the token; `d > 3` is without its number."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://anna:s3cret@127.0.0.1:{free.getsockname()[1]}"
-    done = jobs.run("secret", 1, "stop", url=url, FLL_TOKEN="fll_t0ken")
+    with reserved_port() as port:
+        url = f"http://anna:s3cret@127.0.0.1:{port}"
+        done = jobs.run("secret", 1, "stop", url=url, FLL_TOKEN="fll_t0ken")
     assert done.returncode == 0, done.stderr
     content = b"".join(path.read_bytes() for path in jobs.spool.iterdir())
     assert b"GreaterThan" in content

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from cli.commands import serving
 
 from capture import recorded_plans
 from capture.conftest import Lineage
-from capture.slow_server import gated
+from capture.slow_server import gated, reserved_port
 from fll_hbase.capture.left_plans import send_left
 from fll_hbase.capture.plan_spool import Losses, PlanSpool, open_plan_spool
 from fll_hbase.capture.session import make_resolver
@@ -139,19 +138,17 @@ def test_a_busy_server_is_left_alone_for_as_long_as_it_wants(spool: PlanSpool, s
 def test_a_server_that_is_away_does_not_hold_up_the_end(
     spool: PlanSpool, server: Lineage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    worker, _ = start(spool, f"http://127.0.0.1:{port}", lines("away", 50))
-    assert not worker.flush(0.3)
-    assert not worker.close(1.0)
-    assert len([record for record in caplog.records if "lineage waits in" in record.message]) == 1
-    assert names(spool) == {".plans", ".head", ".ack"}
-    wait_until(lambda: worker.is_done)
-    with gated(server.url, port=port) as gate:
-        following, _ = start(spool, gate.url, lines("following", 1, is_ended=False))
-        wait_until(lambda: len(list(spool.path.glob("*.plans"))) == 1)
-        assert following.close(SECONDS)
+    with reserved_port() as port:
+        worker, _ = start(spool, f"http://127.0.0.1:{port}", lines("away", 50))
+        assert not worker.flush(0.3)
+        assert not worker.close(1.0)
+        assert len([record for record in caplog.records if "lineage waits in" in record.message]) == 1
+        assert names(spool) == {".plans", ".head", ".ack"}
+        wait_until(lambda: worker.is_done)
+        with gated(server.url, port=port) as gate:
+            following, _ = start(spool, gate.url, lines("following", 1, is_ended=False))
+            wait_until(lambda: len(list(spool.path.glob("*.plans"))) == 1)
+            assert following.close(SECONDS)
     assert len(server.runs("away")) == 50
     assert len(server.runs("following")) == 1
 
