@@ -9,6 +9,7 @@ nor counted as lost.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -145,6 +146,8 @@ FAULTS: list[Fault] = [
 
 def main(names: list[str]) -> int:
     """Try each fault; return the exit code."""
+    # The server would import `tests/api` as `api`.
+    os.environ.pop("PYTHONPATH", None)
     faults = [fault for fault in FAULTS if not names or fault.__name__ in names]
     with tempfile.TemporaryDirectory() as folder, serving(f"sqlite:///{folder}/s.db", Path(folder)) as url:
         results = [_is_counted(fault, Path(folder), Lineage(url)) for fault in faults]
