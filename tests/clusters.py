@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 from types import TracebackType
 
+from jvm_options import JVM_OPTIONS
+
 LAUNCHER = Path(__file__).resolve().parents[1] / "docker" / "hbase" / "bin" / "hbase-local"
 TABLE = "field_level_lineage"
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Of each JVM: what starts soonest, and is soon enough for tests."""
 
 
 class Ports:
@@ -128,7 +128,7 @@ class Cluster:
             "MASTER_PORT": str(self.ports.master),
             "RS_BASE": str(self.ports.region_servers),
             "THRIFT_PORT": str(self.ports.thrift),
-            "HBASE_OPTS": OPTIONS,
+            "HBASE_OPTS": JVM_OPTIONS,
         }
 
     def _run(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.commands import FLL
+from jvm_options import SPARK_JVM
 
 JOB = Path(__file__).with_name("job.py")
 SECONDS_MAX = 180
@@ -19,7 +20,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    **SPARK_JVM,
 }
 
 

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from cli.documents import START_MS, document
+from jvm_options import JVM_ENVIRONMENT
 
 from fll_hbase.keys import layout
 from fll_hbase.sources.native.cached_reader import CachedDocumentReader
@@ -24,7 +25,6 @@ from fll_hbase.tables import Row, Table, open_table
 from .processes import eventually, state
 
 FLL = str(Path(sys.executable).with_name("fll"))
-QUICK = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 SECONDS_MAX = 240.0
 
 Rows = dict[bytes, dict[bytes, bytes]]
@@ -41,7 +41,7 @@ class Load:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **QUICK, "SPARK_LOCAL_DIRS": str(rejects.parent / "spark")},
+            env={**os.environ, **JVM_ENVIRONMENT, "SPARK_LOCAL_DIRS": str(rejects.parent / "spark")},
             start_new_session=True,
             preexec_fn=(lambda: _limit(bytes_max)) if bytes_max else None,
         )

@@ -20,6 +20,7 @@ from fll_hbase.spark.lake_tables import DeltaTables, IcebergTables, LakeFormat
 from fll_hbase.spark.session import session
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
+from tests.jvm_options import SPARK_JVM
 
 JARS = Path(__file__).parent / "target/jars"
 SETTINGS = {
@@ -30,6 +31,7 @@ SETTINGS = {
     "spark.sql.catalog.lake.type": "hadoop",
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
+    **SPARK_JVM,
 }
 TABLES = ("runs", "edges", "catalogue")
 

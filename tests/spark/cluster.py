@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pyspark
+from jvm_options import JVM_ENVIRONMENT
 from packaging.requirements import Requirement
 
 from fll_hbase import spark
@@ -40,7 +41,7 @@ class StandaloneCluster:
         self._home = home
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            **JVM_ENVIRONMENT,
             "PYSPARK_PYTHON": BARE_PYTHON,
             "SPARK_HOME": str(SPARK),
             "SPARK_LOCAL_DIRS": str(home / "local"),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from jvm_options import SPARK_JVM
 from kafka.broker import FETCHED
 from pyspark.sql import SparkSession
 
@@ -23,6 +24,7 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",
+    **SPARK_JVM,
 }
 
 

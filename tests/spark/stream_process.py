@@ -15,12 +15,10 @@ from types import TracebackType
 
 from cli.commands import FLL, fll
 from cli.documents import document
+from jvm_options import JVM_ENVIRONMENT
 
 from fll_hbase.json_types import Json
 from fll_hbase.tables import Table, open_table
-
-JVM_OPTIONS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""A JVM that starts fast."""
 
 END_SECONDS_MAX = 180
 
@@ -83,7 +81,7 @@ class StreamProcess:
             command,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **JVM_OPTIONS, "PYSPARK_PYTHON": sys.executable},
+            env={**os.environ, **JVM_ENVIRONMENT, "PYSPARK_PYTHON": sys.executable},
             start_new_session=True,
         )
 

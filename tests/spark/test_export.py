@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from jvm_options import JVM_ENVIRONMENT
 from pyspark.sql import SparkSession
 from strategies import AWKWARD
 
@@ -277,7 +279,11 @@ def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> N
     fll, out = Path(sys.executable).with_name("fll"), tmp_path / "out"
     command = ["spark", "export", str(out), "--store", sample_url, "--master", "local[2]"]
     bounds = ["--format", "csv", "--namespace", "bank", "--start", "1759500000", "--distinct"]
-    done = subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False)
+    environment = {**os.environ, **JVM_ENVIRONMENT}
+    done, repeated = (
+        subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False, env=environment)
+        for _ in range(2)
+    )
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     report = json.loads(line)
@@ -287,7 +293,6 @@ def test_the_command_reports_what_it_wrote(sample_url: str, tmp_path: Path) -> N
     window = Window(1_759_500_000_000, START_LIMIT_MS)
     assert {row["run"] for row in rows} == runs_of(open_sqlite(sample_url), window, "bank")
     assert report["edges"] == len(read_csv(out / "edges"))
-    repeated = subprocess.run([fll, *command, *bounds], capture_output=True, text=True, check=False)
     assert repeated.returncode == 2
     assert "--overwrite" in repeated.stderr.splitlines()[-1]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from jvm_options import SPARK_JVM
 from pyspark.sql import SparkSession
 
 from fll_hbase.config import Settings
@@ -45,7 +46,7 @@ Rows = dict[bytes, dict[bytes, bytes]]
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     parallel = {"spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "2"}
-    spark = session("tests", master="local[2]", settings=parallel)
+    spark = session("tests", master="local[2]", settings={**parallel, **SPARK_JVM})
     yield spark
     spark.stop()
 

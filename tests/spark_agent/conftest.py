@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import requests
 from cli.commands import serving
+from jvm_options import SPARK_JVM
 
 FOLDER = Path(__file__).parent
 JARS = FOLDER / "target" / "jars"
@@ -34,7 +35,7 @@ SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    **SPARK_JVM,
 }
 
 
