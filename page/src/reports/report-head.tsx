@@ -71,7 +71,7 @@ function useWindowFacts(answer: Answer<unknown>): Fact[] {
     ["Runs that started from", write(window?.start)],
     ["until, not included", write(window?.end)],
     ["As of", write(answeredAt)],
-    ["Retention", retainedFrom === undefined ? "no run of this window was deleted" : `runs before ${write(retainedFrom)} may have been deleted`],
+    ["Deleted runs", retainedFrom === undefined ? "none known in this window" : `possibly those before ${write(retainedFrom)}`],
   ];
 }
 
