@@ -79,7 +79,7 @@ def test_every_route_about_a_window_of_a_dataset_is_here(purged: FlaskClient) ->
         path
         for path, item in paths.items()
         if "{name}" in path
-        and any(known["name"] == "start" for known in item.get("get", {}).get("parameters", ()))
+        and any(parameter["name"] == "start" for parameter in item.get("get", {}).get("parameters", ()))
     ]
     shapes = {tuple(re.sub(r"\{(\w+)\}", "*", path).split("/")[4:]) for path in windowed}
     assert shapes == {
