@@ -72,15 +72,16 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
 
     With `includeCurrent=true` all fields ever recorded are listed, as objects.
     """
-    dataset = Dataset(namespace, name)
-    written = store().summaries.written_fields(dataset, query["window"])
+    dataset, window = Dataset(namespace, name), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset, window)
+    written = store().summaries.written_fields(dataset, window)
     listed = written
     if query["include_current"]:
         listed = sorted({*written, *(store().catalogue.field_names(dataset) or ())})
     prefix = query["prefix"].casefold()
     matches = [field for field in listed if field.casefold().startswith(prefix)]
     body = ancestor_json.field_names(matches, written=set(written)) if query["include_current"] else matches
-    return responses.windowed_response(body, query["window"])
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 
 @blueprint.route(f"{_LINEAGE_PATH}/fields/<field:field>")
@@ -89,12 +90,14 @@ def fields(query: dict[str, Any], namespace: str, name: str) -> Response:
 @blueprint.problems(400, 404, 503)
 def field_summary(query: dict[str, Any], namespace: str, name: str, field: str) -> Response:
     """Return the fields that a field comes from, and those that are made of it: one hop."""
-    dataset_field = DatasetField(Dataset(namespace, name), field)
+    dataset_field, window = DatasetField(Dataset(namespace, name), field), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
     related = {
-        direction: store().summaries.related_fields(dataset_field, query["window"], direction)
+        direction: store().summaries.related_fields(dataset_field, window, direction)
         for direction in query["direction"]
     }
-    return responses.windowed_response(ancestor_json.field_summary(related), query["window"])
+    body = ancestor_json.field_summary(related)
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 
 @blueprint.route(f"{_LINEAGE_PATH}/fields/<field:field>/operations")
@@ -106,12 +109,14 @@ def field_operations(query: dict[str, Any], namespace: str, name: str, field: st
 
     Each program is listed with the start of its newest run. Every run of the window is read.
     """
-    dataset_field = DatasetField(Dataset(namespace, name), field)
+    dataset_field, window = DatasetField(Dataset(namespace, name), field), query["window"]
+    retained_from_ms = store().retained_from_ms(dataset_field.dataset, window)
     programs = {
-        direction: store().field_programs.read(dataset_field, query["window"], direction)
+        direction: store().field_programs.read(dataset_field, window, direction)
         for direction in query["direction"]
     }
-    return responses.windowed_response(ancestor_json.field_operations(programs), query["window"])
+    body = ancestor_json.field_operations(programs)
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
 
 
 @blueprint.route(f"{_LINEAGE_PATH}/allfieldlineage")
@@ -122,7 +127,8 @@ def dataset_summary(query: dict[str, Any], namespace: str, name: str) -> Respons
     """Return the relations of all fields of a dataset with those of other datasets: one hop."""
     dataset, window = Dataset(namespace, name), query["window"]
     directions: tuple[Direction, ...] = query["direction"]
+    retained_from_ms = store().retained_from_ms(dataset, window)
     lineage = store().lineage(dataset, window, directions=directions)
     summary = store().summaries.summary(dataset, window, lineage)
     body = ancestor_json.dataset_summary(dataset, window, directions, summary)
-    return responses.windowed_response(body, window)
+    return responses.windowed_response(body, window, retained_from_ms=retained_from_ms)

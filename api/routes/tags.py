@@ -106,17 +106,19 @@ def field_tags(query: dict[str, Any], namespace: str, name: str, field: str) -> 
 
 def _inherited(query: dict[str, Any], field: DatasetField) -> Response:
     [start_after] = decode_cursor(query["cursor"], 1) or [""]
-    result = inherited_tags(store(), field, query["window"], level=query["level"])
+    window = query["window"]
+    retained_from_ms = store().retained_from_ms(field.dataset, window)
+    result = inherited_tags(store(), field, window, level=query["level"])
     limit = page_limit(query)
     matches = [entry for entry in result.tags if entry.tag.tag > start_after]
     body: Json = {"tags": [tags_json.inherited_tag(entry) for entry in matches[:limit]]}
     body |= tags_json.truncation(result.truncated_by)
-    response = responses.windowed_response(body, query["window"])
+    response = responses.windowed_response(body, window, retained_from_ms=retained_from_ms)
     if len(matches) <= limit:
         return response
     # With the window as it was resolved: a relative one would move between pages.
     cursor = encode_cursor(matches[limit - 1].tag.tag)
-    return responses.with_next_link(response, cursor=cursor, **window_params(query["window"]))
+    return responses.with_next_link(response, cursor=cursor, **window_params(window))
 
 
 @blueprint.route(f"{_DATASET_PATH}/tags")

@@ -35,7 +35,10 @@ class CliGroup(click.Group):
         # UsageError is a ClickException, and InvalidQuery a LineageError: the order of the clauses matters.
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "fll"
-            code = _report(f"{path}: {error.format_message()} `{path} --help` says more.", USAGE)
+            message = error.format_message()
+            # click ends its own sentences; texts of the system have no full stop.
+            end = "" if message.endswith((".", "?", "!")) else "."
+            code = _report(f"{path}: {message}{end} `{path} --help` says more.", USAGE)
         except click.ClickException as error:
             code = _report(f"fll: {error.format_message()}", error.exit_code)
         except click.Abort:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -42,12 +43,13 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
 
     The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
     not begin an object, the file is one document over many lines; otherwise each line is a document, and
-    blank lines are skipped.
+    blank lines are skipped. A byte order mark at the beginning is ignored.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
     body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
     try:
+        body = _without_mark(body)
         is_array = body.peek(1).lstrip().startswith(b"[")
     except GZIP_ERRORS as error:
         yield _refused(1, f"broken gzip: {error}; this line and those after it were not read")
@@ -67,6 +69,14 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
             return
         lines = chain([second] if second else [], lines)
     yield from _without_blank(chain([first], lines))
+
+
+def _without_mark(body: io.BufferedReader[Any]) -> io.BufferedReader[Any]:
+    """Return a stream without the byte order mark that editors and shells put in front of a file."""
+    if body.peek(1)[:1] != codecs.BOM_UTF8[:1]:
+        return body
+    start = body.read(len(codecs.BOM_UTF8))
+    return open_stream(body.read, head=b"" if start == codecs.BOM_UTF8 else start)
 
 
 def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputLine]:

@@ -60,10 +60,10 @@ def facts(
         "Runs that started from": format_ms(start_ms),
         "until, not included": format_ms(stop_ms),
         "Report of": format_ms(now_ms),
-        "Runs are retained from": "before these times",
+        "Deleted runs": "none known in this window",
     }
     if "retainedFrom" in body:
-        items["Runs are retained from"] = f"{format_ms(body['retainedFrom'])}, within these times"
+        items["Deleted runs"] = f"possibly those before {format_ms(body['retainedFrom'])}"
     yield "<dl>\n"
     for name, value in items.items():
         yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n"

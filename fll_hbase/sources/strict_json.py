@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections import Counter
@@ -31,6 +32,8 @@ def parse(raw: bytes) -> Any:
     except RecursionError as error:
         raise _unreadable("nested too deeply") from error
     except json.JSONDecodeError as error:
+        if raw.startswith(codecs.BOM_UTF8):
+            raise _unreadable("begins with a byte order mark; send UTF-8 without one") from error
         where = f"line {error.lineno} column {error.colno}"
         raise _unreadable(f"not JSON: {error.msg} at {where}") from error
     # Python refuses integers of more than 4,300 digits with a plain ValueError.

@@ -328,9 +328,15 @@ class SqliteTable:
         except TimeoutError as error:
             raise deadline.unavailable(f"{self._path} is busy: {error}; try again") from error
         except (sqlite3.Error, OSError) as error:
-            raise deadline.unavailable(
-                f"{self._path}: {error}; check the file and its disk, then try again"
-            ) from error
+            raise deadline.unavailable(f"{self._path}: {error}; {_advice(error)}") from error
+
+
+def _advice(error: sqlite3.Error | OSError) -> str:
+    """Return what to do about an error of a file."""
+    # The lowest byte is the kind of the error, the others say more (sqlite.org/rescode.html).
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+        return "a user needs the right to write to the file and its directory, for reading, too"
+    return "check the file and its disk, then try again"
 
 
 def _column_condition(columns: Columns) -> tuple[str, list[bytes]]:

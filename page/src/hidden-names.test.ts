@@ -1,11 +1,17 @@
 import { expect, test } from "vitest";
-import { nameHidden } from "./hidden-names";
+import { HIDDEN_MEMBERS, isHiddenNamespace, nameHidden } from "./hidden-names";
 
 const parse = (value: unknown): unknown => JSON.parse(JSON.stringify(value), nameHidden);
 
 test("something hidden has its number for a name", () => {
-  expect(parse({ hidden: 2 })).toMatchObject({ hidden: 2, namespace: "", name: "hidden 2", field: "*", program: "hidden 2" });
+  expect(parse({ hidden: 2 })).toMatchObject({ hidden: 2, namespace: "", name: "hidden 2", field: "", program: "hidden 2" });
   expect(parse([{ hidden: 1, name: "f", influence: "direct" }])).toMatchObject([{ name: "f", origin: "hidden 1" }]);
+});
+
+test("what is added is known, to be told from facts of a run", () => {
+  const named = parse({ hidden: 1 }) as { namespace: string };
+  expect(Object.keys(named).sort()).toEqual([...HIDDEN_MEMBERS].sort());
+  expect([named.namespace, "ns1", undefined].map(isHiddenNamespace)).toEqual([true, false, false]);
 });
 
 test("an edge to it is one of which no field is known", () => {

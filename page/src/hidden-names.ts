@@ -1,11 +1,22 @@
 /** Names for what the principal may not see: the API gives it a number alone. */
 
+/** The field of something hidden: no field that is shown has an empty name. */
+export const HIDDEN_FIELD = "";
+
+/** Members that `nameHidden` adds to what is hidden, beside the number of the answer. */
+export const HIDDEN_MEMBERS = ["hidden", "namespace", "name", "field", "application", "program", "type", "version", "origin"];
+
+/** Return whether a namespace stands for something hidden: a real one is never empty. */
+export function isHiddenNamespace(namespace: string | undefined): boolean {
+  return namespace === "";
+}
+
 /** A reviver of `JSON.parse` that adds the names; an edge without fields to something hidden is an unknown one. */
 export function nameHidden(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isHidden(value)) {
     const name = `hidden ${String(value.hidden)}`;
-    const names = { namespace: "", name, field: "*", application: "", program: name, type: "", version: "", origin: name };
+    const names = { namespace: "", name, field: HIDDEN_FIELD, application: "", program: name, type: "", version: "", origin: name };
     return { ...names, ...value };
   }
   if ("fieldmap" in value && "source" in value && "destination" in value) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from api_client import path, record_new
 from conftest import MakeTable
@@ -31,7 +33,14 @@ QUESTIONS = {
     "reach": ("endpoints", "b", "fields", "x", "reach"),
     "history": ("endpoints", "b", "fields", "x", "history"),
     "diff": ("endpoints", "b", "fields", "x", "diff"),
+    "inherited tags": ("endpoints", "b", "fields", "x", "tags"),
+    "ancestor's fields": ("datasets", "b", "lineage", "fields"),
+    "ancestor's field": ("datasets", "b", "lineage", "fields", "x"),
+    "ancestor's operations": ("datasets", "b", "lineage", "fields", "x", "operations"),
+    "ancestor's dataset": ("datasets", "b", "lineage", "allfieldlineage"),
 }
+MORE = {"inherited tags": {"inherited": "true"}}
+"""Parameters beside the window."""
 
 
 def mark(table: Table, dataset: Dataset, *horizons_ms: int) -> None:
@@ -52,15 +61,30 @@ def purged(make_table: MakeTable) -> FlaskClient:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_window_before_the_horizon(purged: FlaskClient, question: str) -> None:
-    segments = QUESTIONS[question]
-    answer = purged.get(path("ns1", *segments, start=f"{(HORIZON_MS - 1) / 1000:.3f}", end="now"))
+    segments, more = QUESTIONS[question], MORE.get(question, {})
+    early = f"{(HORIZON_MS - 1) / 1000:.3f}"
+    answer = purged.get(path("ns1", *segments, start=early, end="now", **more))
     assert (answer.status_code, answer.headers.get("Retained-From")) == (200, SECONDS)
     # By default the base window of a diff is before the window.
     base = {"baseStart": SECONDS, "baseEnd": SECONDS} if question == "diff" else {}
     for start, end in ((SECONDS, "now"), *((("5", "5"),) if not base else ())):
-        answer = purged.get(path("ns1", *segments, start=start, end=end, **base))
+        answer = purged.get(path("ns1", *segments, start=start, end=end, **base, **more))
         assert answer.status_code == 200
         assert "Retained-From" not in answer.headers
+
+
+def test_every_route_about_a_window_of_a_dataset_is_here(purged: FlaskClient) -> None:
+    paths = purged.get("/openapi.json").get_json()["paths"]
+    windowed = [
+        path
+        for path, item in paths.items()
+        if "{name}" in path
+        and any(parameter["name"] == "start" for parameter in item.get("get", {}).get("parameters", ()))
+    ]
+    shapes = {tuple(re.sub(r"\{(\w+)\}", "*", path).split("/")[4:]) for path in windowed}
+    assert shapes == {
+        tuple("*" if part in ("a", "b", "x") else part for part in parts) for parts in QUESTIONS.values()
+    }
 
 
 @pytest.mark.parametrize("kind", ["consumption", "provenance"])

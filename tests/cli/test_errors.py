@@ -16,7 +16,9 @@ from cli.commands import FLL, complaint, fll
     ("command", "message"),
     [
         (("nowhere",), "fll: No such command 'nowhere'. `fll --help` says more."),
+        (("lineag",), "No such command 'lineag'. Did you mean 'lineage'? `fll --help` says more."),
         (("--nothing",), "fll: No such option '--nothing'. `fll --help` says more."),
+        (("record", "gone.json"), "'gone.json': No such file or directory. `fll record --help` says more."),
         (("find",), "fll find: Missing argument 'TEXT'. `fll find --help` says more."),
         (("lineage", "ns", ""), "NAME': is 0 bytes long; names have 1 to 4096."),
         (("lineage", "x" * 1025, "n"), "NS': is 1025 bytes long; names have 1 to 1024."),

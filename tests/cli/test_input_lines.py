@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -58,6 +59,20 @@ def test_one_a_line(items: list[tuple[Any, bytes]], packed: bool, size: int) -> 
 def test_one_over_many_lines(items: Any, packed: bool, size: int, indent: Any) -> None:
     (line,) = read(b"\n" + json.dumps(items, indent=indent).encode() + b"\n", packed=packed, size=size)
     assert (json.loads(line.raw), line.number) == (items, 2)
+
+
+@given(
+    st.lists(objects, min_size=1, max_size=3), st.sampled_from([None, 1]), st.booleans(), st.integers(2, 50)
+)
+def test_a_byte_order_mark_before_all_is_no_part_of_it(
+    items: list[Any], indent: int | None, packed: bool, size: int
+) -> None:
+    for raw in (
+        b"\n".join(json.dumps(item).encode() for item in items),
+        json.dumps(items, indent=indent).encode(),
+    ):
+        lines = read(codecs.BOM_UTF8 + raw, packed=packed, size=size)
+        assert lines == read(raw, packed=packed, size=size)
 
 
 @given(st.binary(max_size=200), st.booleans())

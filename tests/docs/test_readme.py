@@ -68,7 +68,7 @@ def test_the_python_shown_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     store = f"sqlite:///{tmp_path}/lineage.db"
     exec(compile(code.replace("http://127.0.0.1:8080", store), "README.md", "exec"), {})
-    result = CliRunner().invoke(main, ["runs", "myns", "mytableds", "--store", store])
+    result = CliRunner().invoke(main, ["runs", "crm", "people", "--store", store])
     assert "nightly" in result.output
 
 

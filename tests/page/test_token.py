@@ -98,7 +98,7 @@ def test_a_report_is_saved_with_it(site: Site, token: str, visit: Visit) -> None
     give(page, token)
     visit.settle()
     with page.expect_download() as started:
-        page.get_by_role("button", name="Page of the server").click()
+        page.get_by_role("button", name="Report as one page").click()
     assert "<html" in started.value.path().read_text()
 
 
@@ -114,3 +114,21 @@ def test_what_a_reader_may_not_see_is_no_limit(site: Site, token: str, visit: Vi
     expect(page.get_by_role("main")).to_contain_text("hidden 1")
     assert "shorter window" not in visit.text()
     assert "salaries" not in page.content()
+    # The note above the drawing pushes nothing of it below the window.
+    box = page.locator(".explorer").bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+    # The number is all that there is of it: no link, no namespace, and no field, not even "every row".
+    window = {"start": "2026-01-01", "end": "2027-01-01"}
+    dataset = {"ns": "ns1", "name": "b", **window}
+    for screen in (
+        {"view": "dataset", **dataset},
+        {"view": "graph", "as": "table", **dataset, "field": "x"},
+        {"view": "report", **dataset, "field": "x", "report": "provenance"},
+        {"view": "run", "run": "r"},
+    ):
+        page = visit.open(site.link(**screen))
+        expect(page.get_by_role("main")).to_contain_text("hidden 1")
+        assert page.get_by_role("link", name="hidden").all() == []
+        text = page.get_by_role("main").inner_text()
+        assert [part for part in ("› hidden", "/hidden", "every row", "origin") if part in text] == []

@@ -108,6 +108,17 @@ def test_where_a_score_comes_from(sample: Site, visit: Visit) -> None:
         expect(panel(visit)).to_contain_text(label)
     values = len([item for item in sources if item["influence"] == "direct"])
     expect(panel(visit)).to_contain_text(f"{values} by value")
+    # In the report, ways over other fields begin where the words of the others do; no rules divide them.
+    visit.open(sample.link(view="report", **SCORE, report="provenance"))
+    lefts = visit.page.locator("td :is(.path li:first-child, span.quiet:text('directly'))").evaluate_all(
+        "all => all.map(one => Math.round(one.getBoundingClientRect().left - one.closest('td').offsetLeft))"
+    )
+    assert len(lefts) > 5
+    assert len(set(lefts)) == 1
+    borders = visit.page.locator(".path li").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).borderTopWidth)"
+    )
+    assert set(borders) == {"0px"}
 
 
 def test_how_the_id_of_the_seed_was_made(sample: Site, visit: Visit) -> None:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from api import create_app
 from api.command import main
+from fll_hbase import clock
 from fll_hbase.config import Settings
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
@@ -59,11 +60,13 @@ def _curl(words: list[str]) -> str:
 
 
 def _get(url: str) -> str:
-    """The body of an answer of the server."""
+    """The body of an answer of the server, by the clock of the tour."""
     parts = urlsplit(url)
     store = LineageStore(open_table(Settings().store))
     try:
-        response = create_app(store, Settings()).test_client().get(f"{parts.path}?{parts.query}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(clock, "now_ms", lambda: END_MS)
+            response = create_app(store, Settings()).test_client().get(f"{parts.path}?{parts.query}")
     finally:
         store.close()
     assert response.status_code == 200

@@ -39,8 +39,8 @@ def shown() -> list[Shown]:
 
 
 def shown_requests() -> list[tuple[str, str]]:
-    """URLs of docs/rest.md with a window of the tour's sample, and the JSON of the answers below them.
+    """URLs of docs/rest.md with a window, and the JSON of the answers below them.
 
     The others are about the last 30 days (test_openapi_examples).
     """
-    return [request for request in _REQUEST.findall(REST_PAGE.read_text()) if "start=20" in request[0]]
+    return [request for request in _REQUEST.findall(REST_PAGE.read_text()) if "start=now" in request[0]]

@@ -29,6 +29,11 @@ def test_the_member_that_is_given_twice_is_found_in_one_pass(count: int) -> None
     assert Name.comparisons < 10 + count
 
 
+def test_a_byte_order_mark_is_named() -> None:
+    with pytest.raises(UnreadableDocument, match="byte order mark"):
+        strict_json.parse(b"\xef\xbb\xbf{}")
+
+
 def test_the_first_of_several_is_named() -> None:
     with pytest.raises(UnreadableDocument, match="member 'b' is given twice"):
         strict_json.parse(b'{"a": 1, "b": 2, "c": 3, "c": 4, "b": 5}')

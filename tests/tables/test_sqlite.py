@@ -204,6 +204,14 @@ def test_a_folder_is_created_and_a_file_in_its_place_is_reported(tmp_path: Path)
         SqliteTable(str(deep / "cells.db"))
 
 
+def test_a_file_that_may_only_be_read_says_what_is_needed(path: Path) -> None:
+    with closing(SqliteTable(str(path))) as table:
+        # The error of a file without the right to write to it, which tests that run as root cannot lack.
+        table._writer_connection().execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreUnavailable, match=r"readonly database; a user needs the right to write"):
+            table.write([batch(1)])
+
+
 def write_in_child(table: Table) -> None:
     table.write([[Put(b"child", b"d:x", b"%d" % os.getpid())]])
     assert table.get(b"parent")

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Pair } from "../answers";
 import { FieldLabel, formatCount, Name } from "../parts/field-name";
+import { isHiddenNamespace } from "../hidden-names";
 import { Link } from "../parts/link";
 import type { PageState } from "../url";
 import type { Related } from "./related";
@@ -53,7 +54,7 @@ function RelatedCard({ related: { dataset, pairs, isUnknown }, direction, ns }: 
           <span class="word">{absent === "generated" ? "Generated: no field leads to it" : "Dropped: read and not used"}</span>
         ) : (
           <Link to={{ view: "dataset", ns: dataset.namespace, name: dataset.name }}>
-            {dataset.namespace !== ns && <span class="of">{dataset.namespace} › </span>}
+            {dataset.namespace !== ns && !isHiddenNamespace(dataset.namespace) && <span class="of">{dataset.namespace} › </span>}
             <Name text={dataset.name} />
           </Link>
         )}

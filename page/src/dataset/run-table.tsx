@@ -5,7 +5,7 @@ import { paths } from "../api";
 import { Answered } from "../parts/answered";
 import { Button } from "../parts/button";
 import { EmptyWindow } from "../parts/empty";
-import { Name } from "../parts/field-name";
+import { Name, Names } from "../parts/field-name";
 import { Link } from "../parts/link";
 import { ProblemBox } from "../parts/problem-box";
 import { type Column, Table } from "../parts/table";
@@ -32,7 +32,7 @@ export function RunStateLabel({ state }: { state: ListedRun["state"] }) {
 export function ProgramName({ namespace, application, program }: { namespace: string; application: string; program: string }) {
   return (
     <span>
-      <Name text={program} /> <span class="of">{namespace} › {application}</span>
+      <Name text={program} /> <span class="of"><Names of={[namespace, application]} between=" › " /></span>
     </span>
   );
 }

@@ -81,7 +81,7 @@ function FieldRow({ field, light, row, width, isSelected, isFocus }: RowProps) {
         aria-pressed={isSelected}
         aria-label={describeField(field, isSelected ? undefined : light) + (isFailed ? ", failed runs only" : "")}
       />
-      <Label class={isFailed ? "field failed" : field.name === "*" ? "field every" : "field"} text={labelOf(field)} y={y + 15} width={room} character={FIELD_CHARACTER} />
+      <Label class={isFailed ? "field failed" : labelOf(field) !== field.name ? "field every" : "field"} text={labelOf(field)} y={y + 15} width={room} character={FIELD_CHARACTER} />
       {note && (
         <text class="note" x={width - 12} y={y + 15}>
           {note}

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { fileName } from "../files";
+import { isHiddenNamespace } from "../hidden-names";
 import { push, replace } from "../navigation";
 import { useNarrow } from "../use-narrow";
 import type { PageState } from "../url";
@@ -115,8 +116,9 @@ function refOfRow({ box, field }: Row) {
   return field ? refOf(field) : { ns: box.namespace, name: box.name };
 }
 
-/** A field opens as the graph of its own; its own graph opens its operations; a dataset opens its screen. */
+/** A field opens as the graph of its own; its own graph opens its operations; a dataset its screen; what is hidden nothing. */
 function open({ box, field }: Row): void {
+  if (isHiddenNamespace(box.namespace)) return;
   const place = { ns: box.namespace, name: box.name };
   const { search } = location;
   if (!field) push({ view: "dataset", ...place });

@@ -1,5 +1,6 @@
 /** The lineage graph: datasets, their fields, and the links between fields, from source to destination. */
 
+import { HIDDEN_FIELD } from "../hidden-names";
 import type { FieldRef } from "../url";
 
 /** Stands for every row of a dataset: what leads here decides which rows there are. */
@@ -68,8 +69,9 @@ export function findField(graph: Graph, dataset: DatasetName, name: string | und
   return graph.boxes.find((box) => box.key === key)?.fields.find((field) => field.name === name);
 }
 
-/** Return how a field is shown: `*` as words. */
+/** Return how a field is shown: `*`, and those of a hidden dataset, as words. */
 export function labelOf(field: Field): string {
+  if (field.name === HIDDEN_FIELD) return "hidden fields";
   return field.name === EVERY_ROW ? "every row" : field.name;
 }
 

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button";
-import { FieldLabel, Name } from "../parts/field-name";
+import { FieldLabel, Names } from "../parts/field-name";
 import { Link as PageLink } from "../parts/link";
 import { Table, type Column } from "../parts/table";
 import { Time } from "../parts/time";
@@ -71,7 +71,7 @@ function End({ at, absent }: { at: Line["from"]; absent: "generated" | "dropped"
   return (
     <>
       <span class="of">
-        <Name text={box.namespace} /> › <Name text={box.name} />
+        <Names of={[box.namespace, box.name]} between=" › " />
       </span>{" "}
       {name === null ? (
         <em class="word">unknown fields</em>

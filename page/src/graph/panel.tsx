@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
+import { isHiddenNamespace } from "../hidden-names";
 import { Link } from "../parts/link";
 import type { Row } from "./keys";
 import { labelOf, refOf, type Box } from "./model";
@@ -20,18 +21,21 @@ interface PanelProps {
 
 export function Panel({ selected: { box, field }, traces, note }: PanelProps) {
   const place = { ns: box.namespace, name: box.name };
+  const isHidden = isHiddenNamespace(box.namespace);
   return (
     <aside class="panel" aria-label="Selection">
       <header>
         <h2><Name text={field ? labelOf(field) : box.name} whole /></h2>
         <p class="of">
-          <Name text={box.namespace} /> › <Link to={{ view: "dataset", ...place }}><Name text={box.name} whole /></Link>
+          {!isHidden && <><Name text={box.namespace} /> › </>}<Link to={{ view: "dataset", ...place }}><Name text={box.name} whole /></Link>
         </p>
-        <p class="panel-links">
-          <Link to={{ view: "graph", ...place, field: field?.name }}>Graph</Link>
-          {field && <Link to={{ view: "operations", ...place, field: field.name }}>Operations</Link>}
-          {field && <Link to={{ view: "report", ...place, field: field.name, report: "consumption" }}>Report</Link>}
-        </p>
+        {!isHidden && (
+          <p class="panel-links">
+            <Link to={{ view: "graph", ...place, field: field?.name }}>Graph</Link>
+            {field && <Link to={{ view: "operations", ...place, field: field.name }}>Operations</Link>}
+            {field && <Link to={{ view: "report", ...place, field: field.name, report: "consumption" }}>Report</Link>}
+          </p>
+        )}
         {field?.generated && <p class="of">Generated: some run made it without a source field.</p>}
         {field?.dropped && <p class="of">Dropped: some run read it and did not use it.</p>}
       </header>

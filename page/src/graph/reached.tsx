@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../parts/button";
 import { FieldLabel, Name } from "../parts/field-name";
 import { Link } from "../parts/link";
+import { isHiddenNamespace } from "../hidden-names";
 import { refOf, type Field, type Link as GraphLink } from "./model";
 import { LastRun, Sign } from "./pair-table";
 import { pathTo, reached, type Reached, type Trace } from "./trace";
@@ -78,13 +79,13 @@ function Path({ field, trace }: { field: Field; trace: Trace }) {
   const inOrder = trace.side === "out" ? steps : [...steps].reverse();
   const { namespace, name } = field.box;
   return (
-    <div class="path">
+    <div class="reached-path">
       <ol>
         {inOrder.map(({ link }, index) => link ? <Step key={index} link={link} /> : <li key={index} class="of">every row stands for each field of its dataset</li>)}
       </ol>
       <p class="panel-links">
         <Link inPlace to={{ on: refOf(field) }}>Select</Link>
-        <Link to={{ view: "graph", ns: namespace, name, field: field.name }}>Graph</Link>
+        {!isHiddenNamespace(namespace) && <Link to={{ view: "graph", ns: namespace, name, field: field.name }}>Graph</Link>}
       </p>
     </div>
   );

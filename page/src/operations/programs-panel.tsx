@@ -3,7 +3,7 @@ import type { Program, Programs } from "../answers";
 import { paths } from "../api";
 import { Answered } from "../parts/answered";
 import { RunLink } from "../parts/dataset-link";
-import { formatCount, Name } from "../parts/field-name";
+import { formatCount, Name, Names } from "../parts/field-name";
 import { Time } from "../parts/time";
 import type { PageState } from "../url";
 import { useAnswer } from "../use-answer";
@@ -52,7 +52,7 @@ function ProgramItem({ program: { namespace, application, program, type, runs, f
         <Name text={program} />
       </strong>
       <span class="quiet">
-        <Name text={application} /> · <Name text={type} /> · <Name text={namespace} />
+        <Names of={[application, type, namespace]} between=" · " />
       </span>
       <span>
         {count(runs, "run")}

@@ -1,6 +1,7 @@
 /** Links to datasets, fields and runs, by their names. */
 import type { DatasetName, FieldName } from "../answers";
 import type { PageState } from "../url";
+import { isHiddenNamespace } from "../hidden-names";
 import { FieldLabel, Name } from "./field-name";
 import { Link } from "./link";
 
@@ -8,9 +9,11 @@ import { Link } from "./link";
 export function DatasetLink({ of: { namespace, name } }: { of: DatasetName }) {
   return (
     <Link class="full-name" to={{ view: "dataset", ns: namespace, name }}>
-      <span class="namespace">
-        <Name text={namespace} />/
-      </span>
+      {!isHiddenNamespace(namespace) && (
+        <span class="namespace">
+          <Name text={namespace} />/
+        </span>
+      )}
       <Name text={name} />
     </Link>
   );
@@ -24,8 +27,9 @@ interface FieldLinkProps {
   short?: boolean;
 }
 
-/** A field with its dataset; every row of a dataset links to that dataset. */
+/** A field with its dataset; every row of a dataset links to that dataset. Of a hidden one there is its number alone. */
 export function FieldLink({ of: { namespace, name, field }, to = { view: "graph" }, short = false }: FieldLinkProps) {
+  if (isHiddenNamespace(namespace)) return <Name text={name} />;
   const names = { ns: namespace, name };
   const target: Partial<PageState> = field === "*" ? { view: "dataset", ...names } : { ...to, ...names, field };
   return (

@@ -22,13 +22,13 @@ export function Empty({ title, children }: { title: string; children?: Component
 /** Say that the window has nothing of a dataset or field, and offer one that may have. */
 export function EmptyWindow({ state, what = "No runs" }: { state: PageState; what?: string }) {
   const { ns, name } = state;
-  const { answer } = useAnswer<DatasetDetails>(
+  const { answer, isStale } = useAnswer<DatasetDetails>(
     ns === undefined || name === undefined ? null : { path: paths.dataset(ns, name) },
   );
   return (
     <Empty title={`${what} in this window`}>
       <WindowLine state={state} />
-      {answer && <OtherWindows details={answer.body} state={state} />}
+      {answer && !isStale && <OtherWindows details={answer.body} state={state} />}
     </Empty>
   );
 }
@@ -39,8 +39,8 @@ function WindowLine({ state }: { state: PageState }) {
   if (shown === undefined) return <p>{presetOf(state)?.label ?? `${state.start} to ${state.end}`}</p>;
   return (
     <p>
-      It has the runs that started from {formatTime(shown.from, zone)} up to {formatTime(shown.to, zone)} {zoneName(shown.to, zone)}
-      {state.failed ? "." : "; failed ones do not count."}
+      The window has the runs that started from {formatTime(shown.from, zone)} up to {formatTime(shown.to, zone)} {zoneName(shown.to, zone)}
+      {state.failed ? "." : "; failed runs do not count."}
     </p>
   );
 }

@@ -1,5 +1,7 @@
 /** Names of datasets and fields: of any length, always readable in full. */
 
+import { HIDDEN_FIELD } from "../hidden-names";
+
 /** Characters of a name in a list; longer ones lose their middle, since both ends tell more. */
 const SHOWN_MAX = 80;
 const TAIL = 24;
@@ -28,9 +30,25 @@ export function Name({ text, whole = false }: NameProps) {
   );
 }
 
+/** Names in a row; those of something hidden are empty, and left out. */
+export function Names({ of, between }: { of: readonly string[]; between: string }) {
+  const given = of.filter((text) => text !== "");
+  return (
+    <>
+      {given.map((text, index) => (
+        <>
+          {index > 0 && between}
+          <Name text={text} />
+        </>
+      ))}
+    </>
+  );
+}
+
 /** A field as lineage names it: null is "generated" or "dropped", `*` is every row of the dataset. */
 export function FieldLabel({ field, absent }: { field: string | null; absent: "generated" | "dropped" }) {
   if (field === null) return <em class="word">{absent}</em>;
+  if (field === HIDDEN_FIELD) return <em class="word">hidden fields</em>;
   return field === "*" ? <em class="word">every row</em> : <Name text={field} />;
 }
 

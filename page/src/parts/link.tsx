@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { pageState, push, replace } from "../navigation";
+import { isHiddenNamespace } from "../hidden-names";
 import { href, nextState, type PageState } from "../url";
 
 interface LinkProps {
@@ -16,13 +17,14 @@ interface LinkProps {
   children: ComponentChildren;
 }
 
-/** A real link: it can be copied and opened elsewhere; a plain click changes the page in place. */
+/** A real link: it can be copied and opened elsewhere; a plain click changes the page in place. To what is hidden there is none. */
 export function Link({ to, inPlace = false, current, label, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     (inPlace ? replace : push)(to);
   };
+  if (isHiddenNamespace(to.ns)) return <span {...rest}>{children}</span>;
   return (
     <a {...rest} href={href(nextState(pageState(), to))} onClick={follow} aria-current={current} aria-label={label}>
       {children}

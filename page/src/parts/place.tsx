@@ -77,8 +77,9 @@ function partState(part: Part, place: Partial<PageState>): Partial<PageState> {
 
 /** One line about a dataset; the line is there before its text, so that nothing moves. */
 function Details({ ns, name }: { ns: string; name: string }) {
-  const { answer } = useAnswer<DatasetDetails>({ path: paths.dataset(ns, name) });
-  const { description, firstStart, lastStart } = answer?.body ?? {};
+  const { answer, isStale } = useAnswer<DatasetDetails>({ path: paths.dataset(ns, name) });
+  // A stale answer is about another dataset.
+  const { description, firstStart, lastStart } = (!isStale && answer?.body) || {};
   return (
     <p class="description">
       {description && <span>{description}</span>}

@@ -72,5 +72,5 @@ function summary({ programs = [], derived = [] }: Consumption): string {
   const runs = programs.reduce((sum, program) => sum + program.runs, 0);
   const { value, shaped } = countReached(derived);
   const readers = `${count(programs.length, "program")} read it, in ${count(runs, "run")}.`;
-  return `${readers} ${count(derived.length, "field")} came of it: ${value} with its value, ${shaped} that it only shaped.`;
+  return `${readers} ${count(derived.length, "field")} ${derived.length === 1 ? "was" : "were"} made of it: ${value} with its value, ${shaped} only shaped by it.`;
 }

@@ -31,7 +31,7 @@ function columns(report: "consumption" | "provenance"): Column<ReachedField>[] {
   return [
     { head: "Hops", cell: ({ hops }) => hops, numeric: true },
     { head: "Field", names: true, cell: (field) => <FieldLink of={field} /> },
-    { head: report === "consumption" ? "Has its" : "Gives it", cell: influence },
+    { head: "Influence", cell: influence },
     { head: "By way of", cell: ({ path }) => way(alongTheData(path, report)) },
     { head: "Runs", numeric: true, cell: ({ runs }) => runs !== undefined && formatCount(runs) },
     { head: "Last run", cell: ({ lastRun, lastStart }) => lastRun && <RunLink run={lastRun}><Time ms={lastStart ?? 0} /></RunLink> },

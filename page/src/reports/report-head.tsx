@@ -45,7 +45,7 @@ export function ReportHead({ title, answer, facts = [], path, params, csv, names
 
 /** A link to the report as a page; with a token, which no link can send, the page is saved. */
 function PageOfServer({ path, params, names }: Pick<ReportHeadProps, "path" | "params" | "names">) {
-  const text = "Page of the server, to print or keep";
+  const text = "Report as one page, to print or save";
   const [isFailed, setFailed] = useState(false);
   if (currentToken() === undefined) {
     return (
@@ -71,7 +71,7 @@ function useWindowFacts(answer: Answer<unknown>): Fact[] {
     ["Runs that started from", write(window?.start)],
     ["until, not included", write(window?.end)],
     ["As of", write(answeredAt)],
-    ["Runs are retained from", retainedFrom === undefined ? "before these times" : `${write(retainedFrom)}, within these times`],
+    ["Deleted runs", retainedFrom === undefined ? "none known in this window" : `possibly those before ${write(retainedFrom)}`],
   ];
 }
 

@@ -53,12 +53,12 @@ export function RetentionReport({ policy, state }: { policy: string; state: Page
             <Switch label="Failed runs" hint="Count failed and aborted runs, too" on={state.failed} set={(failed) => push({ failed })} />
             {fields.length === 0 ? (
               <Empty title="Nothing is older than the policy allows">
-                <p>No stored run wrote such a field before the end of these times.</p>
+                <p>No stored run wrote a field of the policy before its data became too old.</p>
               </Empty>
             ) : (
               <>
                 <p class="report-summary">
-                  Runs wrote {count(fields.length, "field")} before the end of these times. Whether a dataset was emptied since is not recorded.
+                  Runs wrote {count(fields.length, "field")} longer ago than the policy allows. Whether the data was deleted since then is not recorded.
                 </p>
                 <LimitedTable caption="Fields with older data" columns={COLUMNS} rows={fields} what="fields" isWhole={isWhole} />
               </>

@@ -1,5 +1,6 @@
 /** What is recorded of one run: its state in words, its datasets by direction, and facts of its document's choice. */
 import type { DatasetName } from "../answers";
+import { HIDDEN_MEMBERS } from "../hidden-names";
 import type { RunDetails } from "../recorded-answers";
 import type { RunState } from "../run-answers";
 
@@ -45,7 +46,7 @@ const SHOWN_ELSEWHERE = new Set([
 /** Return the other members of a run, which its document chose, as texts by name. */
 export function otherFacts(run: RunDetails): [string, string][] {
   return Object.entries(run)
-    .filter(([name]) => !SHOWN_ELSEWHERE.has(name))
+    .filter(([name]) => !SHOWN_ELSEWHERE.has(name) && !("hidden" in run && HIDDEN_MEMBERS.includes(name)))
     .map(([name, fact]) => [name, typeof fact === "string" ? fact : JSON.stringify(fact)]);
 }
 

@@ -16,8 +16,8 @@ export function RunFacts({ run }: { run: RunDetails }) {
     <Facts
       of={[
         ["Program", <Name text={program} />],
-        ["Application", <Name text={application} />],
-        ["Namespace", <Name text={namespace} />],
+        ["Application", application && <Name text={application} />],
+        ["Namespace", namespace && <Name text={namespace} />],
         ["Type", type],
         ["Version", version],
         ["Started", <Time ms={startTime} />],

@@ -46,7 +46,7 @@ function Comparison({ state, before, after }: { state: PageState; before: GraphS
         asked={{ window: after.answers[0]?.window, base: before.answers[0]?.window, truncatedBy: answers.find((each) => each.truncatedBy)?.truncatedBy }}
         summary={
           <>
-            : <span class="good">+ {gained} gained</span>, <span class="bad">− {lost} lost</span>
+            : <span class="good">+&nbsp;{gained} gained</span>, <span class="bad">−&nbsp;{lost} lost</span>
           </>
         }
         empty={<Empty title="No lineage in either window" />}
