@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jvm_options import SPARK_JVM
 from pyspark.sql import SparkSession
 
 from capture.conftest import Lineage
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.java
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    spark = session("captured", master="local[1]", settings={"spark.ui.showConsoleProgress": "false"})
+    settings = {"spark.ui.showConsoleProgress": "false", **SPARK_JVM}
+    spark = session("captured", master="local[1]", settings=settings)
     yield spark
     spark.stop()
 
