@@ -38,3 +38,11 @@ def test_the_page_has_their_number() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_dumps_have_no_directories_of_a_machine(version: str) -> None:
     assert "/tmp/" not in (FOLDER / f"more-cases-{version}.ndjson").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dumps_have_no_constants(version: str) -> None:
+    """Spark puts them into the names of columns without one."""
+    text = (FOLDER / f"more-cases-{version}.ndjson").read_text(encoding="utf-8")
+    assert "constants_in_names" in text
+    assert [constant for constant in ("s3same", "4711") if constant in text] == []
