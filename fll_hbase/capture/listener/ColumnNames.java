@@ -60,13 +60,15 @@ final class ColumnNames {
         String name = alias.name();
         Expression value = alias.child();
         boolean isWord = WORD.matcher(name).matches();
-        List texts = isWord && !(value instanceof Literal) ? new ArrayList() : texts(value);
+        // Spark's own names of inner columns, such as _w0, stand for what other names have the text of.
+        boolean isInner = name.startsWith("_");
+        List texts = isWord && !isInner && !(value instanceof Literal) ? new ArrayList() : texts(value);
         String clean = texts == null ? "?" : name;
         for (int i = 0; texts != null && i < texts.size(); i++) {
             String text = (String) texts.get(i);
             clean = isWord ? (name.equals(text) ? "?" : clean) : without(clean, text);
         }
-        if (clean.equals(name)) {
+        if (clean.equals(name) && !isInner) {
             return null;
         }
         Object[] entry = {clean, texts};
@@ -105,9 +107,10 @@ final class ColumnNames {
             for (int i = 0; i < inner.size(); i++) {
                 add(texts, (String) inner.get(i));
             }
-            if (expression instanceof Literal && ((Literal) expression).value() != null) {
-                add(texts, ((Literal) expression).sql());
-                add(texts, String.valueOf(((Literal) expression).value()));
+            Object constant = expression instanceof Literal ? expression : Reflection.path(expression, "varDef.currentValue");
+            if (constant instanceof Literal && ((Literal) constant).value() != null) {
+                add(texts, ((Literal) constant).sql());
+                add(texts, String.valueOf(((Literal) constant).value()));
             }
             Object[] children = Sequences.array(expression.children());
             for (int i = 0; i < children.length; i++) {
