@@ -59,6 +59,8 @@ final class Members {
                 hasOutput = hasOutput || names[i].equals("output");
             } else if (names[i].equals("global") && Boolean.FALSE.equals(value)) {
                 json.key("local").flag(true);
+            } else if (names[i].equals("isByName") && Boolean.TRUE.equals(value)) {
+                json.key("byName").flag(true);
             } else if (names[i].equals("joinType")) {
                 json.member(names[i], Reflection.simpleName(value));
             } else if (value instanceof Long && (kind.startsWith("CTE") || kind.startsWith("UnionLoop"))) {

@@ -138,6 +138,11 @@ class ExpressionResolver:
         """Return the lists of columns of an instruction of MERGE."""
         return [expand(rows) for rows in self._expressions[row].details.get("outputs", [])]
 
+    def are_nulls(self, rows: Sequence[int]) -> bool:
+        """Return whether an output of MERGE is a deleted row: no values behind the kind of change."""
+        values = [self._expressions[row] for row in rows[1:]]
+        return all(value.details.get("null") or value.details.get("metadata") for value in values)
+
     def subquery(self, row: int) -> Relation | None:
         """Return the result of the plan of a subquery."""
         plan = self._expressions[row].details.get("plan")

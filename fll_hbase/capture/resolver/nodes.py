@@ -280,9 +280,11 @@ def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionRes
         for row in node.rows(name):
             conditions = expressions.resolve_all(expressions.operands(row)[:1])
             tested = influences(conditions, CONDITIONAL)
-            if not expressions.outputs(row):
+            outputs = expressions.outputs(row)
+            if all(expressions.are_nulls(rows) for rows in outputs):
                 deleted |= influences(conditions, FILTER)
-            for rows in expressions.outputs(row):
+                continue
+            for rows in outputs:
                 values = expressions.resolve_all(rows)
                 lists.append([merge([value], indirect=tested) for value in values])
     return Relation(_by_position(output, lists), children[0].rows | deleted)
