@@ -38,7 +38,7 @@ def columns_of(
     stored = _stored_columns(plan, relations, table)
     if node.kind == "ReplaceData":
         kept = {name: values[name] for name in stored if name in values}
-        if plan.nodes[query].kind != "Union":
+        if not _is_union(plan, query):
             return tuple(kept.items()), relation.rows
         # An UPDATE whose condition has a subquery: the rows that it selects, and all others.
         tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
@@ -72,6 +72,14 @@ def _updated(
         (name, _either(column, values.get(name), NO_INPUTS if _is_same(name, values.get(name)) else tested))
         for name, column in stored.items()
     )
+
+
+def _is_union(plan: Plan, number: int) -> bool:
+    """Return whether a query is a union, to which some releases of Spark add a column."""
+    node = plan.nodes[number]
+    while node.kind == "Project":
+        node = plan.nodes[node.children[0]]
+    return node.kind == "Union"
 
 
 def _tested(values: Mapping[str, ColumnLineage], tested: frozenset[IndirectInput]) -> Columns:
