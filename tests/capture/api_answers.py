@@ -1,4 +1,4 @@
-"""What the API answers about outputs of captured events, and what the events say."""
+"""Answers of the API about outputs of captured events, and the same of the events themselves."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def indirect_kinds(client: FlaskClient, run: str) -> dict[str, set[tuple[str, st
     kinds: dict[str, set[tuple[str, str]]] = {}
     for operation in answer.get_json()["operations"]:
         targets = ["*"] if operation["type"] == "WRITE" else [item["name"] for item in operation["outputs"]]
-        found = {
+        influences = {
             (item["name"], item["kind"].upper())
             for item in operation.get("inputs", ())
             if item["influence"] == "indirect"
         }
-        for target in targets if found else ():
-            kinds.setdefault(target, set()).update(found)
+        for target in targets if influences else ():
+            kinds.setdefault(target, set()).update(influences)
     return kinds
 
 
@@ -64,4 +64,4 @@ def captured_kinds(output: dict[str, Any]) -> dict[str, set[tuple[str, str]]]:
         }
         for target, items in inputs.items()
     }
-    return {target: found for target, found in kinds.items() if found}
+    return {target: influences for target, influences in kinds.items() if influences}

@@ -37,12 +37,12 @@ def columns_of(
     values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
     stored = _stored_columns(plan, relations, table)
     if node.kind == "ReplaceData":
-        kept = {name: values[name] for name in stored if name in values}
+        written = {name: values[name] for name in stored if name in values}
         if not _is_union(plan, query):
-            return tuple(kept.items()), relation.rows
+            return tuple(written.items()), relation.rows
         # An UPDATE whose condition has a subquery: the rows that it selects, and all others.
         tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
-        return _tested(kept, tested), NO_INPUTS
+        return _tested(written, tested), NO_INPUTS
     is_update = plan.nodes[query].kind != "MergeRows" and any(name in values for name in stored)
     if not is_update:
         columns = ((name, _either(column, values.get(name))) for name, column in stored.items())
