@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def _check_marker(directory: Path, marked: Marker, *, create: bool) -> None:
     marker = directory / marked.name
     if create and not marker.exists() and _is_empty(directory, marked):
         # Renamed, so that no other process sees an incomplete marker; two that do it write the same.
-        unfinished = directory / f"{marked.name}.{os.getpid()}-{secrets.token_hex(4)}"
+        unfinished = directory / f"{marked.name}.{os.getpid()}-{os.urandom(4).hex()}"
         write_durably(unfinished, marked.content.encode())
         unfinished.rename(marker)
         flush_directory(directory)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import secrets
 import stat
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -47,7 +46,7 @@ def is_usable(jar: Path) -> bool:
 
 def write(jar: Path, classes: Mapping[str, bytes]) -> None:
     """Write the classes by name as a jar, which other processes see whole or not; a failure is logged."""
-    temporary = jar.with_name(f"{jar.name}.{secrets.token_hex(4)}")
+    temporary = jar.with_name(f"{jar.name}.{os.urandom(4).hex()}")
     try:
         jar.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_own(jar.parent):

@@ -85,6 +85,8 @@ def start_listener(spark_context: SparkContext, plan_file: str, bytes_max: int, 
     gateway = getattr(spark_context, "_gateway", None)
     if gateway is None:
         raise CaptureUnavailable("this Spark session has no JVM of its own (Spark Connect)")
+    if spark_context._jsc is None:
+        raise CaptureUnavailable("the SparkContext is stopped")
     try:
         context = spark_context._jsc.sc()
         listener = _create(

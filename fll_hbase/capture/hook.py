@@ -89,5 +89,5 @@ def _install(session: Any) -> None:
         from fll_hbase.capture.session import install_once
 
         install_once(session)
-    except ImportError as error:
+    except Exception as error:  # noqa: BLE001 (a module of the job may hide one that capture imports)
         logging.getLogger("fll_hbase.capture").warning("capture is off: %s", error)

@@ -15,7 +15,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -157,7 +156,7 @@ class PlanSpool:
 
         It gets half of what all applications that are in the spool leave of `bytes_max`.
         """
-        stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{secrets.token_hex(4)}"
+        stem = self.path / f"{time.time_ns():023}-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             share = max(bytes_max - self._used_bytes(), 0) // 2
             head = PlanHead(destination, namespace, literals, share)

@@ -36,6 +36,8 @@ EXIT_SECONDS = 5.0
 
 FLUSH_SECONDS = 30.0
 
+WAIT_SECONDS_MAX = 86_400.0 * 30
+
 
 @dataclass(frozen=True, slots=True)
 class _Capture:
@@ -71,7 +73,7 @@ def install(
             "capture_url": url,
             "capture_namespace": namespace,
             "capture_spool": None if spool is None else str(spool),
-            "capture_literals": None if literals is None else int(literals),
+            "capture_literals": literals,
         }
         context = getattr(spark, "_sc", None)
         settings = read_settings(arguments, context.getConf().get if context else lambda _: None)
@@ -93,22 +95,22 @@ def install_once(spark: SparkSession) -> None:
         install(spark)
 
 
-def flush(timeout: float = FLUSH_SECONDS) -> bool:
+def flush(timeout: float | None = FLUSH_SECONDS) -> bool:
     """Wait until the server has recorded all that was written until now; return whether it has.
 
-    `timeout` is in seconds, and for all applications of this process.
+    `timeout` is in seconds, and for all applications of this process; None is no limit.
     """
-    deadline = time.monotonic() + timeout
+    deadline = _deadline(timeout)
     results = [capture.worker.flush(_left(deadline)) for capture in _running()]
     return all(results)
 
 
-def uninstall(timeout: float = EXIT_SECONDS) -> bool:
+def uninstall(timeout: float | None = EXIT_SECONDS) -> bool:
     """End the capture of all applications of this process; return whether all of it is recorded.
 
     What is not recorded within `timeout` seconds is sent by the next application with the same spool.
     """
-    deadline = time.monotonic() + timeout
+    deadline = _deadline(timeout)
     with _lock:
         captures = _running()
         _captures.clear()
@@ -175,6 +177,11 @@ def make_resolver(head: PlanHead) -> Resolver:
 def _running() -> list[_Capture]:
     """Return the applications of this process that are not recorded; those of its parent are not its own."""
     return [capture for capture in _captures if capture.process == os.getpid() and not capture.worker.is_done]
+
+
+def _deadline(timeout: float | None) -> float:
+    """Return when a wait ends: what Python can wait for has a limit."""
+    return time.monotonic() + min(WAIT_SECONDS_MAX if timeout is None else timeout, WAIT_SECONDS_MAX)
 
 
 def _left(deadline: float) -> float:

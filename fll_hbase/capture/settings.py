@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ _SPARK_NAMES = {
     "capture_bytes_max": "bytesMax",
 }
 """The part after SPARK_PREFIX of each setting."""
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]")
 
 _WORDS = {"true": "1", "false": "0"}
 """Spark's own switches are words, so those of capture may be."""
@@ -77,15 +80,16 @@ def read_settings(
             faults.append(str(error).replace(f"{config.PREFIX}{name.upper()}=", f"{source}="))
     if not values.get("capture_url"):
         return None
+    spool = _spool(str(values["capture_spool"]), environment)
     faults += _faults(values)
-    if faults:
+    if spool is None:
+        faults.append(f"the spool {values['capture_spool']!r} is no path")
+    if faults or spool is None:
         raise ConfigurationError("; ".join(faults))
     return CaptureSettings(
-        url=str(values["capture_url"]),
+        url=str(values["capture_url"]).strip(),
         namespace=str(values["capture_namespace"]),
-        spool=Path(str(values["capture_spool"])).expanduser()
-        if values["capture_spool"]
-        else default_spool(environment),
+        spool=spool,
         literals=bool(values["capture_literals"]),
         bytes_max=int(values["capture_bytes_max"]),
         token=environment.get(f"{config.PREFIX}TOKEN", ""),
@@ -98,6 +102,17 @@ def default_spool(environment: Mapping[str, str] = os.environ) -> Path:
     # A relative path is not valid there (XDG base directory specification).
     base = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
     return base / "fll-capture"
+
+
+def _spool(path: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the directory of plans, None if there can be none of this name."""
+    if not path:
+        return default_spool(environment)
+    try:
+        return None if "\0" in path else Path(path).expanduser()
+    except RuntimeError:
+        # The home directory of a user that does not exist.
+        return None
 
 
 def _find(
@@ -131,6 +146,8 @@ def _faults(values: Mapping[str, str | int]) -> list[str]:
 
 
 def _split(url: str) -> SplitResult | None:
+    if _BLANKS.search(url.strip()):
+        return None
     try:
         parts = urlsplit(url)
         # Parsed when it is read: `http://host:port` with a port that is no number.

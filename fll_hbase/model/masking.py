@@ -7,8 +7,8 @@ left out; lineage between visible datasets stays complete.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -34,9 +34,9 @@ HIDDEN = "hidden"
 """The limit that is given where an answer has a hidden dataset, of which nothing else is shown."""
 
 # New in each process: a label is replaced by a number before anything is shown.
-_KEY = secrets.token_bytes(16)
+_KEY = os.urandom(16)
 
-MARK = f"\x00{secrets.token_hex(8)}"
+MARK = f"\x00{os.urandom(8).hex()}"
 """The beginning of the names of hidden operations, and of hidden names without a number.
 
 It has a random part, since a document may name an operation in any way.

@@ -3,9 +3,10 @@
     python -m tests.capture.more_cases FILE
 
 `more_cases.json` has tables that all cases share, and cases: `sql` or `pyspark` (an expression) is a query,
-or a write of the table `target`; the result of a query is written, with `stream` as a stream. `tables` are
-statements before it. `fields` are the inputs of each column, `rows` those of all rows, as `table.field KIND`,
-with `masked` if the value is hidden. They are worked out by hand from docs/spark/captured-lineage.md.
+or a write of the table or directory `target`; the result of a query is written, with `stream` as a stream.
+`tables` are statements before it; `{home}` in SQL, and HOME in Python, is a directory for files. `fields`
+are the inputs of each column, `rows` those of all rows, as `table.field KIND`, with `masked` if the value is
+hidden. They are worked out by hand from docs/spark/captured-lineage.md.
 """
 
 from __future__ import annotations
@@ -31,18 +32,20 @@ CASES: dict[str, Json] = {case["id"]: case for case in DOCUMENT["cases"]}
 def run_cases(recorder: Recorder) -> Iterator[tuple[str, list[bytes]]]:
     """Run every case that this Spark can run, each in a database of its own."""
     spark = recorder.spark
-    names: Json = {"spark": spark, "F": functions, "Window": Window}
+    home = str(recorder.home)
+    names: Json = {"spark": spark, "F": functions, "Window": Window, "HOME": home}
     for case in CASES.values():
         if case.get("min_spark", "") > spark.version:
             continue
         spark.sql(f"CREATE DATABASE {case['id']}")
         spark.sql(f"USE {case['id']}")
         for statement in [*DOCUMENT["tables"], *case.get("tables", ())]:
-            spark.sql(statement)
+            spark.sql(statement.replace("{home}", home))
         recorder.lines()
-        result = spark.sql(case["sql"]) if "sql" in case else eval(case["pyspark"], names)
+        query = case.get("sql", "").replace("{home}", home)
+        result = spark.sql(query) if query else eval(case["pyspark"], names)
         if "target" not in case:
-            _write(result, f"{recorder.home}/{case['id']}/out", str(recorder.home))
+            _write(result, f"{home}/{case['id']}/out", home)
         yield case["id"], recorder.lines()
         spark.catalog.clearCache()
 

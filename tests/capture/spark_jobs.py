@@ -286,6 +286,15 @@ def _delta_update(spark: SparkSession, home: str) -> None:
     spark.sql("DELETE FROM d1 WHERE id > 3")
 
 
+def _delta_by_name(spark: SparkSession, home: str) -> None:
+    """Delta orders the columns of a frame itself; those of a query are by position."""
+    spark.sql("CREATE TABLE d3 (id LONG, v LONG, s STRING) USING delta")
+    frame = spark.table("t1").selectExpr("'x' AS s", "v AS id", "id AS V")
+    frame.writeTo("d3").append()
+    frame.write.format("delta").mode("append").saveAsTable("d3")
+    spark.sql("INSERT INTO d3 SELECT v, id, 'x' FROM t1")
+
+
 Job = Callable[[SparkSession, str], None]
 
 JOBS: list[Job] = [
@@ -311,7 +320,7 @@ JOBS: list[Job] = [
     _failing,
     _external,
 ]
-DELTA_JOBS: list[Job] = [_delta_tables, _delta_merge, _delta_update]
+DELTA_JOBS: list[Job] = [_delta_tables, _delta_merge, _delta_update, _delta_by_name]
 
 
 def save(recorded: Iterable[tuple[str, list[bytes]]], target: Path, replaced: dict[str, str]) -> None:

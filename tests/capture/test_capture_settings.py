@@ -67,11 +67,34 @@ def test_every_fault_is_in_one_error_by_the_name_under_which_it_was_set() -> Non
 
 
 @pytest.mark.parametrize(
-    "url", ["http://", "ftp://host", "http://host:port", "http://[::1", "sqlite:///x.db", "http:///path"]
+    "url",
+    [
+        "http://",
+        "ftp://host",
+        "http://host:port",
+        "http://[::1",
+        "sqlite:///x.db",
+        "http:///path",
+        "http://my host",
+        "http://h\0st",
+    ],
 )
 def test_a_url_that_is_none_of_a_server_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="one looks like http://host:port"):
         read(capture_url=url)
+
+
+def test_blanks_around_a_url_do_not_matter() -> None:
+    """Variables that are read from files end with a newline."""
+    settings = read({"FLL_CAPTURE_URL": f" {URL}\n"})
+    assert settings is not None
+    assert settings.url == URL
+
+
+@pytest.mark.parametrize("spool", ["~no-such-user/spool", "a\0b"])
+def test_a_spool_that_is_no_path_is_a_fault(spool: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no path"):
+        read(capture_url=URL, capture_spool=spool)
 
 
 def test_no_text_shows_a_secret() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,6 +13,7 @@ from api import create_app
 from fll_hbase.store.lineage_store import LineageStore
 from fll_hbase.tables import open_table
 
+from .api_answers import answered_edges, captured_edges
 from .expected_cases import differences
 from .golden_dumps import CASES, record, recorded, resolve, resolver
 
@@ -59,26 +59,5 @@ def test_the_api_answers_with_exactly_these_edges(
     outputs = [event["outputs"][0] for _, captured in events.values() for event in captured]
     edges: dict[str, set[tuple[str, str, str]]] = {}
     for output in outputs:
-        edges.setdefault(output["name"], set()).update(_edges(output))
+        edges.setdefault(output["name"], set()).update(captured_edges(output))
     assert {output["name"]: answered_edges(client, output) for output in outputs} == edges
-
-
-def answered_edges(client: FlaskClient, output: dict[str, Any]) -> set[tuple[str, str, str]]:
-    """Source, field and target of what the API answers."""
-    namespace, name = (quote(output[member], safe="") for member in ("namespace", "name"))
-    path = f"/v3/namespaces/{namespace}/endpoints/{name}/fields/lineage"
-    answer = client.get(f"{path}?direction=backward&start=0&end=now%2B1d")
-    assert answer.status_code == 200, answer.text
-    return {
-        (entry["source"]["name"], pair["from"], pair["to"])
-        for entry in answer.get_json()
-        if entry.get("source")
-        for pair in entry["fieldmap"]
-    }
-
-
-def _edges(output: dict[str, Any]) -> set[tuple[str, str, str]]:
-    lineage = output["facets"]["columnLineage"]
-    inputs = {name: item["inputFields"] for name, item in lineage["fields"].items()}
-    inputs["*"] = lineage["dataset"]
-    return {(item["name"], item["field"], name) for name, items in inputs.items() for item in items}

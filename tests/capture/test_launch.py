@@ -70,6 +70,32 @@ def test_a_program_that_cannot_be_run_is_one_line() -> None:
     assert done.stderr == "fll: no-such-program cannot be run: No such file or directory\n"
 
 
+def test_a_job_may_have_a_module_of_secrets(tmp_path: Path) -> None:
+    """It hides that of Python, for capture too, which is imported by the first session."""
+    (tmp_path / "secrets.py").write_text("PASSWORD = 'sesame'\n")
+    job = tmp_path / "job.py"
+    job.write_text(
+        "import secrets\nfrom fll_hbase.capture import install\nprint(secrets.PASSWORD, install(None))\n"
+    )
+    done = captured(job)
+    assert (done.returncode, done.stdout) == (0, "sesame False\n"), done.stderr
+
+
+def test_a_job_goes_on_whatever_its_modules_break(tmp_path: Path) -> None:
+    """A session of a module like that of PySpark, beside one that capture cannot work with."""
+    (tmp_path / "uuid.py").write_text("")
+    (tmp_path / "pyspark" / "sql").mkdir(parents=True)
+    (tmp_path / "pyspark" / "__init__.py").write_text("")
+    (tmp_path / "pyspark" / "sql" / "__init__.py").write_text("")
+    (tmp_path / "pyspark" / "sql" / "session.py").write_text("class SparkSession:\n    pass\n")
+    job = tmp_path / "job.py"
+    job.write_text("from pyspark.sql.session import SparkSession\nSparkSession()\nprint('done')\n")
+    done = captured(job)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert done.stderr.startswith("capture is off: "), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_server_is_needed(script: Path) -> None:
     done = run(FLL, "capture", "run", script, FLL_CAPTURE_URL="", FLL_SERVER="")
     assert done.returncode == 2

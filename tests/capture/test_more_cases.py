@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from api import create_app
+from fll_hbase.store.lineage_store import LineageStore
+from fll_hbase.tables import open_table
+
+from .api_answers import answered_edges, captured_edges, captured_kinds, indirect_kinds
 from .golden_dumps import FOLDER, ROOT, recorded, resolve
 from .more_cases import CASES, captured, expected
 
@@ -23,6 +28,20 @@ def test_a_case_is_exact(case: str, lines: list[bytes]) -> None:
     assert captured(event) == expected(CASES[case])
 
 
+def test_the_api_answers_with_exactly_these_inputs() -> None:
+    """Each case is recorded and asked back: pairs of fields, and the kinds of influences."""
+    store = LineageStore(open_table("sqlite:///:memory:"))
+    client = create_app(store).test_client()
+    for case, lines in recorded("more-cases-4.3.ndjson").items():
+        for event in resolve(lines):
+            answer = client.post("/api/v1/lineage", json=event)
+            assert answer.status_code == 201, answer.text
+            (output,) = event["outputs"]
+            assert answered_edges(client, output) == captured_edges(output), case
+            assert indirect_kinds(client, event["run"]["runId"]) == captured_kinds(output), case
+    store.close()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_case_is_recorded(version: str) -> None:
     names = {name for name, case in CASES.items() if case.get("min_spark", "") <= version}
@@ -38,3 +57,11 @@ def test_the_page_has_their_number() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_dumps_have_no_directories_of_a_machine(version: str) -> None:
     assert "/tmp/" not in (FOLDER / f"more-cases-{version}.ndjson").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_dumps_have_no_constants(version: str) -> None:
+    """Spark puts them into the names of columns without one."""
+    text = (FOLDER / f"more-cases-{version}.ndjson").read_text(encoding="utf-8")
+    assert "constants_in_names" in text
+    assert [constant for constant in ("s3same", "4711") if constant in text] == []

@@ -82,13 +82,28 @@ def test_every_fault_is_in_one_warning_and_the_job_goes_on(
     assert not capture.install(spark, "lineage:8080", namespace="", spool=tmp_path)
     assert not capture.install(spark, "http://lineage", spool=tmp_path)
     assert not capture.install(spark, "http://lineage", spool=tmp_path / "photo")
-    first, second, third = (record.message for record in caplog.records)
+    assert not capture.install(spark, "http://lineage", spool=tmp_path / "spool", literals="perhaps")  # type: ignore[arg-type]
+    assert not any(record.exc_info for record in caplog.records)
+    first, second, third, fourth = (record.message for record in caplog.records)
+    assert "literals='perhaps' is not a whole number" in fourth
     assert "'lineage:8080'" in first
     assert "namespace" in first
     assert "is not a spool of capture" in second
     assert "cannot be a spool" in third
     write(spark, tmp_path / "written")
     assert capture.flush(1)
+
+
+def test_a_flush_without_a_limit_waits_for_spark(
+    spark: SparkSession, server: Lineage, tmp_path: Path
+) -> None:
+    assert capture.install(spark, server.url, spool=tmp_path / "spool")
+    for number, timeout in enumerate((float("inf"), 1e12, None)):
+        write(spark, tmp_path / f"out{number}")
+        assert capture.flush(timeout)
+        assert outputs(server, tmp_path) == number + 1
+    assert not capture.flush(0)
+    assert not capture.flush(-1)
 
 
 def test_a_session_without_a_jvm_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
@@ -100,6 +115,16 @@ def test_a_session_without_a_jvm_is_one_warning(caplog: pytest.LogCaptureFixture
     assert not capture.install(RemoteSession(), "http://lineage")
     (record,) = caplog.records
     assert "Spark Connect" in record.message
+
+
+def test_a_stopped_context_is_one_warning(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # A context of its own would need another JVM; one that is stopped has none.
+    monkeypatch.setattr(spark.sparkContext, "_jsc", None)
+    assert not capture.install(spark, "http://lineage", spool=tmp_path / "spool")
+    (record,) = caplog.records
+    assert record.message == "capture is off: the SparkContext is stopped"
 
 
 def test_a_context_is_tried_once_by_the_hook(

@@ -7,12 +7,15 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
 
 /** Writes expressions as rows: [class, operands, id, name, details], operands first, each object once. */
 final class ExpressionRows {
     private final PlanDump plans;
     private final Identifiers identifiers;
+    private final ColumnNames names;
     private final boolean literals;
     private final JsonWriter json = new JsonWriter().open('[');
     private final IdentityHashMap rows = new IdentityHashMap();
@@ -20,9 +23,10 @@ final class ExpressionRows {
     private final Map renamed = new HashMap();
     private int count;
 
-    ExpressionRows(PlanDump plans, Identifiers identifiers, boolean literals) {
+    ExpressionRows(PlanDump plans, Identifiers identifiers, ColumnNames names, boolean literals) {
         this.plans = plans;
         this.identifiers = identifiers;
+        this.names = names;
         this.literals = literals;
     }
 
@@ -156,7 +160,7 @@ final class ExpressionRows {
     private String name(Expression expression) {
         String kind = Reflection.simpleName(expression);
         if (expression instanceof NamedExpression) {
-            return kind.equals("OuterReference") ? null : ((NamedExpression) expression).name();
+            return kind.equals("OuterReference") ? null : names.of((NamedExpression) expression);
         }
         if (expression instanceof Literal) {
             return literals ? Texts.literal((Literal) expression) : null;
@@ -207,6 +211,12 @@ final class ExpressionRows {
             JsonWriter names = new JsonWriter();
             Sequences.texts(names, Reflection.get(expression, "names"));
             return "{\"names\":" + names + "}";
+        }
+        if (kind.equals("ArraysZip")) {
+            Object struct = ((ArrayType) expression.dataType()).elementType();
+            JsonWriter fields = new JsonWriter();
+            Sequences.texts(fields, java.util.Arrays.asList(((StructType) struct).fieldNames()));
+            return "{\"names\":" + fields + "}";
         }
         if (expression instanceof Literal && ((Literal) expression).value() == null) {
             return "{\"null\":true}";

@@ -57,6 +57,10 @@ final class Members {
             if (Sequences.rows(member, value, rows)) {
                 json.key(names[i]).raw(member.toString());
                 hasOutput = hasOutput || names[i].equals("output");
+            } else if (names[i].equals("global") && Boolean.FALSE.equals(value)) {
+                json.key("local").flag(true);
+            } else if (names[i].equals("isByName") && Boolean.TRUE.equals(value)) {
+                json.key("byName").flag(true);
             } else if (names[i].equals("joinType")) {
                 json.member(names[i], Reflection.simpleName(value));
             } else if (value instanceof Long && (kind.startsWith("CTE") || kind.startsWith("UnionLoop"))) {

@@ -2,6 +2,7 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -21,7 +22,12 @@ final class PlanDump {
     /** Parameters of commands that hold what they write. */
     private static final String QUERIES = " query data plan ";
 
+    /** Leaves whose columns are stored. */
+    private static final Pattern STORED =
+        Pattern.compile("LogicalRelation|HiveTableRelation|(Streaming)?DataSourceV2.*|StreamingRelationV2|OffsetHolder");
+
     private final Identifiers identifiers = new Identifiers();
+    private final ColumnNames names;
     private final ExpressionRows expressions;
     private final DatasetRows datasets;
     private final JsonWriter json = new JsonWriter().open('[');
@@ -31,7 +37,8 @@ final class PlanDump {
 
     PlanDump(SessionCatalog catalog, boolean literals) {
         this.datasets = new DatasetRows(new Relations(catalog));
-        this.expressions = new ExpressionRows(this, identifiers, literals);
+        this.names = new ColumnNames(literals);
+        this.expressions = new ExpressionRows(this, identifiers, names, literals);
     }
 
     /** Adds the plan of an execution; that of a checkpoint is a query whose columns later plans refer to. */
@@ -71,6 +78,7 @@ final class PlanDump {
             }
             boolean isReady = true;
             Object[] children = Members.plans(plan);
+            keepNames(plan, children);
             boolean ordered = POSITIONAL.indexOf(" " + Reflection.simpleName(plan) + " ") >= 0
                 || Members.isCommand(plan);
             for (int i = children.length - 1; i >= 0; i--) {
@@ -88,6 +96,20 @@ final class PlanDump {
             }
         }
         return ((Integer) nodes.get(root)).intValue();
+    }
+
+    /** Keeps the names of columns that a leaf reads or a command writes, before any row has them. */
+    private void keepNames(LogicalPlan plan, Object[] children) {
+        if (STORED.matcher(Reflection.simpleName(plan)).matches()) {
+            names.keep(plan.output());
+        }
+        Object[] direct = Sequences.array(plan.children());
+        for (int i = 0; i < children.length && Members.isCommand(plan); i++) {
+            String name = Members.nameOf(plan, children[i], direct);
+            if (name != null && QUERIES.indexOf(" " + name + " ") >= 0) {
+                names.keep(((LogicalPlan) children[i]).output());
+            }
+        }
     }
 
     private void write(LogicalPlan plan, Object[] children) {

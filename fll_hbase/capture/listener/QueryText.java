@@ -23,7 +23,14 @@ final class QueryText {
     private static final Pattern BACKSLASHES =
         Pattern.compile("jdbc:(?:mysql|mariadb|bigquery|hive2|databricks|spark|clickhouse|ch|singlestore|impala)\\b.*");
 
+    private static final Pattern NAME = Pattern.compile("(?:\"[^\"]*+\"|`[^`]*+`|\\[[^\\]]*+\\]|[^'\"`()\\s])++");
+
     private QueryText() {}
+
+    /** Tells the name of a table from a part of a query, such as one with a comment or an alias. */
+    static boolean isName(String table) {
+        return NAME.matcher(table).matches() && table.indexOf("--") < 0 && table.indexOf("/*") < 0;
+    }
 
     /** Groups: 1 texts, 2 the tag of a text in dollars, 3 comments, 4 numbers; names and positions stay. */
     private static Pattern pattern(String texts) {

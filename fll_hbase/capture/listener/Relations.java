@@ -54,7 +54,7 @@ final class Relations {
         row.key("table").open('{');
         row.member("name", qualified(Reflection.get(table, "identifier")));
         String location = Reflection.text(table, "storage.locationUri");
-        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Texts.path(location));
+        row.member("location", location == null ? defaultPath(Reflection.get(table, "identifier")) : Urls.path(location));
         row.member("provider", Reflection.text(table, "provider")).close('}');
         return true;
     }
@@ -129,7 +129,7 @@ final class Relations {
         row.member("name", qualified(identifier));
         try {
             Object table = catalog.getTableMetadata((TableIdentifier) identifier);
-            row.member("location", Texts.path(Reflection.text(table, "storage.locationUri")));
+            row.member("location", Urls.path(Reflection.text(table, "storage.locationUri")));
             Types.schema(row, (StructType) Reflection.get(table, "schema"));
         } catch (Throwable missing) {
             // Only a dropped table has no metadata, which Scala throws unchecked.
@@ -176,14 +176,15 @@ final class Relations {
     }
 
     static boolean jdbc(JsonWriter row, String url, String table) {
-        row.member("kind", "jdbc").member("url", Texts.url(url));
+        row.member("kind", "jdbc").member("url", Urls.jdbc(url));
         if (url.startsWith("jdbc:derby:")) {
             row.member("home", System.getProperty("derby.system.home", System.getProperty("user.dir")));
         }
-        if (table != null && table.trim().startsWith("(")) {
-            row.member("query", QueryText.clean(table, url));
-        } else {
+        if (table == null || QueryText.isName(table)) {
             row.member("name", table);
+        } else {
+            String query = QueryText.clean(table, url).trim();
+            row.member("query", query.startsWith("(") ? query : "(SELECT * FROM " + query + ")");
         }
         return true;
     }
@@ -192,7 +193,7 @@ final class Relations {
         if (path == null) {
             return false;
         }
-        row.member("kind", "files").key("paths").open('[').value(Texts.path(path)).close(']');
+        row.member("kind", "files").key("paths").open('[').value(Urls.path(path)).close(']');
         return true;
     }
 
@@ -200,7 +201,7 @@ final class Relations {
         Object[] paths = Sequences.array(sequence);
         row.member("kind", "files").key("paths").open('[');
         for (int i = 0; i < paths.length && i < PATHS_MAX; i++) {
-            row.value(Texts.path(String.valueOf(paths[i])));
+            row.value(Urls.path(String.valueOf(paths[i])));
         }
         row.close(']');
         return true;

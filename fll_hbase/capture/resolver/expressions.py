@@ -67,7 +67,10 @@ MASKING = frozenset(
 RANKS = frozenset(["CumeDist", "DenseRank", "NTile", "PercentRank", "Rank", "RowNumber"])
 """Functions that depend on the order of a window only; some repeat that order as their operands."""
 
-VALUELESS = frozenset(["Literal", "NamedLambdaVariable", "WindowSpecDefinition", "Exists"])
+CHECKS = frozenset(["charTypeWriteSideCheck", "readSidePadding", "varcharTypeWriteSideCheck"])
+"""Functions with which Spark reads and writes texts of a bounded length; the first operand is the text."""
+
+VALUELESS = frozenset(["Literal", "WindowSpecDefinition", "Exists"])
 
 Operands = list[ColumnLineage]
 
@@ -76,7 +79,7 @@ class ExpressionResolver:
     """Resolves the expressions of one node, each once.
 
     `columns` are those of the node's children, `outer` all columns of the plan so far, for correlated
-    subqueries, and `relations` the results of its nodes.
+    subqueries, `relations` the results of its nodes, and `variables` those of functions around them.
     """
 
     def __init__(
@@ -86,11 +89,13 @@ class ExpressionResolver:
         columns: Mapping[int, ColumnLineage],
         outer: Mapping[int, ColumnLineage],
         relations: Sequence[Relation],
+        variables: Mapping[int, ColumnLineage] | None = None,
     ) -> None:
         self._expressions = expressions
         self._columns = columns
         self._outer = outer
         self._relations = relations
+        self._variables = variables or {}
         self._resolved: dict[int, ColumnLineage] = {}
         self._common: dict[int, ColumnLineage] = {}
 
@@ -133,6 +138,11 @@ class ExpressionResolver:
         """Return the lists of columns of an instruction of MERGE."""
         return [expand(rows) for rows in self._expressions[row].details.get("outputs", [])]
 
+    def are_nulls(self, rows: Sequence[int]) -> bool:
+        """Return whether an output of MERGE is a deleted row: no values behind the kind of change."""
+        values = [self._expressions[row] for row in rows[1:]]
+        return all(value.details.get("null") or value.details.get("metadata") for value in values)
+
     def subquery(self, row: int) -> Relation | None:
         """Return the result of the plan of a subquery."""
         plan = self._expressions[row].details.get("plan")
@@ -144,8 +154,16 @@ class ExpressionResolver:
             number = pending.pop()
             if number not in rows and number not in self._resolved:
                 rows.add(number)
-                pending.extend(self._expressions[number].operands)
+                pending.extend(self._operands_before(self._expressions[number]))
         return rows
+
+    def _operands_before(self, expression: Expression) -> Sequence[int]:
+        """Return the operands that are resolved before an expression, without the function of TRANSFORM."""
+        return expression.operands[: 1 if self._is_transform(expression) else None]
+
+    def _is_transform(self, expression: Expression) -> bool:
+        kinds = [self._expressions[row].kind for row in expression.operands[1:]]
+        return expression.kind == "ArrayTransform" and kinds == ["LambdaFunction"]
 
     def _attribute(self, expression: Expression) -> ColumnLineage:
         number = -1 if expression.id is None else expression.id
@@ -157,7 +175,9 @@ class ExpressionResolver:
         kind = expression.kind
         if kind == "AttributeReference":
             return self._attribute(expression)
-        operands = [self._resolved[number] for number in expression.operands]
+        operands = [self._resolved[number] for number in self._operands_before(expression)]
+        if kind == "NamedLambdaVariable":
+            return self._variables.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
         if kind == "CommonExpressionRef":
             return self._common.get(-1 if expression.id is None else expression.id, NO_LINEAGE)
         if "plan" in expression.details:
@@ -180,7 +200,7 @@ class ExpressionResolver:
             self._common[expression.id] = value
         if expression.kind == "Alias" and self._is_described(expression.operands):
             return ColumnLineage(
-                value.direct, value.indirect, value.parts, expression.operands[0], value.rest
+                value.direct, value.indirect, value.parts, expression.operands[0], value.rest, value.least
             )
         return value
 
@@ -192,7 +212,9 @@ class ExpressionResolver:
     def _subquery(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return the values of a subquery; what shapes its rows influences them."""
         relation = self._relations[expression.details["plan"]]
-        values = [] if expression.kind == "Exists" else relation.by_position()[:1]
+        # The query of an IN has as many columns as there are values on its left side.
+        values = relation.by_position()[: None if expression.kind == "ListQuery" else 1]
+        values = [] if expression.kind == "Exists" else values
         # Outer columns are operands, too, but they count through the conditions that use them.
         return merge([*values, ColumnLineage(indirect=relation.rows)])
 
@@ -202,6 +224,26 @@ class ExpressionResolver:
         keys = [self._resolved[number] for number in self._expressions[expression.operands[1]].operands]
         value = merge(operands[:1], least=least)
         return merge([value], indirect=influences(keys, WINDOW))
+
+    def _transform(self, expression: Expression, operands: Operands) -> ColumnLineage:
+        """Return the array that TRANSFORM makes: what its function makes of the elements."""
+        if not self._is_transform(expression):
+            return merge(operands, least=Direct.TRANSFORMATION)
+        function, *variables = self._expressions[expression.operands[1]].operands
+        number = self._expressions[variables[0]].id
+        resolver = ExpressionResolver(
+            self._expressions,
+            columns=self._columns,
+            outer=self._outer,
+            relations=self._relations,
+            variables={**self._variables, -1 if number is None else number: operands[0]},
+        )
+        resolver._common = self._common
+        element = resolver.resolve(function)
+        # Without a value of the array only their number is that of its elements.
+        read = {(dataset, name.partition(".")[0]) for dataset, name in operands[0].fields()}
+        used = {(dataset, name.partition(".")[0]) for dataset, name in element.sources()}
+        return with_elements([element], operands if read.isdisjoint(used) else ())
 
     def _update_fields(self, expression: Expression, operands: Operands) -> ColumnLineage:
         """Return a struct with other fields; an operation that drops a field changes no other one."""
@@ -240,7 +282,7 @@ def _null_if(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 def _conditional(tested: Operands, values: Operands) -> ColumnLineage:
-    return merge(values, least=Direct.TRANSFORMATION, indirect=influences(tested, CONDITIONAL))
+    return with_elements(values, indirect=influences(tested, CONDITIONAL))
 
 
 def _pivot(_: Expression, operands: Operands) -> ColumnLineage:
@@ -275,6 +317,19 @@ def _struct(expression: Expression, operands: Operands) -> ColumnLineage:
     return build_struct(expression.details.get("names", []), operands)
 
 
+def _zip(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve ARRAYS_ZIP: structs with an element of each array. Dumps of earlier releases have no names."""
+    names = expression.details.get("names")
+    return build_struct(names, operands) if names else merge(operands, least=Direct.TRANSFORMATION)
+
+
+def _static_invoke(expression: Expression, operands: Operands) -> ColumnLineage:
+    """Resolve a function of Spark itself."""
+    if expression.name in CHECKS and operands:
+        return operands[0]
+    return merge(operands, least=Direct.TRANSFORMATION)
+
+
 def _struct_field(expression: Expression, operands: Operands) -> ColumnLineage:
     return struct_field(operands[0], expression.name or "")
 
@@ -287,6 +342,7 @@ def _time_of_window(_: Expression, operands: Operands) -> ColumnLineage:
 
 
 _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnLineage]] = {
+    "ArrayTransform": ExpressionResolver._transform,
     "UpdateFields": ExpressionResolver._update_fields,
     "WindowExpression": ExpressionResolver._window,
 }
@@ -294,6 +350,7 @@ _METHODS: dict[str, Callable[[ExpressionResolver, Expression, Operands], ColumnL
 _RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     **dict.fromkeys(SAME_ELEMENTS, _same_elements),
     "AggregateExpression": _aggregate,
+    "ArraysZip": _zip,
     "CaseWhen": _case,
     "Coalesce": _coalesce,
     "CreateArray": _array,
@@ -306,4 +363,5 @@ _RULES: dict[str, Callable[[Expression, Operands], ColumnLineage]] = {
     "PivotFirst": _pivot,
     "PreciseTimestampConversion": _time_of_window,
     "SortOrder": _sort_order,
+    "StaticInvoke": _static_invoke,
 }

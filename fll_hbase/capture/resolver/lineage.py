@@ -36,8 +36,8 @@ NO_INPUTS: frozenset[IndirectInput] = frozenset()
 class ColumnLineage:
     """Lineage of one column.
 
-    `parts` are the fields of a struct that is built in the plan; `rest` is a struct with its other fields.
-    `row` is the expression that describes it.
+    `parts` are the fields of a struct that is built in the plan; `rest` is a struct with its other fields,
+    each of which is at least of the kind `least`. `row` is the expression that describes it.
     """
 
     direct: frozenset[DirectInput] = frozenset()
@@ -45,10 +45,16 @@ class ColumnLineage:
     parts: dict[str, ColumnLineage] | None = field(default=None, compare=False)
     row: int = field(default=-1, compare=False)
     rest: ColumnLineage | None = field(default=None, compare=False)
+    least: int = field(default=0, compare=False)
 
     def fields(self) -> Iterable[SourceField]:
         """Yield the source fields of the values, without those that only influence them."""
         return (source for source, _, _ in self.direct)
+
+    def sources(self) -> Iterable[SourceField]:
+        """Yield all source fields."""
+        yield from self.fields()
+        yield from (source for source, _ in self.indirect)
 
 
 NO_LINEAGE = ColumnLineage()

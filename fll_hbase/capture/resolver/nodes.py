@@ -23,6 +23,7 @@ from fll_hbase.capture.resolver.lineage import (
     merge,
     source_column,
 )
+from fll_hbase.capture.resolver.struct_fields import with_elements
 
 LOOPS_MAX = 50
 """Passes over a recursive query; its lineage grows in each, and is complete after a few."""
@@ -42,7 +43,9 @@ class _PlanResolver:
         self._outer: dict[int, ColumnLineage] = {}
         self._definitions = _by_number(plan, "CTERelationDef")
         self._loops = _by_number(plan, "UnionLoop")
-        self._is_correlated = any(row.kind == "OuterReference" for row in plan.expressions)
+        kinds = {row.kind for row in plan.expressions}
+        self._is_correlated = "OuterReference" in kinds
+        self._has_pivots = "PivotFirst" in kinds
 
     def resolve(self) -> list[Relation]:
         for number, node in enumerate(self._plan.nodes):
@@ -61,7 +64,11 @@ class _PlanResolver:
                 return
 
     def _resolve_node(self, number: int, node: Node) -> Relation:
-        children = [self._relations[child] for child in node.children]
+        children = [self._relations[child] for child in self._inputs(node)]
+        if self._is_pivot(node):
+            # Below it is an aggregate by the key, too, which is no grouping of the query.
+            keyed = self._plan.nodes[node.children[0]]
+            children = [replace(children[0], rows=self._relations[keyed.children[0]].rows)]
         rule = _RULES.get(node.kind)
         if not children:
             relation = self._leaf(node)
@@ -74,6 +81,19 @@ class _PlanResolver:
         if self._is_correlated:
             self._outer.update(relation.columns)
         return Relation(relation.columns, relation.rows, order) if order else relation
+
+    def _inputs(self, node: Node) -> list[int]:
+        """Return the children of a node, without the sort that `randomSplit` puts below a sample."""
+        child = self._plan.nodes[node.children[0]] if node.kind == "Sample" else node
+        return child.children if child.kind == "Sort" and child.members.get("local") else node.children
+
+    def _is_pivot(self, node: Node) -> bool:
+        """Return whether a node is the second of the two aggregates that Spark makes of most pivots."""
+        rows = node.rows("aggregateExpressions") if self._has_pivots else []
+        for kind in ("Alias", "AggregateExpression"):
+            values = [self._plan.expressions[row] for row in rows]
+            rows = [value.operands[0] for value in values if value.kind == kind]
+        return any(self._plan.expressions[row].kind == "PivotFirst" for row in rows)
 
     def _expressions(self, columns: dict[int, ColumnLineage]) -> ExpressionResolver:
         return ExpressionResolver(
@@ -149,6 +169,12 @@ def _all_rows(children: Sequence[Relation]) -> frozenset[IndirectInput]:
 def _pass(_: Node, children: list[Relation], __: ExpressionResolver) -> Relation:
     """Resolve a node that changes neither columns nor rows; of a WITH, the query is its last child."""
     return Relation(children[-1].columns, children[-1].rows, children[-1].order)
+
+
+def _sequence(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
+    """Resolve the numbers that the pandas API gives rows: they depend on no column."""
+    numbers = expressions.with_ids(node.rows("sequenceAttr"))
+    return Relation(children[0].columns | {number: NO_LINEAGE for _, number in numbers}, children[0].rows)
 
 
 def _project(node: Node, children: list[Relation], expressions: ExpressionResolver) -> Relation:
@@ -254,9 +280,11 @@ def _merge_rows(node: Node, children: list[Relation], expressions: ExpressionRes
         for row in node.rows(name):
             conditions = expressions.resolve_all(expressions.operands(row)[:1])
             tested = influences(conditions, CONDITIONAL)
-            if not expressions.outputs(row):
+            outputs = expressions.outputs(row)
+            if all(expressions.are_nulls(rows) for rows in outputs):
                 deleted |= influences(conditions, FILTER)
-            for rows in expressions.outputs(row):
+                continue
+            for rows in outputs:
                 values = expressions.resolve_all(rows)
                 lists.append([merge([value], indirect=tested) for value in values])
     return Relation(_by_position(output, lists), children[0].rows | deleted)
@@ -266,14 +294,14 @@ def _by_position(output: Sequence[int], lists: Sequence[Sequence[ColumnLineage]]
     columns = {}
     for position, number in enumerate(output):
         values = [values[position] for values in lists if position < len(values)]
-        columns[number] = _described(merge(values), values)
+        columns[number] = _described(with_elements(values, least=Direct.IDENTITY), values)
     return columns
 
 
 def _described(column: ColumnLineage, values: Sequence[ColumnLineage]) -> ColumnLineage:
     """Return a merged column with the first description of its values."""
     row = next((value.row for value in values if value.row >= 0), -1)
-    return column if row == column.row else ColumnLineage(column.direct, column.indirect, None, row)
+    return column if row == column.row else replace(column, row=row)
 
 
 _Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
@@ -281,6 +309,7 @@ _Rule = Callable[[Node, list[Relation], ExpressionResolver], Relation]
 _RULES: dict[str, _Rule] = {
     "Aggregate": _aggregate,
     "AsOfJoin": _join,
+    "AttachDistributedSequence": _sequence,
     "Deduplicate": _deduplicate,
     "DeduplicateWithinWatermark": _deduplicate,
     "Distinct": _distinct,

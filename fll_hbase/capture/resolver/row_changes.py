@@ -7,6 +7,7 @@ stay, and the columns of rows that are deleted, are not in its query.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from fll_hbase.capture.resolver.dump import Node, Plan
@@ -36,7 +37,12 @@ def columns_of(
     values = dict(reversed(list(zip(names, relation.by_position(), strict=False))))
     stored = _stored_columns(plan, relations, table)
     if node.kind == "ReplaceData":
-        return tuple((name, values[name]) for name in stored if name in values), relation.rows
+        written = {name: values[name] for name in stored if name in values}
+        if not _is_union(plan, query):
+            return tuple(written.items()), relation.rows
+        # An UPDATE whose condition has a subquery: the rows that it selects, and all others.
+        tested = frozenset((source, CONDITIONAL) for source, _ in relation.rows)
+        return _tested(written, tested), NO_INPUTS
     is_update = plan.nodes[query].kind != "MergeRows" and any(name in values for name in stored)
     if not is_update:
         columns = ((name, _either(column, values.get(name))) for name, column in stored.items())
@@ -65,6 +71,22 @@ def _updated(
     return tuple(
         (name, _either(column, values.get(name), NO_INPUTS if _is_same(name, values.get(name)) else tested))
         for name, column in stored.items()
+    )
+
+
+def _is_union(plan: Plan, number: int) -> bool:
+    """Return whether a query is a union, to which some releases of Spark add a column."""
+    node = plan.nodes[number]
+    while node.kind == "Project":
+        node = plan.nodes[node.children[0]]
+    return node.kind == "Union"
+
+
+def _tested(values: Mapping[str, ColumnLineage], tested: frozenset[IndirectInput]) -> Columns:
+    """Return columns of an UPDATE of all rows: its condition influences those that it changes."""
+    return tuple(
+        (name, value if _is_same(name, value) else replace(merge([value], indirect=tested), row=value.row))
+        for name, value in values.items()
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fll_hbase.capture.resolver.lineage import (
     NO_INPUTS,
@@ -52,7 +53,7 @@ def struct_field(value: ColumnLineage, name: str) -> ColumnLineage:
     if value.parts is not None and name in value.parts:
         return value.parts[name]
     if value.rest is not None:
-        return struct_field(value.rest, name)
+        return with_elements([struct_field(value.rest, name)], least=Direct(value.least))
     if value.parts is not None:
         return NO_LINEAGE
     direct = frozenset(
@@ -69,14 +70,22 @@ def with_elements(
     least: Direct = Direct.TRANSFORMATION,
     indirect: frozenset[IndirectInput] = NO_INPUTS,
 ) -> ColumnLineage:
-    """Merge values into one whose structs have the fields of `structs`, if the plan builds all of these."""
+    """Merge values into one whose structs have the fields of `structs`.
+
+    These are known if the plan builds all of the structs, or if there is one only. NULL has no fields.
+    """
     value = merge([*structs, *others], least=least, indirect=indirect)
+    structs = [item for item in structs if item.parts is not None or item.direct or item.indirect]
     parts = [item.parts for item in structs if item.parts is not None and item.rest is None]
+    if len(structs) == 1 and not parts and not indirect:
+        return value if value is structs[0] else replace(value, rest=structs[0], least=least)
     if not parts or len(parts) < len(structs):
         return value
     names = dict.fromkeys(name for fields in parts for name in fields)
     elements = {
-        name: merge([fields.get(name, NO_LINEAGE) for fields in parts], least=least, indirect=indirect)
+        name: with_elements(
+            [fields.get(name, NO_LINEAGE) for fields in parts], least=least, indirect=indirect
+        )
         for name in names
     }
     return ColumnLineage(value.direct, value.indirect, elements)

@@ -130,6 +130,10 @@ def _columns(
     # A batch of a stream has the columns of its query, whatever the table of a topic has.
     table = None if node.kind == "WriteToMicroBatchDataSource" else table
     stored = [] if table is None else _names(plan, plan.nodes[table].rows("output"))
+    if node.members.get("byName"):
+        # A table that accepts any columns, such as one of Delta, orders them itself.
+        spelling = {name.lower(): name for name in stored}
+        stored = [spelling.get(name.lower(), name) for name in names]
     final = next((columns for columns in (declared, stored) if len(columns) == len(values)), names)
     yield from zip(final, values, strict=False)
 
