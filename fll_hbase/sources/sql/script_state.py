@@ -119,6 +119,12 @@ class ScriptState:
         others = (item for key, item in self.procedures.items() if key.rpartition(".")[2] == last)
         return exact or next((item for item in others if "." not in name or "." not in item.name), None)
 
+    def variable(self, node: exp.Expr) -> ColumnProvenance | None:
+        """Return the value of `@name` or `$name`, None if the script does not set it."""
+        name = node.name.lower()
+        marked = (self.variables.get(f"{mark}{name}") for mark in ("@", "$", ""))
+        return next((column for column in marked if column is not None), None)
+
     @property
     def warnings(self) -> tuple[FieldError, ...]:
         """Warnings so far, each at the member `sql` of the document."""
@@ -135,6 +141,9 @@ class ScriptState:
         # Spark reads files as parquet.`/path`.
         if len(written) == 2 and written[0].lower() in _FORMATS and "/" in written[1]:
             return written[1:]
+        # A path has the case that it is written in.
+        if len(written) == 1 and "/" in written[0]:
+            return written
         parts = _name_parts(table, self.tables.naming.fold)
         if len(parts) == 1 and _can_complete(table) and parts[0].lower() not in self.unqualified:
             parts = [*self.database.split("."), *parts] if self.database else parts
@@ -210,6 +219,9 @@ def _name_fault(name: str) -> str:
 def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> list[str]:
     if not isinstance(table, exp.Table):
         return [table.name]
+    if isinstance(table.this, exp.Parameter):
+        # A table variable, which is another table than one of its name.
+        return [f"@{table.this.name}"]
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return [table.name or table.this.name]
     parts = [name_of(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts]
