@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -42,11 +43,11 @@ def read_documents(stream: BinaryIO, *, bytes_max: int) -> Iterator[InputLine]:
 
     The items of a JSON array are documents. Else, if the first line is not JSON by itself and the second does
     not begin an object, the file is one document over many lines; otherwise each line is a document, and
-    blank lines are skipped.
+    blank lines are skipped. A byte order mark in front, as editors write it, is left out.
     """
     # Neither the name of a file nor seeking is available for a pipe: the first bytes are read and put back.
     magic = stream.read(len(GZIP_MAGIC))
-    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC)
+    body = open_stream(stream.read, head=magic, gzipped=magic == GZIP_MAGIC, drops_mark=True)
     try:
         is_array = body.peek(1).lstrip().startswith(b"[")
     except GZIP_ERRORS as error:
@@ -85,17 +86,24 @@ def _read_array(body: io.BufferedReader[Any], bytes_max: int) -> Iterator[InputL
 
 
 def open_stream(
-    read: Callable[[int], bytes], *, head: bytes = b"", gzipped: bool = False, ratio_max: int | None = None
+    read: Callable[[int], bytes],
+    *,
+    head: bytes = b"",
+    gzipped: bool = False,
+    ratio_max: int | None = None,
+    drops_mark: bool = False,
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
+    With `drops_mark`, a byte order mark in front of the text is left out. If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)
     if not gzipped:
+        source.drops_mark = drops_mark
         return raw
     decompressed = _RawStream(gzip.GzipFile(fileobj=raw, mode="rb").read1)
+    decompressed.drops_mark = drops_mark
     if ratio_max is not None:
         decompressed.on_read = lambda: _check_ratio(decompressed.size_bytes, source.size_bytes, ratio_max)
     return io.BufferedReader(decompressed, _BUFFER_BYTES)
@@ -210,14 +218,18 @@ class _RawStream(io.RawIOBase):
         self._head = head
         self.size_bytes = 0
         self.on_read: Callable[[], None] = lambda: None
+        self.drops_mark = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        # `head` may be longer than the buffer: the rest of it is returned by the next call.
-        data = self._head or self._read(len(buffer))
-        self._head = data[len(buffer) :] if self._head else b""
+        # `head` may be longer than the buffer: the rest of it is returned by the next call. A short one is
+        # filled up, so that what begins a text can be looked at.
+        data = self._head + self._read(max(0, len(buffer) - len(self._head)))
+        if self.drops_mark:
+            data, self.drops_mark = data.removeprefix(codecs.BOM_UTF8), False
+        self._head = data[len(buffer) :]
         buffer[: len(data)] = data[: len(buffer)]
         size_bytes = min(len(data), len(buffer))
         self.size_bytes += size_bytes

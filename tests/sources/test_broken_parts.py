@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fll_hbase.errors import InvalidLineage
+from fll_hbase.ingest import detect
 from fll_hbase.model.runs import RecordedRun
 from fll_hbase.sources import cdap, datahub, openlineage
 from fll_hbase.sources.datahub import MessageFormat
@@ -109,6 +110,20 @@ def test_openlineage(event: Json, value: Json, data: st.DataObject) -> None:
     assert _content(broken) == _content(openlineage.read(remove(event, path)))
     prefix = ".".join(map(str, path))
     assert any(warning.path.startswith(prefix) for warning in broken.warnings)
+
+
+def test_half_of_a_surrogate_pair_costs_its_part_alone() -> None:
+    """Python's json writes names of files that are not UTF-8 with such escapes."""
+    event = next(event for event in REAL if event.get("outputs"))
+    broken = copy.deepcopy(event)
+    broken["inputs"] = [*broken.get("inputs", []), {"namespace": "file", "name": "/in/\udcff"}]
+    broken["outputs"][0].setdefault("facets", {})["unknown"] = {"\ud800": "\ud800"}
+    raw = json.dumps(broken).encode()
+    head = detect(raw)
+    assert head.format.name == "openlineage"
+    reading = openlineage.read(openlineage.parse(raw))
+    assert reading.lineage == openlineage.read(event).lineage
+    assert [str(warning.path).rpartition(".")[2] for warning in reading.warnings] == ["name"]
 
 
 def test_the_property_breaks_every_kind_of_part() -> None:

@@ -13,6 +13,7 @@ from fll_hbase.model import event_operations, run_events
 from fll_hbase.model.checksum import digest
 from fll_hbase.model.datasets import DatasetMetadata
 from fll_hbase.model.run_events import DatasetMention, EventLineage, EventRunFacts, EventType, IncomingEvent
+from fll_hbase.sources import strict_json
 from fll_hbase.sources.name_rules import NameRules
 from fll_hbase.sources.openlineage import facets, sql_facet
 from fll_hbase.sources.openlineage.datasets import DatasetCollector
@@ -51,6 +52,9 @@ def parse(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # Half of a surrogate pair, as Python writes names of files that are not UTF-8, costs its part only.
+        if strict_json.has_surrogate_escape(raw):
+            return strict_json.parse_with_halves(raw)
         raise UnreadableDocument([FieldError("", f"not JSON: {error}")]) from error
 
 
