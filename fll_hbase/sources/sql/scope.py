@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -42,6 +42,9 @@ _SEQUENCE_VALUES = {"currval", "nextval"}
 _WITH_SEQUENCES = {"oracle", "snowflake"}
 
 
+_SCANNED_TABLES_MAX = 8
+
+
 class AliasPrecedence(Enum):
     """Precedence of the aliases of a SELECT list over columns of tables.
 
@@ -75,6 +78,9 @@ class Scope:
     has_hierarchy: bool = False
     _dependencies: list[RowDependencies] = field(default_factory=list)
     _by_last_part: dict[str, list[TableSource]] = field(default_factory=dict)
+    _by_column: dict[str, list[TableSource]] = field(default_factory=dict)
+    _open: list[TableSource] = field(default_factory=list)
+    _indexed: int = 0
 
     def __post_init__(self) -> None:
         for source in self.sources:
@@ -99,6 +105,32 @@ class Scope:
         for source in self.sources[start:]:
             self._by_last_part[source.name[-1] if source.name else ""].remove(source)
         del self.sources[start:]
+        self._by_column, self._open, self._indexed = {}, [], 0
+
+    def columns_named(self, name: str) -> list[ColumnProvenance]:
+        """Return the listed columns of a name, in any case, of all tables."""
+        sources: Iterable[TableSource] = self.sources
+        # Few tables may be wide, and are looked at faster than indexed; many each name a column.
+        if len(self.sources) > _SCANNED_TABLES_MAX:
+            self._index_columns()
+            sources = self._by_column.get(name.lower(), ())
+        return [column for source in sources if (column := source.columns.get(name)) is not None]
+
+    def open_sources(self) -> list[TableSource]:
+        """Return the tables whose columns are not all known."""
+        if len(self.sources) <= _SCANNED_TABLES_MAX:
+            return [source for source in self.sources if source.columns.fallback is not None]
+        self._index_columns()
+        return self._open
+
+    def _index_columns(self) -> None:
+        # Of the tables since the last time: they are added one by one, with names to resolve in between.
+        for source in self.sources[self._indexed :]:
+            for name in dict.fromkeys(name.lower() for name, _ in source.columns.items):
+                self._by_column.setdefault(name, []).append(source)
+            if source.columns.fallback is not None:
+                self._open.append(source)
+        self._indexed = len(self.sources)
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those of the enclosing queries, the innermost first."""
@@ -188,7 +220,7 @@ class Resolver:
             return alias
         if name.lower() in scope.join_keys:
             return scope.join_keys[name.lower()][1]
-        columns = [column for source in scope.sources if (column := source.columns.get(name)) is not None]
+        columns = scope.columns_named(name)
         if len(columns) > 1:
             return f"{len(columns)} relations have one"
         if columns:
@@ -207,7 +239,7 @@ class Resolver:
         self, scope: Scope, name: str, alias: ColumnProvenance | None
     ) -> ColumnProvenance | str | None:
         """Attribute a name to the table whose columns are not all known, if no other can have it."""
-        candidates = [source for source in scope.sources if source.columns.fallback is not None]
+        candidates = scope.open_sources()
         if name.lower() in self.script.variables:
             return self.script.variables[name.lower()]
         if not candidates:

@@ -50,7 +50,7 @@ class ScriptState:
     views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
     the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
     with the value that a query has assigned, and
-    `procedures` those that the script creates. `source_text` is that of the statement being read, `errors`
+    `procedures` those that the script creates; `call_depth` counts those being read. `source_text` is that of the statement being read, `errors`
     are those of parts that are left out.
     """
 
@@ -67,6 +67,7 @@ class ScriptState:
     aliases: dict[Dataset, tuple[Dataset, ...]] = field(default_factory=dict)
     procedures: dict[str, Procedure] = field(default_factory=dict)
     errors: ErrorList = field(default_factory=ErrorList)
+    call_depth: int = 0
     _warned: set[str] = field(default_factory=set)
     _warnings: ErrorList = field(default_factory=ErrorList)
 

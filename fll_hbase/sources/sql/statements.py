@@ -26,6 +26,9 @@ _COMMANDS_WITHOUT_LINEAGE = {"DECLARE", "EXPLAIN", "MSCK", "ADD", "RESET", "VACU
 _DATABASE_BEFORE_TABLE = {"athena", "clickhouse", "databricks", "hive", "mysql", "spark", "trino"}
 """Dialects in which a full table name is `database.table`, so that USE completes it."""
 
+CALL_DEPTH_MAX = 50
+"""Depth to which procedures are read where another one calls them."""
+
 
 def read_statements(script: ScriptState) -> None:
     """Read every statement of a script in order; those of a procedure where the script calls it.
@@ -67,8 +70,14 @@ def _read_body(script: ScriptState, procedure: Procedure, called: set[str]) -> N
     """Read the statements of a procedure once: further calls write the same fields from the same sources."""
     if procedure.name in called:
         return
+    if script.call_depth == CALL_DEPTH_MAX:
+        # It stays one that is not called, so that it is read at the end.
+        script.warn(f"procedures call each other more than {CALL_DEPTH_MAX} deep")
+        return
     called.add(procedure.name)
+    script.call_depth += 1
     _read_block(script, procedure, f"procedure {procedure.name!r}", called)
+    script.call_depth -= 1
 
 
 def _read_block(script: ScriptState, procedure: Procedure, label: str, called: set[str]) -> None:
