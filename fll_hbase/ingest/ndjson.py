@@ -95,7 +95,8 @@ def open_stream(
 ) -> io.BufferedReader[Any]:
     """Return a buffered stream of `head` and then the bytes of `read(size)`, decompressed if `gzipped`.
 
-    With `drops_mark`, a byte order mark in front of the text is left out. If the bytes decompress to more than `ratio_max` times their number, reading raises TooLarge.
+    With `drops_mark`, a byte order mark in front of the text is left out. If the bytes decompress to more
+    than `ratio_max` times their number, reading raises TooLarge.
     """
     source = _RawStream(read, head)
     raw = io.BufferedReader(source, _BUFFER_BYTES)

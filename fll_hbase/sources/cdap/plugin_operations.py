@@ -79,12 +79,12 @@ def _join_keys(properties: Properties, stages: set[str]) -> list[str]:
     if properties.text("conditionType").lower() != "advanced":
         return [key for key in dict.fromkeys(keys) if key]
     aliases = {alias: stage for stage, alias in properties.pairs("inputAliases")}
-    found: dict[str, None] = {}
+    fields: dict[str, None] = {}
     for match in _QUALIFIED.finditer(properties.text("conditionExpression")):
         stage, name = match[1] or match[3], match[2] or match[4]
         if aliases.get(stage, stage) in stages:
-            found[f"{aliases.get(stage, stage)}.{name}"] = None
-    return list(found)
+            fields[f"{aliases.get(stage, stage)}.{name}"] = None
+    return list(fields)
 
 
 def _group_by(properties: Properties) -> Iterator[StageOperation]:
@@ -141,12 +141,12 @@ def _denormalize(properties: Properties) -> Iterator[StageOperation]:
         StageInput(name, Influence.INDIRECT, "conditional"),
         StageInput(key, Influence.INDIRECT, "group_by"),
     ]
-    named = [aliases.get(output, output) for output in outputs]
-    if value in named or name in named:
+    aliased = [aliases.get(output, output) for output in outputs]
+    if value in aliased or name in aliased:
         raise NotImplied("`outputFields` has the name of a field that it is made of")
-    for output in named:
+    for output in aliased:
         yield properties.transform("denormalize", [StageInput(value), *others], [Field(output)])
-    yield properties.keep([key, *named])
+    yield properties.keep([key, *aliased])
 
 
 def _normalize(properties: Properties) -> Iterator[StageOperation]:

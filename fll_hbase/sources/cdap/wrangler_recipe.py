@@ -53,7 +53,7 @@ _ROWS_ONLY = {
 }
 """Directives that change no column: which rows there are, and variables."""
 
-_PIECE = re.compile(rf"{QUOTED}|[;{{}}]|[^;{{}}'\"]+")
+_SEGMENT = re.compile(rf"{QUOTED}|[;{{}}]|[^;{{}}'\"]+")
 _WORD = re.compile(rf"{QUOTED}|[^\s,]+")
 _SED = re.compile(r"s(?P<bar>[/|#])(?P<old>\^?[\w .-]+\$?)(?P=bar)(?P<new>[\w -]*)(?P=bar)g?")
 
@@ -94,16 +94,16 @@ def _directives(recipe: str) -> Iterator[tuple[str, list[str], str]]:
 
 def _split(line: str) -> Iterator[str]:
     """Split a line at each `;` that is in no quotes and braces."""
-    pieces: list[str] = []
+    segments: list[str] = []
     depth = 0
-    for piece in _PIECE.findall(line):
-        depth += (piece == "{") - (piece == "}")
-        if piece == ";" and depth <= 0:
-            yield "".join(pieces)
-            pieces = []
+    for segment in _SEGMENT.findall(line):
+        depth += (segment == "{") - (segment == "}")
+        if segment == ";" and depth <= 0:
+            yield "".join(segments)
+            segments = []
         else:
-            pieces.append(piece)
-    yield "".join(pieces)
+            segments.append(segment)
+    yield "".join(segments)
 
 
 def _operations(properties: Properties, verb: str, words: Sequence[str]) -> Iterator[StageOperation]:

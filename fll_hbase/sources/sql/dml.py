@@ -27,7 +27,7 @@ from fll_hbase.sources.sql.write_target import (
 def update(resolver: Resolver, node: exp.Expr) -> None:
     """Read UPDATE: a write of the columns that it sets."""
     resolver = statement_scope(resolver, node)
-    tables = _tables_of_queries(node)
+    tables = _tables_of_queries(resolver, node)
     target = _update_target(resolver, node, tables)
     select_list = SelectList(resolver)
     fields = list(assignments(resolver, select_list, node.expressions, node.this.alias_or_name))
@@ -38,7 +38,7 @@ def update(resolver: Resolver, node: exp.Expr) -> None:
 def delete(resolver: Resolver, node: exp.Expr) -> None:
     """Read DELETE: it writes no field, but the columns it tests decide which rows remain."""
     resolver = statement_scope(resolver, node)
-    target = _delete_target(resolver, node, _tables_of_queries(node))
+    target = _delete_target(resolver, node, _tables_of_queries(resolver, node))
     for table in node.args.get("using") or ():
         from_clause.add_source(resolver, table)
     dependencies = resolver.scope.dependencies | _where(resolver, node)
@@ -52,7 +52,7 @@ def merge(resolver: Resolver, node: exp.Expr) -> None:
     resolver = statement_scope(resolver, node)
     from_clause.add_source(resolver, node.this)
     from_clause.add_source(resolver, node.args["using"])
-    target = _dataset(resolver, node.this, _tables_of_queries(node))
+    target = _dataset(resolver, node.this, _tables_of_queries(resolver, node))
     on = node.args.get("on")
     dependencies = clause_dependencies(resolver, [(on, "join")], "ON") if on else RowDependencies()
     select_list = SelectList(resolver)
@@ -89,18 +89,21 @@ def _where(resolver: Resolver, node: exp.Expr) -> RowDependencies:
     return clause_dependencies(resolver, [(node.args.get("where"), "filter")], "WHERE")
 
 
-def _tables_of_queries(node: exp.Expr) -> dict[str, exp.Expr | None]:
+def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr | None]:
     """Return the table that each query of the WITH of a statement is of; None if it is of several.
 
-    A change of such a query changes its table, as T-SQL has it.
+    In T-SQL a change of such a query changes its table. Other engines have no such targets: a table of the
+    same name is changed.
     """
     tables: dict[str, exp.Expr | None] = {}
     with_ = node.args.get("with_")
-    for query in with_.expressions if with_ is not None else ():
+    if with_ is None or resolver.script.dialect_name != "tsql":
+        return tables
+    for query in with_.expressions:
         from_ = query.this.args.get("from_") if isinstance(query.this, exp.Select) else None
         table = from_.this if from_ is not None and not query.this.args.get("joins") else None
-        is_query = isinstance(table, exp.Table) and not table.db and table.name.lower() in tables
-        table = tables[table.name.lower()] if is_query else table
+        if isinstance(table, exp.Table) and not table.db:
+            table = tables.get(table.name.lower(), table)
         tables[query.alias.lower()] = table if isinstance(table, exp.Table) else None
     return tables
 
@@ -176,8 +179,8 @@ def _all_columns(resolver: Resolver, target: Dataset, source: ColumnSet) -> Iter
         names = [name for name, _ in source.items] if source.is_complete else None
     if names is None:
         script.warn(f"MERGE of all columns: those of {target.name!r} are not known; give them in `schema`")
-    known = {name.lower() for name in names or ()}
-    added = [name for name, _ in source.items if name.lower() not in known] if names else []
+    target_names = {name.lower() for name in names or ()}
+    added = [name for name, _ in source.items if name.lower() not in target_names] if names else []
     if added:
         listed = ", ".join(name[:100] for name in added[:5])
         script.warn(f"MERGE of all columns: {target.name!r} is not known to have {listed}; left out")

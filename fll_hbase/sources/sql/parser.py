@@ -176,13 +176,13 @@ class _StatementParser:
         excess = find_excess(tokens, self._dialect)
         if excess:
             return _broken(excess)
-        known = with_known_words(tokens, self._dialect_name)
-        if known[0].token_type in self._dialect.tokenizer_class.COMMANDS:
+        rewritten = with_known_words(tokens, self._dialect_name)
+        if rewritten[0].token_type in self._dialect.tokenizer_class.COMMANDS:
             # The parser expects the text behind the first word of a command as one token.
-            sql = sql[known[0].start : known[-1].end + 1]
-            tokens = known = self._dialect.tokenize(sql)
+            sql = sql[rewritten[0].start : rewritten[-1].end + 1]
+            tokens = rewritten = self._dialect.tokenize(sql)
         try:
-            trees = self._trees(known, sql)
+            trees = self._trees(rewritten, sql)
         except UnreadableDocument as error:
             return _broken_template(tokens, sql) or BrokenStatement(error.errors[0])
         return Statement(trees[0], sql, tokens, _caution(tokens)) if trees else None

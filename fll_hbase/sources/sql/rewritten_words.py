@@ -23,7 +23,7 @@ def with_known_words(tokens: Tokens, dialect_name: str) -> Tokens:
     """Return the tokens of a statement in words that the library parses."""
     for rewrite in (_replace, _schedule, _evolution, _partition, _data_clause):
         tokens = rewrite(tokens)
-    dialect_rewrite = _OF_DIALECTS.get(dialect_name)
+    dialect_rewrite = _DIALECT_REWRITES.get(dialect_name)
     return dialect_rewrite(tokens) if dialect_rewrite else tokens
 
 
@@ -169,7 +169,7 @@ def _word(kind: TokenType, origin: Token) -> Token:
     return Token(kind, kind.name, origin.line, origin.col, origin.start, origin.start)
 
 
-_OF_DIALECTS: dict[str, Callable[[Tokens], Tokens]] = {
+_DIALECT_REWRITES: dict[str, Callable[[Tokens], Tokens]] = {
     "mysql": _load_data,
     "oracle": _oracle_merge,
     "teradata": _without_phrases,

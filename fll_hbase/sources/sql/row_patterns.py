@@ -48,8 +48,10 @@ def apply_match(resolver: Resolver, node: exp.Expr) -> None:
     scope.add_dependencies(dependencies | select_list.dependencies | RowDependencies(partition))
     columns = ColumnSet((*items, *measures))
     if _text(node, "rows").upper().startswith("ALL"):
-        known = source.columns
-        columns = ColumnSet((*known.items, *measures), known.fallback, known.is_complete, known.is_ordered)
+        original = source.columns
+        columns = ColumnSet(
+            (*original.items, *measures), original.fallback, original.is_complete, original.is_ordered
+        )
     scope.remove_from(len(scope.sources) - 1)
     scope.add(TableSource((node.alias.lower(),) if node.alias else source.name, columns))
 

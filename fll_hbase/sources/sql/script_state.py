@@ -49,9 +49,9 @@ class ScriptState:
     `views` are named queries; those in `temporary` are no datasets of the run. `unqualified` are names of
     views and temporary tables, in lower case, that no database completes; `catalog` and `database` complete
     the others. `aliases` are the names of tables in other namespaces, `variables` names that are not columns,
-    with the value that a query has assigned, and
-    `procedures` those that the script creates; `call_depth` counts those being read. `source_text` is that of the statement being read, `errors`
-    are those of parts that are left out.
+    with the value that a query has assigned, and `procedures` those that the script creates; `call_depth`
+    counts those being read. `source_text` is that of the statement being read, `errors` are those of parts
+    that are left out.
     """
 
     script: Script

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from fll_hbase.sources.sql.column_names import generated_name
-from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path, is_star
+from fll_hbase.sources.sql.expressions import ExpressionInputs, collect_inputs, column_path
 from fll_hbase.sources.sql.provenance import (
     ColumnFallback,
     ColumnProvenance,
@@ -47,8 +47,8 @@ class SelectList:
 
     def add(self, node: exp.Expr) -> None:
         """Add the columns of the next expression of the list: several for a star or a generator, else one."""
-        if is_star(node):
-            star = node.this if isinstance(node, exp.Column) else node
+        star = node.this if isinstance(node, exp.Column) else node
+        if isinstance(star, exp.Star):
             self._expand_star(star, column_path(node)[:-1])
         elif isinstance(node, (exp.Columns, exp.Apply)):
             self._expand_columns(node)
@@ -272,32 +272,32 @@ def _qualifier(node: exp.Expr) -> tuple[str, ...]:
 
 def _like(pattern: str) -> Callable[[str], bool]:
     """Return whether a name matches a pattern of ILIKE, without any use of a regular expression."""
-    pieces = [piece.lower() for piece in pattern.split("%")]
+    segments = [segment.lower() for segment in pattern.split("%")]
 
     def matches(name: str) -> bool:
         name = name.lower()
-        if len(pieces) == 1:
-            return _fits(name, pieces[0])
-        first, *middle, last = pieces
+        if len(segments) == 1:
+            return _fits(name, segments[0])
+        first, *middle, last = segments
         if len(name) < len(first) + len(last) or not _fits(name[: len(first)], first):
             return False
         if last and not _fits(name[-len(last) :], last):
             return False
         rest = name[len(first) : len(name) - len(last)]
-        for piece in middle:
-            starts = range(len(rest) - len(piece) + 1)
-            start = next((n for n in starts if _fits(rest[n : n + len(piece)], piece)), -1)
+        for segment in middle:
+            starts = range(len(rest) - len(segment) + 1)
+            start = next((n for n in starts if _fits(rest[n : n + len(segment)], segment)), -1)
             if start < 0:
                 return False
-            rest = rest[start + len(piece) :]
+            rest = rest[start + len(segment) :]
         return True
 
     return matches
 
 
-def _fits(text: str, piece: str) -> bool:
+def _fits(text: str, segment: str) -> bool:
     """Return whether a text has the letters of a pattern, in which `_` is any letter."""
-    return len(text) == len(piece) and all(b in ("_", a) for a, b in zip(text, piece, strict=True))
+    return len(text) == len(segment) and all(b in ("_", a) for a, b in zip(text, segment, strict=True))
 
 
 def _argument_list(node: exp.Expr, name: str) -> Iterable[exp.Expr]:

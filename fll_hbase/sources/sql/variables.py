@@ -14,7 +14,7 @@ from fll_hbase.sources.sql.script_state import ScriptState
 from fll_hbase.sources.sql.select_list import SelectList
 
 
-def declare(resolver: Resolver, node: exp.Declare) -> None:
+def declare(resolver: Resolver, node: exp.Expr) -> None:
     """Read DECLARE: variables with what they begin with, and table variables, which are temporary tables."""
     for item in node.expressions:
         names = item.this if isinstance(item.this, list) else [item.this]
@@ -26,7 +26,7 @@ def declare(resolver: Resolver, node: exp.Declare) -> None:
                 _assign(resolver, variable_name(name), item.args.get("default"))
 
 
-def set_variables(resolver: Resolver, node: exp.Set) -> None:
+def set_variables(resolver: Resolver, node: exp.Expr) -> None:
     """Read SET: a variable has what the query or the variables give that it is set to."""
     for item in node.expressions:
         assignment = item.this
@@ -53,7 +53,10 @@ def select_variables(resolver: Resolver, node: exp.Expr) -> bool:
     if not any(names):
         return False
     values = [item.expression if name else item for name, item in zip(names, items, strict=True)]
-    node.set("expressions", [exp.alias_(value, f"_{number}") for number, value in enumerate(values)])
+    node.set(
+        "expressions",
+        [exp.Alias(this=value, alias=exp.to_identifier(f"_{number}")) for number, value in enumerate(values)],
+    )
     assign_result(resolver.script, names, resolver.query(node))
     return True
 
@@ -76,8 +79,8 @@ def _assign(resolver: Resolver, name: str, value: exp.Expr | None) -> None:
     column = GENERATED
     # Other values are constants, or settings that look like columns: `SET a.b = on`.
     if isinstance(value, exp.Expr) and value.find(exp.Query, exp.Parameter, exp.Column) is not None:
-        named = [part for part in value.find_all(exp.Column) if part.find_ancestor(exp.Query) is None]
-        if all(variable_name(part) in script.variables for part in named):
+        columns = [part for part in value.find_all(exp.Column) if part.find_ancestor(exp.Query) is None]
+        if all(variable_name(part) in script.variables for part in columns):
             select_list = SelectList(resolver)
             column = select_list.resolve(value)
             rows = select_list.dependencies.indirect
