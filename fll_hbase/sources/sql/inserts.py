@@ -19,7 +19,7 @@ from fll_hbase.sources.sql.provenance import (
 )
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState, TableWrite
+from fll_hbase.sources.sql.script_state import ScriptState, TableWrite, temporary_mark
 from fll_hbase.sources.sql.select_list import SelectList
 from fll_hbase.sources.sql.variables import assign_result
 from fll_hbase.sources.sql.write_target import Target, assignments, listed_values, map_to_target, read_target
@@ -151,7 +151,7 @@ def select_into(resolver: Resolver, node: exp.Expr, into: exp.Into) -> None:
     if variables:
         assign_result(resolver.script, variables, resolver.query(node))
         return
-    is_temporary = bool(into.args.get("temporary") or into.this.this.args.get("temporary"))
+    is_temporary = bool(into.args.get("temporary") or temporary_mark(into.this.this))
     if is_temporary:
         _add_unqualified(resolver.script, into.this)
     target = read_target(resolver.script, into.this)
@@ -281,7 +281,7 @@ def _is_temporary(node: exp.Expr) -> bool:
     properties = node.args.get("properties")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this
     # T-SQL marks temporary tables in the name, other dialects with a keyword.
-    if isinstance(table, exp.Table) and table.this and table.this.args.get("temporary"):
+    if isinstance(table, exp.Table) and table.this and temporary_mark(table.this):
         return True
     # So does Redshift, whose parser does not know it.
     if isinstance(table, exp.Table) and table.name.startswith("#"):

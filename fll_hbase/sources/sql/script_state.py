@@ -179,11 +179,18 @@ class ScriptState:
                 identifier.set("this", naming.fold(identifier))
 
 
+def temporary_mark(identifier: exp.Expr) -> str:
+    """Return `#` or `##` of a temporary table of T-SQL, which the parser keeps as a flag; "" for others."""
+    if identifier.name.startswith("#"):
+        return ""
+    return "##" if identifier.args.get("global_") else "#" * bool(identifier.args.get("temporary"))
+
+
 def _can_complete(table: exp.Expr) -> bool:
     """Return whether a name is that of a table, not of a stage, a variable or a temporary table of T-SQL."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return False
-    return not table.this.args.get("temporary") and not table.name.startswith(("#", "@"))
+    return not temporary_mark(table.this) and not table.name.startswith(("#", "@"))
 
 
 def _with_valid_names(script: ScriptState, write: TableWrite) -> TableWrite | None:
@@ -226,6 +233,4 @@ def _name_parts(table: exp.Expr, name_of: Callable[[exp.Identifier], str]) -> li
     if not isinstance(table.this, (exp.Identifier, exp.Dot)):
         return [table.name or table.this.name]
     parts = [name_of(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts]
-    # T-SQL names temporary tables `#name`; the parser keeps the mark as a flag.
-    marks = [part.args.get("temporary") and not part.name.startswith("#") for part in table.parts]
-    return [f"#{part}" if mark else part for part, mark in zip(parts, marks, strict=True)]
+    return [f"{temporary_mark(part)}{name}" for part, name in zip(table.parts, parts, strict=True)]
