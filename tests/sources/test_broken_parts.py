@@ -175,13 +175,20 @@ def dataset_urn(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-PIPELINE = json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8"))
+PIPELINE = {
+    **json.loads((GOLDEN / "pipeline/seed_projection/input.json").read_text(encoding="utf-8")),
+    "arguments": {"day": "monday"},
+}
 PIPELINE_PARTS: dict[str, Path] = {
     "a mutation": ("config", "stages", 1, "fieldMutations", 0),
     "all mutations": ("config", "stages", 1, "fieldMutations"),
     "a connection": ("config", "connections", 1),
     "a name of a dataset": ("config", "stages", 0, "plugin", "properties", "referenceName"),
     "a schema": ("config", "stages", 1, "outputSchema"),
+    "the plugin of a transform": ("config", "stages", 1, "plugin"),
+    "properties": ("config", "stages", 1, "plugin", "properties"),
+    "an argument": ("arguments", "day"),
+    "all arguments": ("arguments",),
 }
 
 

@@ -102,8 +102,8 @@ class _ConfigReader:
         name = "?"
         if isinstance(item, dict):
             name = validator.required(members, "name", path, bytes_max=NAME_BYTES_MAX)
-        plugin_type = validator.optional(plugin, "type", plugin_path)
-        plugin_type = plugin_type or validator.optional(members, "type", path)
+        plugin_type = json_access.text(validator, plugin, "type", plugin_path)
+        plugin_type = plugin_type or json_access.text(validator, members, "type", path)
         dataset, description = self._read_dataset(members, properties, name, path)
         return Stage(
             name=name,
@@ -210,4 +210,4 @@ def _object(validator: Validator, item: object, path: str) -> dict[str, Any]:
 
 
 def _member_object(validator: Validator, members: dict[str, Any], name: str, path: str) -> dict[str, Any]:
-    return _object(validator, members[name], child_path(path, name)) if name in members else {}
+    return json_access.members(validator, members.get(name), child_path(path, name), optional=True)
