@@ -13,7 +13,7 @@ from fll_hbase.sources.sql.expressions import clause_dependencies, collect_input
 from fll_hbase.sources.sql.provenance import ColumnSet, NamedColumn, RowDependencies
 from fll_hbase.sources.sql.query import statement_scope
 from fll_hbase.sources.sql.scope import Resolver
-from fll_hbase.sources.sql.script_state import TableWrite
+from fll_hbase.sources.sql.script_state import TableWrite, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
 from fll_hbase.sources.sql.write_target import (
     Target,
@@ -109,13 +109,13 @@ def _tables_of_queries(resolver: Resolver, node: exp.Expr) -> dict[str, exp.Expr
 
 
 def _dataset(resolver: Resolver, table: exp.Expr, tables: Mapping[str, exp.Expr | None]) -> Dataset:
-    """Return the dataset of a target, which may be a query in `tables`. Raises ValueError."""
+    """Return the dataset of a target, which may be a query in `tables`. Raises UnknownTarget."""
     name = table.name.lower()
     if name not in tables or table.args.get("db"):
         return resolver.script.dataset(table)
     changed = tables[name]
     if changed is None:
-        raise ValueError(f"{name[:100]!r} is a query of several tables")
+        raise UnknownTarget(f"{name[:100]!r} is a query of several tables")
     return resolver.script.dataset(changed)
 
 

@@ -27,6 +27,10 @@ _FORMATS = {"parquet", "orc", "csv", "json", "text", "avro", "delta", "binaryfil
 """Words that Spark accepts in front of a path in place of a database."""
 
 
+class UnknownTarget(Exception):
+    """A statement whose target cannot be determined; the message says why, and the statement is left out."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TableWrite:
     """Fields that one statement writes into a dataset.

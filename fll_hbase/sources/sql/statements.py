@@ -11,7 +11,7 @@ from fll_hbase.sources.sql.parser import BrokenStatement, Call, Procedure, Scrip
 from fll_hbase.sources.sql.provenance import GENERATED, ColumnSet, QueryResult, RowDependencies, TableSource
 from fll_hbase.sources.sql.query import common_table_expressions, open_resolver, unknown_result
 from fll_hbase.sources.sql.scope import Resolver, Scope
-from fll_hbase.sources.sql.script_state import ScriptState
+from fll_hbase.sources.sql.script_state import ScriptState, UnknownTarget
 from fll_hbase.sources.sql.select_list import SelectList
 
 # These write no field from another one, so they need no warning.
@@ -99,6 +99,8 @@ def _read_safely(script: ScriptState, statement: Statement, label: str) -> None:
         _read_statement(open_resolver(script, _read_nested), label, statement.tree)
     except RecursionError:
         detail = "nested too deeply"
+    except UnknownTarget as error:
+        detail = str(error)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         detail = f"{statement.tree.key.upper()} has a form that is not understood: {error}"
     else:
